@@ -1,0 +1,1 @@
+//! Suzuki-Kasami by flooding (the PSAR report).

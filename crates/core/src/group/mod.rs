@@ -1,0 +1,1 @@
+//! Prioritized group mutual exclusion (Swaroop and Singh).

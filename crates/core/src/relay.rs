@@ -1,0 +1,1 @@
+//! Any-to-any messages over neighbour links.

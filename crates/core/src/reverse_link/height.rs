@@ -1,0 +1,30 @@
+//! The height of a node: links point from the higher node to the lower, so all paths lead down to the token.
+
+use core::fmt;
+
+use crate::vocabulary::NodeId;
+
+/// `(h1, h2, id)` of the paper, compared in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Height {
+    /// h1: how often the node had to turn its links round. Zero for every node that held the token since.
+    pub level: i64,
+    /// h2: falls by one with each pass of the token.
+    pub depth: i64,
+    /// Breaks ties.
+    pub id: NodeId,
+}
+
+impl Height {
+    /// The height of `node` when it gets the token from a node of this height.
+    pub const fn just_below(self, node: NodeId) -> Self {
+        Self { level: self.level, depth: self.depth.saturating_sub(1), id: node }
+    }
+}
+
+impl fmt::Display for Height {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({},{},{})", self.level, self.depth, self.id)
+    }
+}

@@ -1,0 +1,124 @@
+//! What a property, a trace or a viewer may see of a node, in the same words for all protocols.
+
+use alloc::vec::Vec;
+
+use crate::reverse_link::Height;
+use crate::vocabulary::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
+
+/// One node at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct View {
+    /// The protocol's own word for the state of this node, such as `ES`, `HS` or `holder`.
+    pub role: alloc::string::String,
+    /// Its height, where the protocol has heights.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub height: Option<Height>,
+    /// The token, if it is here.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub token: Option<TokenView>,
+    /// It gave the token away and keeps a copy until it knows that it arrived.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
+    pub keeps_copy: bool,
+    /// The neighbours it knows to be up.
+    pub neighbours: Vec<NodeId>,
+    /// Where its outstanding request is.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub asked: Option<NodeId>,
+    /// The claims it knows, most urgent first.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub queue: Vec<Claimant>,
+    /// Local requests that are not answered yet.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub waiting: Vec<Waiting>,
+    /// Local grants in use.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub holding: Vec<Grant>,
+    /// Released units this node still has to bring to the token.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub returning: Vec<Returning>,
+    /// In a group protocol: the captain it follows.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub captain: Option<NodeId>,
+    /// In a group protocol: its count of followers (may be negative while completes run ahead of the token).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub followers: Option<i64>,
+}
+
+/// The token as seen from outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct TokenView {
+    /// How often it was given away; `None` where the protocol does not count.
+    pub pass: Option<u64>,
+    /// Units that may be granted.
+    pub free: Units,
+    /// The grants it knows of, where it keeps a ledger; otherwise `None`.
+    pub ledger: Option<Vec<LedgerView>>,
+    /// The session that is open.
+    pub session: Option<Session>,
+    /// The requests it carries, in order of service, where the queue travels with it.
+    pub queue: Vec<Claimant>,
+    /// The followers it says are inside (group protocol).
+    pub followers: Option<i64>,
+}
+
+/// One entry of a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LedgerView {
+    /// Whose.
+    pub grant: GrantId,
+    /// How much.
+    pub units: Units,
+    /// Which session.
+    pub session: Option<Session>,
+}
+
+/// An entry of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Claimant {
+    /// For whom.
+    pub origin: Origin,
+    /// How urgent.
+    pub rank: Rank,
+    /// How many units.
+    pub units: Units,
+    /// Which session.
+    pub session: Option<Session>,
+}
+
+/// For whom an entry stands in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Origin {
+    /// A request of this node.
+    Local(RequestId),
+    /// A neighbour, on its own behalf or another's (in protocols whose queue travels: any node).
+    Node(NodeId),
+}
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Waiting {
+    /// Which.
+    pub request: RequestId,
+    /// How urgent.
+    pub rank: Rank,
+    /// How many units.
+    pub units: Units,
+    /// Which session.
+    pub session: Option<Session>,
+}
+
+/// Released units on their way to the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Returning {
+    /// Which grant, where releases name it. Copies of one release count once.
+    pub grant: Option<GrantId>,
+    /// How many units.
+    pub units: Units,
+}

@@ -1,0 +1,153 @@
+//! The rules by name, sets of them, and what they need to know.
+
+use std::fmt;
+
+use meshlock_core::{NodeId, Order, Units};
+
+/// A rule that a protocol must keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// At most k units are in use.
+    Exclusion,
+    /// There is at most one usable token, held or on its way.
+    OneToken,
+    /// Free units, units in use and units on their way back add up to k, and the ledger has every grant in use.
+    Conservation,
+    /// When nothing is under way, nobody who could be served waits.
+    NobodyWaits,
+    /// A grant goes to the most urgent request that the granter knows.
+    GrantOrder,
+    /// When nothing is under way, the holder knows the most urgent request of all.
+    MostUrgentKnown,
+    /// When nothing is under way, the most urgent request does not wait beside units that would do for it.
+    NoIdleUnits,
+    /// With aging, a request is overtaken only a bounded number of times.
+    Overtaking,
+    /// Only one session is in use at a time.
+    OneSession,
+    /// When nothing is under way, nobody waits for a session while no other session is in use or wanted.
+    Occupancy,
+    /// A captain counts the followers that are there: none too few, and none that are gone for good.
+    Followers,
+    /// Fences strictly grow.
+    Fences,
+    /// A cancelled request is never granted.
+    Cancelled,
+    /// Nobody is granted what it does not wait for.
+    UnwantedGrant,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 14] = [
+        Self::Exclusion,
+        Self::OneToken,
+        Self::Conservation,
+        Self::NobodyWaits,
+        Self::GrantOrder,
+        Self::MostUrgentKnown,
+        Self::NoIdleUnits,
+        Self::Overtaking,
+        Self::OneSession,
+        Self::Occupancy,
+        Self::Followers,
+        Self::Fences,
+        Self::Cancelled,
+        Self::UnwantedGrant,
+    ];
+
+    /// The name used on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exclusion => "exclusion",
+            Self::OneToken => "one-token",
+            Self::Conservation => "conservation",
+            Self::NobodyWaits => "nobody-waits",
+            Self::GrantOrder => "grant-order",
+            Self::MostUrgentKnown => "most-urgent-known",
+            Self::NoIdleUnits => "no-idle-units",
+            Self::Overtaking => "overtaking",
+            Self::OneSession => "one-session",
+            Self::Occupancy => "occupancy",
+            Self::Followers => "followers",
+            Self::Fences => "fences",
+            Self::Cancelled => "cancelled",
+            Self::UnwantedGrant => "unwanted-grant",
+        }
+    }
+
+    /// The rule of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of rules to watch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleSet(u32);
+
+impl RuleSet {
+    /// No rule.
+    pub const NONE: Self = Self(0);
+    /// Every rule.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// This set and one rule more.
+    #[must_use]
+    pub const fn with(self, rule: Rule) -> Self {
+        Self(self.0 | 1 << rule as u32)
+    }
+
+    /// This set without a rule.
+    #[must_use]
+    pub const fn without(self, rule: Rule) -> Self {
+        Self(self.0 & !(1 << rule as u32))
+    }
+
+    /// Whether the rule is watched.
+    pub const fn has(self, rule: Rule) -> bool {
+        self.0 & (1 << rule as u32) != 0
+    }
+
+    /// The rules of this set.
+    pub fn iter(self) -> impl Iterator<Item = Rule> {
+        Rule::ALL.into_iter().filter(move |rule| self.has(*rule))
+    }
+}
+
+impl FromIterator<Rule> for RuleSet {
+    fn from_iter<I: IntoIterator<Item = Rule>>(rules: I) -> Self {
+        rules.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+/// What the rules need to know about the resource they watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Setting {
+    /// The k of h-out-of-k.
+    pub capacity: Units,
+    /// How requests are ordered.
+    pub order: Order,
+    /// How many same-session requests may pass a blocked front while one session lasts.
+    pub joins: u32,
+    /// Upper bound for [`Rule::Overtaking`]: how many grants to requests made later a waiting one may see.
+    pub overtaking_bound: u32,
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{rule} broken{}: {what}", .node.map(|n| format!(" at node {n}")).unwrap_or_default())]
+pub struct Violation {
+    /// Which rule.
+    pub rule: Rule,
+    /// Where it shows, if at one node.
+    pub node: Option<NodeId>,
+    /// What was seen, in words.
+    pub what: String,
+}
