@@ -23,12 +23,14 @@ extern crate alloc;
 pub mod counters;
 pub mod flood;
 pub mod group;
+pub mod planted;
 pub mod protocol;
 pub mod relay;
 pub mod reverse_link;
 pub mod view;
 pub mod vocabulary;
 
+pub use planted::Planted;
 pub use protocol::{Delay, Effect, Event, Misuse, Protocol, Rejection, Timer};
 pub use view::View;
 pub use vocabulary::{
