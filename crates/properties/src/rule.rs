@@ -35,11 +35,17 @@ pub enum Rule {
     Cancelled,
     /// Nobody is granted what it does not wait for.
     UnwantedGrant,
+    /// A queue names a neighbour once; when nothing is under way, what a node has been told is what the neighbour wants.
+    Queues,
+    /// Messages alone come to an end (watched by the checker on its graph).
+    MessagesEnd,
+    /// Nobody waits for ever on a fair run (watched by the checker on its graph).
+    Starvation,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -54,6 +60,9 @@ impl Rule {
         Self::Fences,
         Self::Cancelled,
         Self::UnwantedGrant,
+        Self::Queues,
+        Self::MessagesEnd,
+        Self::Starvation,
     ];
 
     /// The name used on the command line and in reports.
@@ -73,6 +82,9 @@ impl Rule {
             Self::Fences => "fences",
             Self::Cancelled => "cancelled",
             Self::UnwantedGrant => "unwanted-grant",
+            Self::Queues => "queues",
+            Self::MessagesEnd => "messages-end",
+            Self::Starvation => "starvation",
         }
     }
 
