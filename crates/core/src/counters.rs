@@ -21,6 +21,13 @@ pub struct Line {
 }
 
 impl Line {
+    /// Fences, and the clocks that count grants.
+    pub const CLOCK: Self = Self::stepping("clock");
+    /// Ranks with their sign turned: virtual deadlines. Where requests age they lie on the line of the clock, and the
+    /// checker takes its reach from the largest spread of priorities times aging; elsewhere they do not grow and are
+    /// left alone.
+    pub const DUE: Self = Self::stepping("due");
+
     /// A line of numbers that only step by one.
     pub const fn stepping(name: &'static str) -> Self {
         Self { name, of: None, reach: 2 }

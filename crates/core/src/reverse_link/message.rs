@@ -1,0 +1,113 @@
+//! What travels between neighbours, and what makes a message impossible.
+
+use alloc::vec::Vec;
+
+use super::height::Height;
+use super::questions::News;
+use super::queue::Claim;
+use super::token::Token;
+use crate::protocol::Rejection;
+use crate::vocabulary::{Fence, GrantId, NodeId, Units};
+
+/// Every message tells its sender's height, and the greatest fence it has heard of where requests age.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Message {
+    /// The sender's height.
+    pub height: Height,
+    /// The sender's clock: it counts grants.
+    pub clock: Fence,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Body {
+    /// The token, and the claim that its sender still has.
+    Token {
+        /// The token itself.
+        token: Token,
+        /// The most urgent claim left behind, so that the token comes back.
+        ask: Option<Claim>,
+    },
+    /// Insert or replace my claim.
+    Ask(Claim),
+    /// Remove my claim.
+    Withdraw,
+    /// A grant that was given back. Whoever gets it keeps it until the next one says `Received`.
+    Release(GrantId),
+    /// I have this release now.
+    Received(GrantId),
+    /// My height, nothing else.
+    Link,
+    /// The token has arrived at me with this pass number; what I asked before is void.
+    Here {
+        /// The pass number.
+        pass: u64,
+    },
+    /// Questions and answers that go to everybody.
+    News(Vec<News>),
+}
+
+/// Numbers beyond this could not be stepped safely any more; nobody who follows the protocol gets there.
+const GREATEST: u64 = 1 << 62;
+
+impl Message {
+    /// What makes this message impossible, whatever the state of its receiver.
+    pub(crate) fn fault(&self, from: NodeId, capacity: Units) -> Option<Rejection> {
+        if self.height.id != from {
+            return Some(Rejection::ForeignHeight);
+        }
+        let heights = [self.height.level, self.height.depth];
+        if self.clock.0 > GREATEST || heights.iter().any(|h| h.unsigned_abs() > GREATEST) {
+            return Some(Rejection::NumberOutOfRange);
+        }
+        match &self.body {
+            Body::Token { token, ask } => token_fault(token, capacity).or_else(|| ask.and_then(|c| c.fault(capacity))),
+            Body::Ask(claim) => claim.fault(capacity),
+            Body::Here { pass } => (*pass > GREATEST).then_some(Rejection::NumberOutOfRange),
+            Body::News(news) => news.iter().any(|item| item.number > GREATEST).then_some(Rejection::NumberOutOfRange),
+            Body::Withdraw | Body::Release(_) | Body::Received(_) | Body::Link => None,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.body {
+            Body::Token { .. } => "token",
+            Body::Ask(_) => "ask",
+            Body::Withdraw => "withdraw",
+            Body::Release(_) => "release",
+            Body::Received(_) => "received",
+            Body::Link => "link",
+            Body::Here { .. } => "here",
+            Body::News(_) => "news",
+        }
+    }
+}
+
+impl Claim {
+    fn fault(&self, capacity: Units) -> Option<Rejection> {
+        if self.units.0 == 0 || self.units > capacity {
+            return Some(Rejection::ImpossibleUnits);
+        }
+        (self.rank.0.unsigned_abs() > i64::MAX.unsigned_abs()).then_some(Rejection::NumberOutOfRange)
+    }
+}
+
+fn token_fault(token: &Token, capacity: Units) -> Option<Rejection> {
+    if token.pass == 0 || token.pass > GREATEST || token.granted.0 > GREATEST {
+        return Some(Rejection::NumberOutOfRange);
+    }
+    if token.ledger.iter().any(|loan| loan.units.0 == 0) {
+        return Some(Rejection::ImpossibleUnits);
+    }
+    let used = token.ledger.iter().map(|loan| u64::from(loan.units.0)).sum::<u64>();
+    if used > u64::from(capacity.0) {
+        return Some(Rejection::LedgerOverCapacity);
+    }
+    let mut sessions = token.ledger.iter().filter_map(|loan| loan.session);
+    let first = sessions.next();
+    sessions.any(|session| Some(session) != first).then_some(Rejection::LedgerMixesSessions)
+}

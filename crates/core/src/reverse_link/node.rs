@@ -1,0 +1,433 @@
+//! The node: what happens on each event. Every event ends in [`settle`](super::settle).
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::bug::Bug;
+use super::custody::Custody;
+use super::height::Height;
+use super::message::{Body, Message};
+use super::questions::{About, Inquiry, News, Novelty, Questions};
+use super::queue::{Claim, Claimer, Entry, Queue};
+use super::token::Token;
+use crate::planted::Planted;
+use crate::protocol::{Effect, Event, Misuse, Rejection};
+use crate::vocabulary::{Aging, Demand, Fence, Grant, GrantId, NodeId, Order, RequestId, Units, Urgency};
+
+/// What all nodes of a resource agree on, and who this one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// This node.
+    pub id: NodeId,
+    /// Whether the token starts here. Exactly one node of a resource may say so.
+    pub starts_with_token: bool,
+    /// The k of h-out-of-k.
+    pub capacity: Units,
+    /// How waiting requests are ordered.
+    pub order: Order,
+    /// How many requests may join the running session past a front that waits for another one, while that session
+    /// lasts. Zero: nobody passes the front.
+    pub joins: u32,
+    /// For the checker's own tests.
+    pub planted: Planted<Bug>,
+}
+
+impl Config {
+    /// A mutex with strict priorities: k = 1, no joining.
+    pub const fn mutex(id: NodeId, starts_with_token: bool) -> Self {
+        let order = Order::Priority { aging: Aging(0) };
+        Self { id, starts_with_token, capacity: Units(1), order, joins: 0, planted: Planted::NONE }
+    }
+}
+
+/// What a node knows about a neighbour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Peer {
+    /// Unknown until its first message.
+    pub(crate) height: Option<Height>,
+    /// It was sent the token and will say so from this height. What it says before that is out of date.
+    pub(crate) expecting: Option<Height>,
+}
+
+/// The token was sent and is not known to have arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Limbo {
+    /// A copy of what was sent.
+    pub(crate) copy: Token,
+    /// Whom to.
+    pub(crate) to: NodeId,
+    /// The link has failed, so nobody here can know. Resolved by an answer to [`About::Pass`].
+    pub(crate) doubtful: bool,
+}
+
+/// One resource at one node. See the [module's documentation](super) for the idea.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    pub(crate) config: Config,
+    pub(crate) height: Height,
+    pub(crate) peers: BTreeMap<NodeId, Peer>,
+    pub(crate) queue: Queue,
+    /// The neighbour that was told our most urgent claim, and what it was told. Never while the token is here.
+    pub(crate) asked: Option<(NodeId, Claim)>,
+    /// The token, if it is here.
+    pub(crate) token: Option<Token>,
+    /// The token we gave away last, until it is known to have arrived. Never while the token is here.
+    pub(crate) limbo: Option<Limbo>,
+    /// The greatest pass that is decided as far as we know: it arrived somewhere, or we promised to refuse it.
+    pub(crate) decided: u64,
+    pub(crate) custody: Custody,
+    pub(crate) questions: Questions,
+    /// The greatest fence heard of; stays zero where requests do not age.
+    pub(crate) clock: Fence,
+    pub(crate) holding: Vec<Grant>,
+    /// The greatest request number used.
+    pub(crate) last_request: Option<RequestId>,
+}
+
+pub(crate) type Effects = Vec<Effect<Message>>;
+
+impl Node {
+    /// A node without links.
+    pub fn new(config: Config) -> Self {
+        let depth = i64::from(!config.starts_with_token);
+        Self {
+            config,
+            height: Height { level: 0, depth, id: config.id },
+            peers: BTreeMap::new(),
+            queue: Queue::default(),
+            asked: None,
+            token: config.starts_with_token.then(Token::default),
+            limbo: None,
+            decided: 0,
+            custody: Custody::default(),
+            questions: Questions::default(),
+            clock: Fence(0),
+            holding: Vec::new(),
+            last_request: None,
+        }
+    }
+
+    /// The token, if it is here.
+    pub fn token(&self) -> Option<&Token> {
+        self.token.as_ref()
+    }
+
+    /// The height of this node.
+    pub fn height(&self) -> Height {
+        self.height
+    }
+
+    /// The token was sent over a link that failed, and nobody has said yet whether it arrived.
+    pub fn in_doubt(&self) -> bool {
+        self.limbo.as_ref().is_some_and(|limbo| limbo.doubtful)
+    }
+
+    pub(crate) fn apply(&mut self, event: Event<Message>) -> Result<Effects, Misuse> {
+        let mut out = Vec::new();
+        match event {
+            Event::Request { request, demand } => self.on_request(request, demand)?,
+            Event::Cancel { request } => self.on_cancel(request)?,
+            Event::Reprioritize { request, urgency } => self.on_reprioritize(request, urgency)?,
+            Event::Release { request, units } => self.on_release(request, units)?,
+            Event::LinkUp { neighbour } => self.on_link_up(neighbour, &mut out),
+            Event::LinkDown { neighbour } => self.on_link_down(neighbour, &mut out),
+            Event::Receive { from, message } => {
+                if let Some(reason) = self.objection(from, &message) {
+                    return Ok(vec![Effect::Reject { from, reason }]);
+                }
+                self.on_message(from, message, &mut out);
+            }
+            Event::Expired { timer: _ } => return Ok(out), // this protocol has no timers
+        }
+        self.settle(&mut out);
+        Ok(out)
+    }
+
+    fn on_request(&mut self, request: RequestId, demand: Demand) -> Result<(), Misuse> {
+        Misuse::check_units(&demand, self.config.capacity)?;
+        if self.last_request.is_some_and(|last| request <= last) {
+            return Err(Misuse::RequestNumberUsed(request));
+        }
+        let rank = self.rank(demand.urgency, self.clock)?;
+        self.last_request = Some(request);
+        let claimer = Claimer::Local { request, urgency: demand.urgency, since: self.clock };
+        self.enqueue(Entry { claimer, claim: Claim { rank, units: demand.units, session: demand.session } });
+        Ok(())
+    }
+
+    fn on_cancel(&mut self, request: RequestId) -> Result<(), Misuse> {
+        self.waiting(request)?;
+        if !self.bug(Bug::KeepCancelled) {
+            self.queue.remove_local(request);
+        }
+        Ok(())
+    }
+
+    fn on_reprioritize(&mut self, request: RequestId, urgency: Urgency) -> Result<(), Misuse> {
+        let Entry { claimer, claim } = self.waiting(request)?;
+        let Claimer::Local { since, .. } = claimer else { return Err(Misuse::UnknownRequest(request)) };
+        let rank = self.rank(urgency, since)?;
+        self.queue.remove_local(request);
+        self.enqueue(Entry { claimer: Claimer::Local { request, urgency, since }, claim: Claim { rank, ..claim } });
+        Ok(())
+    }
+
+    fn on_release(&mut self, request: RequestId, units: Units) -> Result<(), Misuse> {
+        let Some(at) = self.holding.iter().position(|grant| grant.request == request) else {
+            return Err(match self.waiting(request) {
+                Ok(_) => Misuse::NotGranted(request),
+                Err(over_or_unknown) => over_or_unknown,
+            });
+        };
+        let held = self.holding[at].units;
+        if held != units {
+            return Err(Misuse::PartialRelease { request, held, asked: units });
+        }
+        self.holding.remove(at);
+        self.custody.take(GrantId { node: self.config.id, request });
+        Ok(())
+    }
+
+    /// The entry of a waiting request, or why there is none.
+    fn waiting(&self, request: RequestId) -> Result<Entry, Misuse> {
+        if let Some(entry) = self.queue.local(request) {
+            return Ok(*entry);
+        }
+        if self.holding.iter().any(|grant| grant.request == request) {
+            return Err(Misuse::AlreadyGranted(request));
+        }
+        Err(match self.last_request {
+            Some(last) if request <= last => Misuse::AlreadyOver(request),
+            Some(_) | None => Misuse::UnknownRequest(request),
+        })
+    }
+
+    fn rank(&self, urgency: Urgency, since: Fence) -> Result<crate::vocabulary::Rank, Misuse> {
+        let wants_deadline = self.config.order == Order::Deadline;
+        self.config.order.rank(urgency, since).ok_or(Misuse::WrongUrgency { wants_deadline })
+    }
+
+    fn enqueue(&mut self, entry: Entry) {
+        if self.bug(Bug::IgnoreRanks) {
+            self.queue.append(entry);
+        } else {
+            self.queue.insert(entry);
+        }
+    }
+
+    fn on_link_up(&mut self, neighbour: NodeId, out: &mut Effects) {
+        if self.peers.contains_key(&neighbour) {
+            self.on_link_down(neighbour, out); // a new link in place of the old one: what was on that is lost
+        }
+        self.peers.insert(neighbour, Peer::default());
+        self.send(neighbour, Body::Link, out);
+        let open: Vec<News> = self.questions.open_ones().collect();
+        if !open.is_empty() && !self.bug(Bug::ForgetQuestions) {
+            self.send(neighbour, Body::News(open), out);
+        }
+    }
+
+    fn on_link_down(&mut self, neighbour: NodeId, out: &mut Effects) {
+        if self.peers.remove(&neighbour).is_none() {
+            return;
+        }
+        self.queue.remove_peer(neighbour);
+        self.custody.link_down(neighbour);
+        if self.asked.is_some_and(|(asked, _)| asked == neighbour) {
+            self.asked = None;
+        }
+        self.doubt_what_was_sent_to(neighbour, out);
+    }
+
+    /// A link has failed. If the token was on it, nobody here can know whether it arrived: ask everybody.
+    fn doubt_what_was_sent_to(&mut self, neighbour: NodeId, out: &mut Effects) {
+        let Some(limbo) = self.limbo.as_mut().filter(|limbo| limbo.to == neighbour && !limbo.doubtful) else { return };
+        limbo.doubtful = true;
+        let about = About::Pass { pass: limbo.copy.pass, to: neighbour };
+        if self.bug(Bug::GuessArrived) {
+            self.limbo = None;
+        } else if self.bug(Bug::GuessLost) {
+            self.recover_token(out);
+        } else {
+            self.inquire(about, out);
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects) {
+        let Message { height, clock, body } = message;
+        self.hear_clock(clock);
+        if let Body::Token { token, ask } = body {
+            return self.on_token(from, height, token, ask, out);
+        }
+        self.note_height(from, height);
+        match body {
+            Body::Token { .. } => {}
+            Body::Ask(claim) => self.on_ask(from, claim),
+            Body::Withdraw => self.queue.remove_peer(from),
+            Body::Release(grant) => {
+                if !(self.bug(Bug::MergeReleases) && self.custody.carries(grant)) {
+                    self.custody.take(grant);
+                }
+                self.send(from, Body::Received(grant), out);
+            }
+            Body::Received(grant) => {
+                self.custody.confirmed(from, grant);
+            }
+            Body::Link => {}
+            Body::Here { pass } => {
+                self.queue.remove_peer(from);
+                self.learn_decided(pass, out);
+            }
+            Body::News(news) => self.on_news(from, news, out),
+        }
+    }
+
+    fn on_token(&mut self, from: NodeId, height: Height, token: Token, ask: Option<Claim>, out: &mut Effects) {
+        if token.pass <= self.decided && !self.bug(Bug::AcceptOldToken) {
+            return; // we promised to refuse it
+        }
+        let pass = token.pass;
+        self.hear_clock(token.granted);
+        if !self.bug(Bug::PassWithoutLowering) {
+            self.height = height.just_below(self.config.id);
+        }
+        self.token = Some(token);
+        self.asked = None;
+        self.peers.insert(from, Peer { height: Some(height), expecting: None });
+        self.queue.remove_peer(from);
+        if let Some(claim) = ask {
+            self.queue.put_peer(from, claim);
+        }
+        self.broadcast(Body::Here { pass }, out);
+        self.learn_decided(pass, out);
+    }
+
+    fn on_ask(&mut self, from: NodeId, claim: Claim) {
+        let Some(peer) = self.peers.get(&from) else { return };
+        if peer.expecting.is_some() && !self.bug(Bug::BelieveStaleAsk) {
+            return; // sent before the token reached it
+        }
+        if peer.height.is_some_and(|height| height < self.height) {
+            return; // it will learn that it is below us, and ask elsewhere
+        }
+        if self.bug(Bug::IgnoreRanks) {
+            self.queue.remove_peer(from);
+            self.queue.append(Entry { claimer: Claimer::Peer(from), claim });
+        } else {
+            self.queue.put_peer(from, claim);
+        }
+    }
+
+    fn on_news(&mut self, from: NodeId, news: Vec<News>, out: &mut Effects) {
+        let mut fresh = Vec::new();
+        let mut answers = Vec::new();
+        for item in news {
+            match self.questions.novelty(&item) {
+                Novelty::New => {
+                    let mine = (item.origin == self.config.id).then(|| self.questions.wants_to_know(item.origin));
+                    self.questions.record(item);
+                    fresh.push(item);
+                    if let Some(Some(about)) = mine {
+                        self.on_answer(about, item.inquiry, out);
+                    }
+                }
+                Novelty::Answered(answer) => answers.push(answer),
+                Novelty::Old => {}
+            }
+        }
+        if !fresh.is_empty() {
+            self.tell_others(from, &fresh, out);
+        }
+        if !answers.is_empty() {
+            self.send(from, Body::News(answers), out);
+        }
+    }
+
+    fn on_answer(&mut self, about: About, answer: Inquiry, out: &mut Effects) {
+        match (about, answer) {
+            (About::Where, _) => self.raise_if_lowest(out),
+            (About::Pass { .. }, Inquiry::Denied) => self.recover_token(out),
+            (About::Pass { .. }, Inquiry::Confirmed | Inquiry::Open(_)) => self.limbo = None,
+        }
+    }
+
+    /// The token we sent did not arrive and never will: our copy is the token again.
+    fn recover_token(&mut self, out: &mut Effects) {
+        let Some(limbo) = self.limbo.take() else { return };
+        self.token = Some(limbo.copy);
+        if let Some((asked, _)) = self.asked.take() {
+            self.send(asked, Body::Withdraw, out);
+        }
+    }
+
+    /// Believes what a neighbour says about its height, unless it was said before our token reached it.
+    fn note_height(&mut self, from: NodeId, height: Height) {
+        let stale = self.bug(Bug::BelieveStaleHeight);
+        let Some(peer) = self.peers.get_mut(&from) else { return };
+        match peer.expecting {
+            Some(expected) if expected != height && !stale => return,
+            Some(_) | None => *peer = Peer { height: Some(height), expecting: None },
+        }
+        self.forget_lower_claims();
+    }
+
+    fn hear_clock(&mut self, clock: Fence) {
+        if matches!(self.config.order, Order::Priority { aging } if aging.0 > 0) {
+            self.clock = self.clock.max(clock);
+        }
+    }
+
+    /// A mistake of the sender that can be seen from here.
+    fn objection(&self, from: NodeId, message: &Message) -> Option<Rejection> {
+        if !self.peers.contains_key(&from) {
+            return Some(Rejection::UnknownSender);
+        }
+        message.fault(from, self.config.capacity).or_else(|| match &message.body {
+            Body::Token { token, .. } if self.token.is_some() && token.pass > self.decided => {
+                Some(Rejection::SecondToken)
+            }
+            Body::Received(grant) if !self.custody.expects_confirmation(from, *grant) => {
+                Some(Rejection::UnexpectedAnswer)
+            }
+            Body::News(news) if news.iter().any(|item| self.is_forged(item)) => Some(Rejection::UnexpectedAnswer),
+            Body::Token { .. }
+            | Body::Ask(_)
+            | Body::Withdraw
+            | Body::Release(_)
+            | Body::Received(_)
+            | Body::Link
+            | Body::Here { .. }
+            | Body::News(_) => None,
+        })
+    }
+
+    /// News of a question of ours that we never asked.
+    fn is_forged(&self, item: &News) -> bool {
+        item.origin == self.config.id && item.number > self.questions.known_number(item.origin)
+    }
+
+    pub(crate) fn bug(&self, bug: Bug) -> bool {
+        self.config.planted.has(bug)
+    }
+
+    pub(crate) fn send(&self, to: NodeId, body: Body, out: &mut Effects) {
+        out.push(Effect::Send { to, message: self.message(body) });
+    }
+
+    pub(crate) fn broadcast(&self, body: Body, out: &mut Effects) {
+        if !self.peers.is_empty() {
+            out.push(Effect::Broadcast { message: self.message(body) });
+        }
+    }
+
+    fn tell_others(&self, but: NodeId, news: &[News], out: &mut Effects) {
+        for peer in self.peers.keys().filter(|peer| **peer != but) {
+            self.send(*peer, Body::News(news.to_vec()), out);
+        }
+    }
+
+    fn message(&self, body: Body) -> Message {
+        Message { height: self.height, clock: self.clock, body }
+    }
+}

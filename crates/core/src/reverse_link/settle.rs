@@ -1,0 +1,251 @@
+//! What follows from a node's state, whatever the event was: the end of every event.
+//!
+//! Each step does nothing unless its guard holds, so that handlers only note what they learned.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::bug::Bug;
+use super::height::Height;
+use super::message::Body;
+use super::node::{Effects, Limbo, Node, Peer};
+use super::questions::{About, Inquiry, News};
+use super::queue::{Claim, Claimer, Entry};
+use super::token::Token;
+use crate::protocol::Effect;
+use crate::vocabulary::{Fence, Grant, GrantId, NodeId, RequestId};
+
+impl Node {
+    pub(crate) fn settle(&mut self, out: &mut Effects) {
+        if self.token.is_some() {
+            self.hand_in_releases();
+            self.dispatch(out);
+        }
+        if self.token.is_none() {
+            self.take_back_dead_ask(out);
+            self.look_if_lowest(out);
+            self.send_releases(out);
+            self.keep_asking(out);
+        }
+        self.answer_questions(out);
+    }
+
+    fn hand_in_releases(&mut self) {
+        let twice = self.bug(Bug::CountReleaseTwice);
+        let Some(token) = &mut self.token else { return };
+        for grant in self.custody.hand_in() {
+            token.strike(grant);
+            if twice && !token.ledger.is_empty() {
+                token.ledger.remove(0);
+            }
+        }
+    }
+
+    /// Serves the queue for as long as its front may enter here or at a neighbour.
+    fn dispatch(&mut self, out: &mut Effects) {
+        while let Some(token) = &self.token {
+            let Some(front) = self.queue.front().copied() else { return };
+            let next = if self.may_enter(token, &front.claim) { Some(front) } else { self.joiner(token, &front.claim) };
+            match next {
+                Some(Entry { claimer: Claimer::Local { request, .. }, claim }) => self.enter(request, &claim, out),
+                Some(Entry { claimer: Claimer::Peer(peer), .. }) => self.pass(peer, out),
+                None => return, // the token waits here for a release or for somebody more urgent
+            }
+            if next != Some(front)
+                && let Some(token) = &mut self.token
+            {
+                token.joined += 1;
+            }
+        }
+    }
+
+    fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
+        let units = self.bug(Bug::IgnoreUnits) || token.free(self.config.capacity) >= claim.units;
+        let session = self.bug(Bug::IgnoreSessions) || !token.excludes(claim);
+        units && session
+    }
+
+    /// Somebody who may join the running session past a front that has to wait for its end.
+    fn joiner(&self, token: &Token, front: &Claim) -> Option<Entry> {
+        let capped = token.joined >= self.config.joins && !self.bug(Bug::JoinWithoutCap);
+        if capped || !token.excludes(front) {
+            return None;
+        }
+        let joins = |e: &&Entry| e.claim.session == token.session() && token.admits(&e.claim, self.config.capacity);
+        self.queue.iter().find(joins).copied()
+    }
+
+    fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
+        let local = self.holding.len() as u64 + 1;
+        let local_fences = self.bug(Bug::LocalFences);
+        let Some(token) = &mut self.token else { return };
+        let mut fence = token.lend(GrantId { node: self.config.id, request }, claim);
+        if local_fences {
+            fence = Fence(local);
+        }
+        let granted = token.granted;
+        if self.clock_runs() {
+            self.clock = self.clock.max(granted);
+        }
+        self.queue.remove_local(request);
+        let grant = Grant { request, units: claim.units, session: claim.session, fence: Some(fence) };
+        self.holding.push(grant);
+        out.push(Effect::Granted { grant });
+    }
+
+    /// Gives the token to a neighbour, and with it the most urgent claim that stays behind.
+    fn pass(&mut self, to: NodeId, out: &mut Effects) {
+        let Some(mut token) = self.token.take() else { return };
+        token.pass += 1;
+        if self.bug(Bug::ForgetPreempted) {
+            self.queue.remove_all_local();
+        }
+        self.queue.remove_peer(to);
+        let ask = self.queue.front().map(|front| front.claim).filter(|_| !self.bug(Bug::DropAskBehindToken));
+        self.asked = self.queue.front().map(|front| (to, front.claim));
+        let predicted = self.height.just_below(to);
+        self.peers.insert(to, Peer { height: Some(predicted), expecting: Some(predicted) });
+        if !self.bug(Bug::NoCopy) {
+            self.limbo = Some(Limbo { copy: token.clone(), to, doubtful: false });
+        }
+        self.send(to, Body::Token { token, ask }, out);
+    }
+
+    /// An ask is dead if nobody here wants anything, or if the node that was asked is gone or no longer below us:
+    /// it has dropped our claim, or will.
+    fn take_back_dead_ask(&mut self, out: &mut Effects) {
+        let Some((asked, _)) = self.asked else { return };
+        let reversed = !self.is_below(asked) && !self.bug(Bug::KeepAskAfterReversal);
+        let too_early = self.bug(Bug::RaiseBeforeTakingBack) && self.is_lowest();
+        if self.queue.is_empty() || (reversed && !too_early) {
+            self.asked = None;
+            if !self.bug(Bug::NeverWithdraw) {
+                self.send(asked, Body::Withdraw, out);
+            }
+        }
+    }
+
+    /// Without a way down: find out whether the token is in this part of the network at all, before turning links.
+    fn look_if_lowest(&mut self, out: &mut Effects) {
+        if !self.is_stranded() {
+            return;
+        }
+        if self.bug(Bug::RaiseWithoutLooking) {
+            self.raise_if_lowest(out);
+        } else if self.questions.wants_to_know(self.config.id).is_none() {
+            self.inquire(About::Where, out);
+        }
+    }
+
+    /// Partial reversal: goes above the neighbours that were turned least often, stays below the others.
+    pub(crate) fn raise_if_lowest(&mut self, out: &mut Effects) {
+        if !self.is_stranded() {
+            return;
+        }
+        let heights = || self.peers.values().filter_map(|peer| peer.height);
+        let Some(least) = heights().map(|h| h.level).min() else { return };
+        let level = least + 1;
+        let beside = heights().filter(|h| h.level == level).map(|h| h.depth).min();
+        self.height = Height { level, depth: beside.map_or(0, |depth| depth - 1), id: self.config.id };
+        self.broadcast(Body::Link, out);
+        self.forget_lower_claims();
+    }
+
+    fn send_releases(&mut self, out: &mut Effects) {
+        let Some(next) = self.lowest_below() else { return };
+        for grant in self.custody.send_all(next) {
+            self.send(next, Body::Release(grant), out);
+            if self.bug(Bug::ForgetCustody) {
+                self.custody.forget(grant);
+            }
+        }
+    }
+
+    /// Makes sure that the node that was asked, or else the lowest below us, knows exactly our most urgent claim.
+    fn keep_asking(&mut self, out: &mut Effects) {
+        let Some(mut claim) = self.queue.front().map(|front| front.claim) else { return };
+        let Some(to) = self.asked.map(|(asked, _)| asked).or_else(|| self.lowest_below()) else { return };
+        if self.asked == Some((to, claim)) || (self.bug(Bug::NeverUpdateAsk) && self.asked.is_some()) {
+            return;
+        }
+        self.asked = Some((to, claim));
+        if self.bug(Bug::AgeWithoutCarrying) {
+            claim.rank.0 -= i64::try_from(self.clock.0).unwrap_or(0);
+        }
+        self.send(to, Body::Ask(claim), out);
+    }
+
+    /// Asks everybody.
+    pub(crate) fn inquire(&mut self, about: About, out: &mut Effects) {
+        let news = self.questions.open(self.config.id, about);
+        self.broadcast(Body::News(vec![news]), out);
+    }
+
+    /// A pass is known to be decided: a copy of an earlier token is only a copy.
+    pub(crate) fn learn_decided(&mut self, pass: u64, _out: &mut Effects) {
+        self.decided = self.decided.max(pass);
+        if self.limbo.as_ref().is_some_and(|limbo| limbo.copy.pass <= pass) {
+            self.limbo = None;
+        }
+    }
+
+    /// Answers what this node can answer, and what it has found out itself.
+    fn answer_questions(&mut self, out: &mut Effects) {
+        let open: Vec<News> = self.questions.open_ones().collect();
+        let mut answers = Vec::new();
+        for news in open {
+            let Inquiry::Open(about) = news.inquiry else { continue };
+            if let Some(inquiry) = self.answer(about) {
+                let answer = News { inquiry, ..news };
+                self.questions.record(answer);
+                answers.push(answer);
+            }
+        }
+        if !answers.is_empty() {
+            self.broadcast(Body::News(answers), out);
+        }
+    }
+
+    fn answer(&mut self, about: About) -> Option<Inquiry> {
+        match about {
+            About::Where => (self.token.is_some() || self.limbo.is_some()).then_some(Inquiry::Confirmed),
+            About::Pass { pass, .. } if self.decided >= pass => Some(Inquiry::Confirmed),
+            About::Pass { pass, to } if to == self.config.id => {
+                if !self.bug(Bug::NoPromise) {
+                    self.decided = pass;
+                }
+                Some(Inquiry::Denied)
+            }
+            About::Pass { .. } => None,
+        }
+    }
+
+    /// Whether links have to be turned: no way down, and neither the token nor a copy of it here.
+    fn is_stranded(&self) -> bool {
+        let doubt = self.limbo.is_some() && !self.bug(Bug::RaiseInDoubt);
+        self.token.is_none() && !doubt && self.is_lowest()
+    }
+
+    /// Every neighbour's height is known and none is below us.
+    fn is_lowest(&self) -> bool {
+        let above = |peer: &Peer| peer.height.is_some_and(|height| height > self.height);
+        !self.peers.is_empty() && self.peers.values().all(above)
+    }
+
+    fn is_below(&self, neighbour: NodeId) -> bool {
+        self.peers.get(&neighbour).is_some_and(|peer| peer.height.is_some_and(|height| height < self.height))
+    }
+
+    fn lowest_below(&self) -> Option<NodeId> {
+        let height_of = |(id, peer): (&NodeId, &Peer)| peer.height.map(|height| (height, *id));
+        let (height, id) = self.peers.iter().filter_map(height_of).min()?;
+        (height < self.height).then_some(id)
+    }
+
+    /// A neighbour below us does not ask us, whatever it said before.
+    pub(crate) fn forget_lower_claims(&mut self) {
+        let (peers, height) = (&self.peers, self.height);
+        let below = |id| peers.get(&id).is_some_and(|peer| peer.height.is_some_and(|h| h < height));
+        self.queue.remove_peers(below);
+    }
+}

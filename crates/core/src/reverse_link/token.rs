@@ -1,0 +1,143 @@
+//! The token: who uses what, and the one rule that decides who may enter.
+
+use alloc::vec::Vec;
+
+use super::queue::Claim;
+use crate::view::{LedgerView, TokenView};
+use crate::vocabulary::{Fence, GrantId, Session, Units};
+
+/// A grant that the token knows to be in use, or whose release has not come back yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Loan {
+    /// Whose.
+    pub grant: GrantId,
+    /// How many units.
+    pub units: Units,
+    /// Which session.
+    pub session: Option<Session>,
+}
+
+/// The one token of a resource. Only its holder grants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Token {
+    /// How often it was given away.
+    pub pass: u64,
+    /// How many grants were made; the number of the last one is its fence.
+    pub granted: Fence,
+    /// Everything in use, in order of granting. Invariant: every grant in use anywhere is in here.
+    pub ledger: Vec<Loan>,
+    /// How many requests joined the running session past a blocked front.
+    pub joined: u32,
+}
+
+impl Token {
+    /// Units that are not in the ledger.
+    pub fn free(&self, capacity: Units) -> Units {
+        let used = self.ledger.iter().map(|loan| u64::from(loan.units.0)).sum::<u64>();
+        Units(u32::try_from(u64::from(capacity.0).saturating_sub(used)).unwrap_or(0))
+    }
+
+    /// The session that is running, if any.
+    pub fn session(&self) -> Option<Session> {
+        self.ledger.iter().find_map(|loan| loan.session)
+    }
+
+    /// Whether a claim may enter now: enough units are free and no other session runs.
+    ///
+    /// Any rule of this kind is safe: the ledger has everyone who is in, only the holder grants, and taking entries
+    /// out of the ledger never makes the rest inadmissible.
+    pub fn admits(&self, claim: &Claim, capacity: Units) -> bool {
+        self.free(capacity) >= claim.units && !self.excludes(claim)
+    }
+
+    /// Whether another session than the claim's is running.
+    pub fn excludes(&self, claim: &Claim) -> bool {
+        match (self.session(), claim.session) {
+            (Some(running), Some(wanted)) => running != wanted,
+            (None, _) | (_, None) => false,
+        }
+    }
+
+    /// Enters a grant into the ledger and numbers it.
+    pub(crate) fn lend(&mut self, grant: GrantId, claim: &Claim) -> Fence {
+        if claim.session.is_some() && self.session().is_none() {
+            self.joined = 0;
+        }
+        self.granted.0 += 1;
+        self.ledger.push(Loan { grant, units: claim.units, session: claim.session });
+        self.granted
+    }
+
+    /// Takes a released grant out of the ledger. A second copy of the same release finds nothing.
+    pub(crate) fn strike(&mut self, grant: GrantId) {
+        self.ledger.retain(|loan| loan.grant != grant);
+    }
+
+    pub(crate) fn view(&self, capacity: Units) -> TokenView {
+        let line = |loan: &Loan| LedgerView { grant: loan.grant, units: loan.units, session: loan.session };
+        TokenView {
+            pass: Some(self.pass),
+            free: self.free(capacity),
+            ledger: Some(self.ledger.iter().map(line).collect()),
+            session: self.session(),
+            ..TokenView::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::{NodeId, Rank, RequestId};
+
+    const K: Units = Units(3);
+
+    fn claim(units: u32, session: Option<u32>) -> Claim {
+        Claim { rank: Rank(0), units: Units(units), session: session.map(Session) }
+    }
+
+    fn id(request: u64) -> GrantId {
+        GrantId { node: NodeId(0), request: RequestId(request) }
+    }
+
+    #[test]
+    fn units_decide_where_there_are_no_sessions() {
+        let mut token = Token::default();
+        token.lend(id(1), &claim(2, None));
+        assert!(token.admits(&claim(1, None), K));
+        assert!(!token.admits(&claim(2, None), K));
+    }
+
+    #[test]
+    fn one_session_keeps_the_others_out_until_its_last_member_has_left() {
+        let mut token = Token::default();
+        token.lend(id(1), &claim(1, Some(7)));
+        token.lend(id(2), &claim(1, Some(7)));
+        token.strike(id(1));
+        assert!(!token.admits(&claim(1, Some(8)), K));
+        assert!(token.admits(&claim(1, Some(7)), K));
+        assert!(token.admits(&claim(1, None), K), "a request in no session minds nobody");
+        token.strike(id(2));
+        assert!(token.admits(&claim(1, Some(8)), K));
+    }
+
+    #[test]
+    fn a_release_counts_once() {
+        let mut token = Token::default();
+        token.lend(id(1), &claim(1, None));
+        token.lend(id(2), &claim(1, None));
+        token.strike(id(1));
+        token.strike(id(1));
+        assert_eq!(token.free(K), Units(2));
+    }
+
+    #[test]
+    fn fences_grow_with_every_grant() {
+        let mut token = Token::default();
+        let first = token.lend(id(1), &claim(1, None));
+        token.strike(id(1));
+        assert!(token.lend(id(2), &claim(1, None)) > first);
+    }
+}
