@@ -1,9 +1,12 @@
 //! Rules over what applications see, event by event: a small value that can be stored in a state.
 
-use meshlock_core::counters::CounterVisitor;
-use meshlock_core::{Grant, NodeId, Rank, RequestId, Session, Units};
+use std::hash::{Hash, Hasher};
 
-use crate::rule::{RuleSet, Setting, Violation};
+use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::{Fence, Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
+
+use crate::rule::{Rule, RuleSet, Setting, Violation};
+use crate::{cancelled, exclusion, fences, one_session, overtaking};
 
 /// Something an application did or was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,21 +57,222 @@ pub enum Occurrence {
 }
 
 /// What has to be remembered to watch the rules over occurrences.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct History {}
+///
+/// The checker stores one in every state, so it keeps only what its rules need: two ways to the same situation must
+/// end in equal histories. What waits and what is in use is also known to the nodes and splits no states; the order
+/// of arrival (overtaking), old cancellations and the last fence do, and are kept only where they are watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    rules: RuleSet,
+    setting: Setting,
+    /// By arrival if overtaking is watched, otherwise by id.
+    waiting: Vec<Waiter>,
+    /// By id.
+    in_use: Vec<InUse>,
+    /// By id; only the latest of each node, see `cancelled.rs`.
+    cancelled: Vec<GrantId>,
+    greatest_fence: Option<Fence>,
+}
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Waiter {
+    pub(crate) id: GrantId,
+    /// How many grants to later requests it has seen; stays 0 if overtaking is not watched.
+    pub(crate) overtaken: u32,
+}
+
+/// A grant that was not given back yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct InUse {
+    pub(crate) id: GrantId,
+    pub(crate) units: Units,
+    pub(crate) session: Option<Session>,
+}
+
+/// Rules and setting are the same in every state of one run and would only cost time.
+impl Hash for History {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.waiting.hash(state);
+        self.in_use.hash(state);
+        self.cancelled.hash(state);
+        self.greatest_fence.hash(state);
+    }
+}
 
 impl History {
     /// Nothing has happened yet.
-    pub fn new(_rules: RuleSet, _setting: Setting) -> Self {
-        Self {}
+    pub fn new(rules: RuleSet, setting: Setting) -> Self {
+        Self { rules, setting, waiting: Vec::new(), in_use: Vec::new(), cancelled: Vec::new(), greatest_fence: None }
     }
 
     /// Takes one occurrence in; the first broken rule is returned.
-    pub fn observe(&mut self, _occurrence: &Occurrence) -> Result<(), Violation> {
+    ///
+    /// The occurrence is taken in also when it breaks a rule, so that a long run can be watched on. A release of
+    /// what is not in use, or a change of what does not wait, changes nothing.
+    pub fn observe(&mut self, occurrence: &Occurrence) -> Result<(), Violation> {
+        match *occurrence {
+            Occurrence::Requested { node, request, .. } => self.wait(GrantId { node, request }),
+            Occurrence::Reprioritized { node, request, .. } => self.wait_anew(GrantId { node, request }),
+            Occurrence::Cancelled { node, request } => {
+                let id = GrantId { node, request };
+                self.waiting.retain(|waiter| waiter.id != id);
+                if self.rules.has(Rule::Cancelled) {
+                    cancelled::remember(&mut self.cancelled, id);
+                }
+            }
+            Occurrence::Granted { node, grant } => return self.grant(node, &grant),
+            Occurrence::Released { node, request } => {
+                let id = GrantId { node, request };
+                self.in_use.retain(|used| used.id != id);
+            }
+        }
         Ok(())
     }
 
     /// Shows the growing numbers it remembers, on the lines the protocols use: requests on `Line::of("request", node)`
     /// and fences on `Line { name: "clock", .. }`.
-    pub fn visit_counters(&mut self, _visitor: &mut dyn CounterVisitor, _clock_reach: i64) {}
+    pub fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor, clock_reach: i64) {
+        // Renumbering keeps the order of a line, so what is sorted by id stays sorted.
+        let waiting = self.waiting.iter_mut().map(|waiter| &mut waiter.id);
+        let in_use = self.in_use.iter_mut().map(|used| &mut used.id);
+        for id in waiting.chain(in_use).chain(&mut self.cancelled) {
+            visitor.number(Line::of("request", id.node), &mut id.request.0);
+        }
+        if let Some(fence) = &mut self.greatest_fence {
+            visitor.number(Line { name: "clock", of: None, reach: clock_reach }, &mut fence.0);
+        }
+    }
+
+    fn wait(&mut self, id: GrantId) {
+        if !(self.rules.has(Rule::UnwantedGrant) || self.rules.has(Rule::Overtaking)) {
+            return;
+        }
+        if self.waiting.iter().any(|waiter| waiter.id == id) {
+            return;
+        }
+        let by_arrival = self.rules.has(Rule::Overtaking);
+        let place = if by_arrival { self.waiting.len() } else { self.waiting.partition_point(|waiter| waiter.id < id) };
+        self.waiting.insert(place, Waiter { id, overtaken: 0 });
+    }
+
+    /// For overtaking, a request whose urgency changes is a new one; see `overtaking.rs`.
+    fn wait_anew(&mut self, id: GrantId) {
+        if !self.rules.has(Rule::Overtaking) {
+            return;
+        }
+        if let Some(place) = self.waiting.iter().position(|waiter| waiter.id == id) {
+            self.waiting.remove(place);
+            self.waiting.push(Waiter { id, overtaken: 0 });
+        }
+    }
+
+    fn grant(&mut self, node: NodeId, grant: &Grant) -> Result<(), Violation> {
+        let id = GrantId { node, request: grant.request };
+        let place = self.waiting.iter().position(|waiter| waiter.id == id);
+        let mut verdict = Ok(());
+        if self.rules.has(Rule::Cancelled) {
+            verdict = verdict.and(cancelled::check(&self.cancelled, id));
+        }
+        if self.rules.has(Rule::UnwantedGrant) {
+            verdict = verdict.and(cancelled::check_wanted(place, id));
+        }
+        if let Some(place) = place {
+            self.waiting.remove(place);
+            if self.rules.has(Rule::Overtaking) {
+                let earlier = &mut self.waiting[..place];
+                verdict = verdict.and(overtaking::count(earlier, id, self.setting.overtaking_bound));
+            }
+        }
+        if self.rules.has(Rule::Fences) {
+            verdict = verdict.and(fences::check(&mut self.greatest_fence, id, grant.fence));
+        }
+        if self.rules.has(Rule::Exclusion) || self.rules.has(Rule::OneSession) {
+            let place = self.in_use.partition_point(|used| used.id < id);
+            self.in_use.insert(place, InUse { id, units: grant.units, session: grant.session });
+        }
+        if self.rules.has(Rule::Exclusion) {
+            verdict = verdict.and(exclusion::check(&self.in_use, self.setting.capacity));
+        }
+        if self.rules.has(Rule::OneSession) {
+            verdict = verdict.and(one_session::check(&self.in_use, id));
+        }
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{SETTING, grant};
+
+    const ANN: NodeId = NodeId(0);
+
+    fn requested(request: u64) -> Occurrence {
+        let request = RequestId(request);
+        Occurrence::Requested { node: ANN, request, rank: Rank(0), units: Units(1), session: None }
+    }
+
+    fn granted(request: u64, fence: u64) -> Occurrence {
+        Occurrence::Granted { node: ANN, grant: Grant { fence: Some(Fence(fence)), ..grant(request, 1) } }
+    }
+
+    #[test]
+    fn what_is_not_watched_is_not_remembered() {
+        let mut history = History::new(RuleSet::NONE, SETTING);
+        let new = history.clone();
+        let cancelled = Occurrence::Cancelled { node: ANN, request: RequestId(2) };
+        for occurrence in [requested(1), requested(2), cancelled, granted(1, 1)] {
+            history.observe(&occurrence).unwrap();
+        }
+        assert_eq!(history, new);
+    }
+
+    #[test]
+    fn the_order_of_requests_is_forgotten_unless_overtaking_is_watched() {
+        let after = |rules: RuleSet, order: [u64; 2]| {
+            let mut history = History::new(rules, SETTING);
+            for request in order {
+                history.observe(&requested(request)).unwrap();
+            }
+            history
+        };
+        let short = RuleSet::ALL.without(Rule::Overtaking);
+        assert_eq!(after(short, [1, 2]), after(short, [2, 1]));
+        assert_ne!(after(RuleSet::ALL, [1, 2]), after(RuleSet::ALL, [2, 1]));
+    }
+
+    #[test]
+    fn a_broken_rule_is_reported_and_watching_goes_on() {
+        let mut history = History::new(RuleSet::ALL, SETTING);
+        assert_eq!(history.observe(&granted(1, 5)).unwrap_err().rule, Rule::UnwantedGrant);
+        history.observe(&requested(2)).unwrap();
+        let released = Occurrence::Released { node: ANN, request: RequestId(1) };
+        history.observe(&released).unwrap();
+        assert_eq!(history.observe(&granted(2, 5)).unwrap_err().rule, Rule::Fences);
+    }
+
+    #[test]
+    fn every_growing_number_is_shown_on_its_line() {
+        #[derive(Default)]
+        struct Seen(Vec<(Line, i64)>);
+        impl CounterVisitor for Seen {
+            fn visit(&mut self, line: Line, value: i64) -> i64 {
+                self.0.push((line, value));
+                value + 10
+            }
+        }
+        let mut history = History::new(RuleSet::ALL, SETTING);
+        let cancelled = Occurrence::Cancelled { node: ANN, request: RequestId(2) };
+        for occurrence in [requested(1), requested(2), requested(3), cancelled, granted(1, 7)] {
+            history.observe(&occurrence).unwrap();
+        }
+        let mut seen = Seen::default();
+        history.visit_counters(&mut seen, 4);
+        let requests = Line::of("request", ANN);
+        let clock = Line { name: "clock", of: None, reach: 4 };
+        assert_eq!(seen.0, [(requests, 3), (requests, 1), (requests, 2), (clock, 7)]);
+        assert_eq!(history.waiting[0].id.request, RequestId(13));
+        assert_eq!(history.greatest_fence, Some(Fence(17)));
+    }
 }

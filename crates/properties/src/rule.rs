@@ -88,6 +88,29 @@ impl Rule {
         }
     }
 
+    /// The rule in one sentence.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Exclusion => "at most k units are in use",
+            Self::OneToken => "there is at most one usable token, held or on its way",
+            Self::Conservation => "free units, units in use and units on their way back add up to k",
+            Self::NobodyWaits => "when nothing is under way, nobody who could be served waits",
+            Self::GrantOrder => "a grant goes to the most urgent request that the granter knows",
+            Self::MostUrgentKnown => "when nothing is under way, the holder knows the most urgent request of all",
+            Self::NoIdleUnits => "when nothing is under way, the most urgent request does not wait beside free units",
+            Self::Overtaking => "a waiting request sees only a bounded number of grants to later ones",
+            Self::OneSession => "only one session is in use at a time",
+            Self::Occupancy => "when nothing is under way, nobody waits for the only session that is in use or wanted",
+            Self::Followers => "a captain counts the followers that are there, and no others",
+            Self::Fences => "fences strictly grow",
+            Self::Cancelled => "a cancelled request is never granted",
+            Self::UnwantedGrant => "nobody is granted what it does not wait for",
+            Self::Queues => "a queue names a neighbour once, and says of it what it wants",
+            Self::MessagesEnd => "messages alone come to an end",
+            Self::Starvation => "nobody waits for ever on a fair run",
+        }
+    }
+
     /// The rule of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.name() == name)
@@ -153,6 +176,12 @@ pub struct Setting {
 }
 
 /// A broken rule.
+///
+/// ```
+/// use meshlock_properties::{Rule, Violation};
+/// let violation = Violation::new(Rule::Exclusion, None, "3 units in use of 2");
+/// assert_eq!(violation.to_string(), "exclusion broken: 3 units in use of 2");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{rule} broken{}: {what}", .node.map(|n| format!(" at node {n}")).unwrap_or_default())]
 pub struct Violation {
@@ -162,4 +191,33 @@ pub struct Violation {
     pub node: Option<NodeId>,
     /// What was seen, in words.
     pub what: String,
+}
+
+impl Violation {
+    /// This rule is broken, here, in this way.
+    pub fn new(rule: Rule, node: Option<NodeId>, what: impl Into<String>) -> Self {
+        Self { rule, node, what: what.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_found_under_its_name() {
+        for rule in Rule::ALL {
+            assert_eq!(Rule::named(rule.name()), Some(rule));
+            assert!(!rule.words().is_empty());
+        }
+        assert_eq!(Rule::named("no-such-rule"), None);
+    }
+
+    #[test]
+    fn a_set_has_what_was_put_in_and_nothing_else() {
+        let set = RuleSet::NONE.with(Rule::Fences).with(Rule::Queues).without(Rule::Fences);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Rule::Queues]);
+        assert_eq!(RuleSet::ALL.iter().count(), Rule::ALL.len());
+        assert_eq!([Rule::Queues].into_iter().collect::<RuleSet>(), set);
+    }
 }

@@ -1,9 +1,10 @@
 //! Rules over the whole network at one moment.
 
 use meshlock_core::NodeId;
-use meshlock_core::view::{Returning, TokenView, View};
+use meshlock_core::view::{Returning, TokenView, View, Waiting};
 
-use crate::rule::{RuleSet, Setting, Violation};
+use crate::rule::{Rule, RuleSet, Setting, Violation};
+use crate::{conservation, followers, most_urgent_known, no_idle_units, nobody_waits, occupancy, one_token, queues};
 
 /// The whole network at one moment.
 #[derive(Clone, Debug)]
@@ -34,6 +35,104 @@ pub struct Flight<'a> {
 }
 
 /// Checks the rules over snapshots; the first broken one is returned.
-pub fn check_snapshot(_rules: RuleSet, _setting: &Setting, _snapshot: &Snapshot<'_>) -> Result<(), Violation> {
+pub fn check_snapshot(rules: RuleSet, setting: &Setting, snapshot: &Snapshot<'_>) -> Result<(), Violation> {
+    if rules.has(Rule::OneToken) {
+        one_token::check(snapshot)?;
+    }
+    if rules.has(Rule::Conservation) {
+        conservation::check(setting, snapshot)?;
+    }
+    if rules.has(Rule::Followers) {
+        followers::check(snapshot)?;
+    }
+    if rules.has(Rule::Queues) {
+        queues::check_once(snapshot)?;
+    }
+    if !snapshot.quiet {
+        return Ok(());
+    }
+    if rules.has(Rule::NobodyWaits) {
+        nobody_waits::check(snapshot)?;
+    }
+    if rules.has(Rule::NoIdleUnits) {
+        no_idle_units::check(snapshot)?;
+    }
+    if rules.has(Rule::Occupancy) {
+        occupancy::check(snapshot)?;
+    }
+    if rules.has(Rule::MostUrgentKnown) {
+        most_urgent_known::check(snapshot)?;
+    }
+    if rules.has(Rule::Queues) {
+        queues::check_agreement(snapshot)?;
+    }
     Ok(())
+}
+
+/// A node as the rules see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) id: NodeId,
+    pub(crate) part: u32,
+    pub(crate) view: &'a View,
+}
+
+impl<'a> Snapshot<'a> {
+    /// Every node.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place<'a>> {
+        let parts = self.parts;
+        let place = move |(i, (id, view)): (usize, &(NodeId, &'a View))| Place {
+            id: *id,
+            part: parts.get(i).copied().unwrap_or(0),
+            view,
+        };
+        self.nodes.iter().enumerate().map(place)
+    }
+
+    /// The node of this id, if there is one.
+    pub(crate) fn place(&self, id: NodeId) -> Option<Place<'a>> {
+        let i = self.nodes.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        let (id, view) = self.nodes[i];
+        Some(Place { id, part: self.parts.get(i).copied().unwrap_or(0), view })
+    }
+
+    /// Every request that waits, with its node.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Place<'a>, &'a Waiting)> {
+        self.places().flat_map(|place| place.view.waiting.iter().map(move |waiting| (place, waiting)))
+    }
+
+    /// Every node that has a token, with the token.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = (Place<'a>, &'a TokenView)> {
+        self.places().filter_map(|place| place.view.token.as_ref().map(|token| (place, token)))
+    }
+
+    /// Every usable token, held or on its way.
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = &'a TokenView> {
+        self.holders().map(|(_, token)| token).chain(self.flights.iter().filter_map(|flight| flight.token))
+    }
+
+    /// Whether the network has fallen into parts.
+    pub(crate) fn is_split(&self) -> bool {
+        self.parts.windows(2).any(|pair| pair[0] != pair[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::{Rule, RuleSet};
+    use crate::scene::Scene;
+
+    #[test]
+    fn rules_of_quiet_moments_wait_for_quiet() {
+        let stuck = Scene::of(Rule::NobodyWaits, 2).token(0, 1).waits(1, 1, 5, 1);
+        stuck.clone().busy().holds();
+        stuck.breaks("nobody-waits broken at node 1: request 1.1 waits, and nobody is inside");
+    }
+
+    #[test]
+    fn a_rule_outside_the_set_is_not_checked() {
+        let mut stuck = Scene::of(Rule::NobodyWaits, 2).token(0, 1).waits(1, 1, 5, 1);
+        stuck.rules = RuleSet::ALL.without(Rule::NobodyWaits).without(Rule::NoIdleUnits).without(Rule::MostUrgentKnown);
+        stuck.holds();
+    }
 }

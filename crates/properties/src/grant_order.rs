@@ -1,0 +1,139 @@
+//! A grant goes to the most urgent request that the granter knows.
+//!
+//! Source: "highest priority first" (Jiang, section 2 and theorem 2), as far as one node can keep it: it compares what is in
+//! its own queue. What it has not been told is the business of `most-urgent-known`.
+//!
+//! Checked on steps rather than states, because afterwards the grant is gone from the queue and nobody can tell what
+//! it passed: after a step that granted a request, no entry of the node's queue may be strictly more urgent than it
+//! was. This also forbids passing a front that does not fit, which is the strict admission rule. Only nodes that
+//! grant are looked at: those that had or have the token, and all nodes of protocols with heights, where nobody else
+//! can grant.
+//!
+//! Excused is
+//! - **joining**, if the setting allows it: a request of the session that was open already may pass entries of other
+//!   sessions or of none. How many may do so is counted by the protocol; one that forgets to count starves the front,
+//!   which the checker sees on its graph. If the token came and went within the step, nobody knows what was open, and
+//!   the benefit of the doubt is given;
+//! - **a request made in this very step**, whose rank nobody has seen, unless the event is at hand and ranks do not
+//!   depend on the clock (strict priority, deadlines): then its rank is computed, and jumping the queue is caught;
+//! - **a request raised in this very step**, likewise. Without the event such a step is known by this: the token was
+//!   here, no units came back, and nothing in the queue has changed but what was granted. If its rank had not changed
+//!   it would have been granted earlier or not at all.
+
+use meshlock_core::view::{Claimant, Origin, View};
+use meshlock_core::{Aging, Event, Fence, Grant, NodeId, Order, Rank, RequestId, Session, Urgency};
+
+use crate::rule::{Rule, Setting, Violation};
+
+/// One step of one node that granted something.
+pub(crate) struct Step<'a> {
+    pub(crate) setting: &'a Setting,
+    pub(crate) node: NodeId,
+    pub(crate) before: &'a View,
+    pub(crate) after: &'a View,
+    pub(crate) granted: &'a [Grant],
+}
+
+/// Checks a step of which only the views are known.
+pub(crate) fn check(step: &Step<'_>) -> Result<(), Violation> {
+    if step.only_ranks_changed() {
+        return Ok(());
+    }
+    step.check(|request| step.rank_before(request))
+}
+
+/// Checks a step whose event is known.
+pub(crate) fn check_event<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violation> {
+    let wish = match event {
+        Event::Request { request, demand } => Some((*request, demand.urgency)),
+        Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
+        Event::Cancel { .. }
+        | Event::Release { .. }
+        | Event::LinkUp { .. }
+        | Event::LinkDown { .. }
+        | Event::Receive { .. }
+        | Event::Expired { .. } => None,
+    };
+    step.check(|request| match wish {
+        Some((wished, urgency)) if wished == request => timeless_rank(step.setting.order, urgency),
+        Some(_) | None => step.rank_before(request),
+    })
+}
+
+impl Step<'_> {
+    fn check(&self, rank_of: impl Fn(RequestId) -> Option<Rank>) -> Result<(), Violation> {
+        if self.before.token.is_none() && self.after.token.is_none() && self.after.height.is_none() {
+            return Ok(());
+        }
+        for grant in self.granted {
+            let Some(rank) = rank_of(grant.request) else {
+                continue;
+            };
+            let passed = self.after.queue.iter().find(|claim| claim.rank > rank && !self.may_join(grant, claim));
+            if let Some(claim) = passed {
+                let whose = match claim.origin {
+                    Origin::Local(request) => format!("request {}.{request}", self.node),
+                    Origin::Node(neighbour) => format!("the claim of node {neighbour}"),
+                };
+                let what = format!(
+                    "request {}.{} of rank {rank} is granted past {whose} of rank {}",
+                    self.node, grant.request, claim.rank
+                );
+                return Err(Violation::new(Rule::GrantOrder, Some(self.node), what));
+            }
+        }
+        Ok(())
+    }
+
+    fn rank_before(&self, request: RequestId) -> Option<Rank> {
+        self.before.waiting.iter().find(|waiting| waiting.request == request).map(|waiting| waiting.rank)
+    }
+
+    fn is_granted(&self, request: RequestId) -> bool {
+        self.granted.iter().any(|grant| grant.request == request)
+    }
+
+    /// Whether nothing happened but that a waiting request was given another rank, as far as can be seen.
+    fn only_ranks_changed(&self) -> bool {
+        let (Some(before), Some(after)) = (&self.before.token, &self.after.token) else {
+            return false;
+        };
+        let given: u64 = self.granted.iter().map(|grant| u64::from(grant.units.0)).sum();
+        let left = self.before.queue.iter().filter(|claim| match claim.origin {
+            Origin::Local(request) => !self.is_granted(request),
+            Origin::Node(_) => true,
+        });
+        u64::from(before.free.0) == u64::from(after.free.0) + given && left.eq(&self.after.queue)
+    }
+
+    fn may_join(&self, grant: &Grant, passed: &Claimant) -> bool {
+        let joins = self.setting.joins > 0 && grant.session.is_some() && passed.session != grant.session;
+        joins && self.open_session().is_none_or(|open| open == grant.session)
+    }
+
+    /// The session that was open before the step granted anything; the outer `None` if nobody can tell.
+    fn open_session(&self) -> Option<Option<Session>> {
+        if let Some(token) = &self.before.token {
+            let booked = token.ledger.iter().flatten().find_map(|entry| entry.session);
+            return Some(booked.or(token.session));
+        }
+        let token = self.after.token.as_ref()?;
+        let earlier = token
+            .ledger
+            .iter()
+            .flatten()
+            .filter(|entry| entry.grant.node != self.node || !self.is_granted(entry.grant.request));
+        Some(earlier.into_iter().find_map(|entry| entry.session))
+    }
+}
+
+/// The rank of a request made now, where it does not depend on how many grants were given before.
+fn timeless_rank(order: Order, urgency: Urgency) -> Option<Rank> {
+    match order {
+        Order::Priority { aging: Aging(0) } | Order::Deadline => order.rank(urgency, Fence(0)),
+        Order::Priority { aging: Aging(_) } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
