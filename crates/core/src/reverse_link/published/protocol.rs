@@ -13,7 +13,7 @@ use crate::counters::{CounterVisitor, Line};
 use crate::protocol::{Effect, Event, Misuse, Protocol, Rejection};
 use crate::reverse_link::Height;
 use crate::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
-use crate::vocabulary::{Grant, NodeId, Units};
+use crate::vocabulary::{Grant, NodeId, Rank, Units};
 
 /// Heights beyond this are refused, so that they can always be stepped.
 const FARTHEST: i64 = 1 << 62;
@@ -47,13 +47,12 @@ impl Protocol for Node {
     }
 
     fn view(&self) -> View {
-        let claimant = |entry: &super::node::Entry| match self.own.filter(|_| entry.node == self.height.id) {
-            Some(own) => {
-                Claimant { origin: Origin::Local(own.request), rank: entry.priority, units: own.units, session: None }
-            }
-            // A REQUEST does not say how many units it is for.
-            None => Claimant { origin: Origin::Node(entry.node), rank: entry.priority, units: Units(1), session: None },
-        };
+        let mut queue: Vec<_> = self.q.iter().map(|entry| self.claimant(entry.node, entry.priority)).collect();
+        // A request that waits at line 10 is known here, though the text has taken it from Q.
+        if let Some(priority) = self.blocked {
+            let place = queue.partition_point(|claim| claim.rank > priority);
+            queue.insert(place, self.claimant(self.height.id, priority));
+        }
         let own = |state| self.own.filter(|_| self.state == state);
         let waiting =
             own(State::Es).map(|o| Waiting { request: o.request, rank: o.priority, units: o.units, session: None });
@@ -64,7 +63,7 @@ impl Protocol for Node {
             token: self.token_holder.then(|| token_view(self.t)),
             neighbours: self.neighbours.iter().copied().collect(),
             asked: self.outstanding,
-            queue: self.q.iter().map(claimant).collect(),
+            queue,
             waiting: waiting.into_iter().collect(),
             holding: holding.into_iter().collect(),
             ..View::default()
@@ -109,6 +108,14 @@ impl Node {
             Body::Update(s) => self.on_update(from, s, out),
             Body::Release(r) => self.on_release_message(r, out),
             Body::Link => self.on_link(from, message.height, out),
+        }
+    }
+
+    fn claimant(&self, node: NodeId, rank: Rank) -> Claimant {
+        match self.own.filter(|_| node == self.height.id) {
+            Some(own) => Claimant { origin: Origin::Local(own.request), rank, units: own.units, session: None },
+            // A REQUEST does not say how many units it is for.
+            None => Claimant { origin: Origin::Node(node), rank, units: Units(1), session: None },
         }
     }
 

@@ -99,7 +99,8 @@ fn a_holder_that_waits_for_units_enters_when_they_come_back() {
     let mut last = line(Config::printed(2)).remove(2);
     ask(&mut last, 1, Demand::units(2, 1));
     receive(&mut last, height(0, 0, 1), Body::Token(Units(1)));
-    assert_eq!((last.view().role.as_str(), last.view().queue.len()), ("ES", 0));
+    assert_eq!((last.state, queue(&last)), (State::Es, vec![]), "dequeued, and waits");
+    assert_eq!(last.view().queue[0].origin, Origin::Local(RequestId(1)), "but a viewer sees it");
     assert_eq!(receive(&mut last, height(0, 0, 1), Body::Release(Units(1))), [granted(1, 2)]);
 }
 
