@@ -23,6 +23,7 @@ mod custody;
 mod height;
 mod message;
 mod node;
+pub mod published;
 mod questions;
 mod queue;
 mod settle;
