@@ -1,0 +1,154 @@
+//! What others may see of a process of the repaired group protocol.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use crate::counters::{CounterVisitor, Line};
+use crate::group::Bug;
+use crate::group::message::{Message, Record, Stamp};
+use crate::group::node::{Copy, Inside, Node};
+use crate::group::token::{Seat, Token};
+use crate::protocol::{Effect, Event, Misuse, Protocol};
+use crate::view::{Returning, TokenView, View, Waiting};
+use crate::vocabulary::{Fence, NodeId, RequestId, Units};
+
+impl Protocol for Node {
+    type Message = Message;
+
+    fn id(&self) -> NodeId {
+        self.id
+    }
+
+    fn handle(&mut self, event: Event<Message>) -> Result<Vec<Effect<Message>>, Misuse> {
+        self.apply(event)
+    }
+
+    fn view(&self) -> View {
+        let waiting = self.waits().map(|(request, wish)| Waiting {
+            request,
+            rank: wish.level.rank(),
+            units: Units(1),
+            session: Some(wish.session),
+        });
+        let token = self.token.as_ref().map(|token| self.token_view(token));
+        View {
+            role: self.state().to_string(),
+            followers: token.as_ref().and_then(|token| token.followers),
+            token,
+            keeps_copy: self.copy.is_some(),
+            neighbours: self.members.iter().copied().filter(|&member| member != self.id).collect(),
+            waiting: waiting.into_iter().collect(),
+            holding: self.inside.iter().map(|inside| inside.grant).collect(),
+            captain: self.inside.and_then(|inside| inside.captain),
+            ..View::default()
+        }
+    }
+
+    fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
+        let Message::Token(token) = message else { return None };
+        let known = self.members.contains(&from) && self.heard.contains_key(&self.id);
+        let fresh = token.transfer > self.seen || self.planted.has(Bug::AcceptTokenTwice);
+        (known && fresh && self.token.is_none()).then(|| self.token_view(token))
+    }
+
+    fn returning_in(_message: &Message) -> Option<Returning> {
+        None
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        message.kind()
+    }
+
+    fn is_stale(&self, from: NodeId, message: &Message) -> bool {
+        match message {
+            // An equal wish is a request said again, which may move something.
+            Message::Request { record, .. } => self.heard.get(&from).is_some_and(|known| {
+                known.stamp > record.stamp || (known.stamp == record.stamp && known.wish.is_none())
+            }),
+            Message::Complete { stamp, .. } => self.heard.get(&from).is_some_and(|known| known.stamp >= *stamp),
+            Message::Start(start) => {
+                let past = self.heard.get(&self.id).is_some_and(|own| own.ends(start.number));
+                let inside = self.inside.is_some_and(|inside| inside.grant.request == start.number);
+                (past || inside) && !start.again && !self.planted.has(Bug::GrantCancelled)
+            }
+            Message::Token(_) => false, // one that arrived before is answered
+            Message::Have { transfer } => {
+                let awaited = |copy: &Copy| copy.to == from && copy.token.transfer == *transfer;
+                *transfer <= self.seen && !self.copy.as_ref().is_some_and(awaited)
+            }
+        }
+    }
+
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
+        for (&node, Record { stamp, .. }) in &mut self.heard {
+            visit_stamp(node, stamp, visitor);
+        }
+        if let Some(Inside { grant, .. }) = &mut self.inside {
+            visit_request(self.id, &mut grant.request, visitor);
+            grant.fence.iter_mut().for_each(|fence| visit_fence(fence, visitor));
+        }
+        let copied = self.copy.as_mut().map(|copy| &mut copy.token);
+        self.token.iter_mut().chain(copied).for_each(|token| visit_token(token, visitor));
+        visitor.number(TRANSFERS, &mut self.seen);
+        visitor.number(Line::of("epoch", self.id), &mut self.epoch);
+    }
+
+    fn visit_message_counters(message: &mut Message, visitor: &mut dyn CounterVisitor) {
+        match message {
+            Message::Request { node, record } => visit_stamp(*node, &mut record.stamp, visitor),
+            Message::Start(start) => {
+                visit_request(start.node, &mut start.number, visitor);
+                visit_fence(&mut start.fence, visitor);
+            }
+            Message::Complete { node, stamp } => visit_stamp(*node, stamp, visitor),
+            Message::Token(token) => visit_token(token, visitor),
+            Message::Have { transfer } => visitor.number(TRANSFERS, transfer),
+        }
+    }
+}
+
+impl Node {
+    /// The token as it is or would be here: followers known to be out are not counted.
+    fn token_view(&self, token: &Token) -> TokenView {
+        let out = |node: &NodeId, seat: &Seat| self.heard.get(node).is_some_and(|record| record.ends(seat.number));
+        let followers = token.followers.iter().filter(|(node, seat)| !out(node, seat)).count();
+        TokenView {
+            pass: Some(token.transfer),
+            session: token.session,
+            queue: token.queue.claimants(self.levels),
+            followers: i64::try_from(followers).ok(),
+            ..TokenView::default()
+        }
+    }
+}
+
+fn visit_request(node: NodeId, number: &mut RequestId, visitor: &mut dyn CounterVisitor) {
+    visitor.number(Line::of("request", node), &mut number.0);
+}
+
+fn visit_stamp(node: NodeId, stamp: &mut Stamp, visitor: &mut dyn CounterVisitor) {
+    visit_request(node, &mut stamp.number, visitor);
+    visitor.number(Line::of("attempt", node), &mut stamp.version);
+}
+
+fn visit_fence(fence: &mut Fence, visitor: &mut dyn CounterVisitor) {
+    visitor.number(FENCES, &mut fence.0);
+}
+
+fn visit_token(token: &mut Token, visitor: &mut dyn CounterVisitor) {
+    visitor.number(TRANSFERS, &mut token.transfer);
+    visit_fence(&mut token.clock, visitor);
+    for member in token.queue.members_mut() {
+        visit_request(member.node, &mut member.number, visitor);
+    }
+    for (&node, stamp) in &mut token.accepted {
+        visit_stamp(node, stamp, visitor);
+    }
+    for (&node, Seat { number, fence }) in &mut token.followers {
+        visit_request(node, number, visitor);
+        visit_fence(fence, visitor);
+    }
+}
+
+const TRANSFERS: Line = Line::stepping("transfer");
+const FENCES: Line = Line::stepping("clock");

@@ -1,0 +1,338 @@
+//! The repaired group protocol: keep what is heard, let the token say what is done, decide in one place.
+//!
+//! Every process keeps the latest [`Record`] of every other one. Only the holder of the token decides, in
+//! [`Node::serve`], by comparing what it has heard with what the token says was taken up. So nothing depends on which
+//! message comes first:
+//!
+//! - a request that runs ahead of the token is found when the token comes;
+//! - a complete that runs ahead of the token is found when the token brings the list of followers;
+//! - a copy of a request that was served elsewhere is not newer than what was taken up.
+//!
+//! Losses are mended by one timer, at whoever waits: it says its request again. Whoever hears a request a second time
+//! knows that somebody has waited long and does what may be missing ([`Node::chase`]):
+//!
+//! ```text
+//! the holder, asker let in already   -> start again to it          (the start was lost)
+//! the holder, asker queued           -> start again to followers   (a start or a complete was lost)
+//! the last giver of the token        -> token again to its captain (the token was lost)
+//! ```
+//!
+//! A follower that gets a start again enters if it still waits, and answers with its latest record if it is past it.
+//! A token has a transfer number and is taken once; a repeated one is answered by `have`, and the copy is dropped.
+//! Where nothing is lost and no timer runs out early, only the paper's four messages are sent.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use crate::group::message::{Message, Record, Stamp, Start, Wish};
+use crate::group::token::{LIMIT, Token};
+use crate::group::{Bug, Config, Level, State, asked};
+use crate::planted::Planted;
+use crate::protocol::{Delay, Effect, Event, Misuse, Rejection, Timer};
+use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units};
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Node {
+    pub(super) id: NodeId,
+    /// All processes, this one included.
+    pub(super) members: BTreeSet<NodeId>,
+    pub(super) levels: Level,
+    retry: Option<Delay>,
+    pub(super) planted: Planted<Bug>,
+    /// The latest record of every process, this one included.
+    pub(super) heard: BTreeMap<NodeId, Record>,
+    /// Set while the application is in its critical section.
+    pub(super) inside: Option<Inside>,
+    /// Set while the token is here.
+    pub(super) token: Option<Token>,
+    /// The token as it was given away last, until it is known to have arrived. Never while the token is here.
+    pub(super) copy: Option<Copy>,
+    /// The greatest transfer given or taken here.
+    pub(super) seen: u64,
+    /// Of the timer: one for every request that had to wait.
+    pub(super) epoch: u64,
+}
+
+/// The application in its critical section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Inside {
+    pub(super) grant: Grant,
+    /// Whom to tell when it is over; `None` for the captain itself.
+    pub(super) captain: Option<NodeId>,
+}
+
+/// A token given away.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Copy {
+    pub(super) to: NodeId,
+    pub(super) token: Token,
+}
+
+pub(super) type Effects = Vec<Effect<Message>>;
+
+impl Node {
+    /// A process before anything has happened.
+    pub fn new(config: Config) -> Self {
+        let Config { id, members, levels, retry, planted } = config;
+        let mut members: BTreeSet<_> = members.into_iter().collect();
+        members.insert(id);
+        let token = (members.first() == Some(&id)).then(Token::default);
+        let levels = levels.max(Level::LOWEST);
+        let (heard, inside, copy, seen, epoch) = (BTreeMap::new(), None, None, 0, 0);
+        Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch }
+    }
+
+    /// The state by the paper's name.
+    pub fn state(&self) -> State {
+        match (&self.token, &self.inside) {
+            (Some(_), Some(_)) => State::EC,
+            (Some(token), None) if token.followers.is_empty() => State::HI,
+            (Some(_), None) => State::HS,
+            (None, Some(_)) => State::EF,
+            (None, None) if self.waits().is_some() => State::R,
+            (None, None) => State::N,
+        }
+    }
+
+    /// The number and the wish of the own request while it waits.
+    pub(super) fn waits(&self) -> Option<(RequestId, Wish)> {
+        let own = self.heard.get(&self.id).filter(|_| self.inside.is_none())?;
+        own.wish.map(|wish| (own.stamp.number, wish))
+    }
+
+    pub(super) fn apply(&mut self, event: Event<Message>) -> Result<Effects, Misuse> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Request { request, demand } => self.on_request(request, &demand, &mut effects)?,
+            Event::Cancel { request } => {
+                self.check_waiting(request)?;
+                self.tell(|_| None, &mut effects);
+            }
+            Event::Reprioritize { request, urgency } => {
+                self.check_waiting(request)?;
+                let level = Level::asked(urgency, self.levels)?;
+                self.tell(|wish| Some(Wish { level, ..wish }), &mut effects);
+            }
+            Event::Release { request, units } => self.on_release(request, units, &mut effects)?,
+            // Any process can reach any other: links are the business of the layer below.
+            Event::LinkUp { .. } | Event::LinkDown { .. } => {}
+            Event::Receive { from, message } => {
+                if let Err(reason) = self.on_message(from, message, &mut effects) {
+                    effects.push(Effect::Reject { from, reason });
+                }
+            }
+            Event::Expired { timer } => self.on_expired(timer, &mut effects),
+        }
+        Ok(effects)
+    }
+
+    fn on_request(&mut self, request: RequestId, demand: &Demand, effects: &mut Effects) -> Result<(), Misuse> {
+        let (session, level) = asked(demand, self.levels)?;
+        if self.heard.get(&self.id).is_some_and(|own| own.stamp.number >= request) {
+            return Err(Misuse::RequestNumberUsed(request));
+        }
+        if self.inside.is_some() || self.waits().is_some() {
+            return Err(Misuse::Busy);
+        }
+        let record = Record { stamp: Stamp { number: request, version: 0 }, wish: Some(Wish { session, level }) };
+        self.announce(record, effects);
+        if self.waits().is_some() {
+            self.epoch += 1;
+            self.arm(effects);
+        }
+        Ok(())
+    }
+
+    fn check_waiting(&self, request: RequestId) -> Result<(), Misuse> {
+        match self.heard.get(&self.id) {
+            Some(own) if own.stamp.number < request => Err(Misuse::UnknownRequest(request)),
+            None => Err(Misuse::UnknownRequest(request)),
+            Some(own) if own.ends(request) => Err(Misuse::AlreadyOver(request)),
+            Some(_) if self.inside.is_some() => Err(Misuse::AlreadyGranted(request)),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn on_release(&mut self, request: RequestId, units: Units, effects: &mut Effects) -> Result<(), Misuse> {
+        let Some(Inside { grant, captain }) = self.inside.filter(|inside| inside.grant.request == request) else {
+            self.check_waiting(request)?;
+            return Err(Misuse::NotGranted(request));
+        };
+        if units != grant.units {
+            return Err(Misuse::PartialRelease { request, held: grant.units, asked: units });
+        }
+        self.inside = None;
+        if let Some(own) = self.heard.get_mut(&self.id) {
+            *own = own.changed(None);
+            if let Some(captain) = captain.filter(|_| !self.planted.has(Bug::LoseComplete)) {
+                effects
+                    .push(Effect::Send { to: captain, message: Message::Complete { node: self.id, stamp: own.stamp } });
+            }
+        }
+        self.serve(effects);
+        Ok(())
+    }
+
+    /// Changes the own waiting request.
+    fn tell(&mut self, change: impl FnOnce(Wish) -> Option<Wish>, effects: &mut Effects) {
+        if let Some(own) = self.heard.get(&self.id).copied() {
+            self.announce(own.changed(own.wish.and_then(change)), effects);
+        }
+    }
+
+    /// A new word of this process: the holder acts on it, anybody else tells everybody.
+    fn announce(&mut self, record: Record, effects: &mut Effects) {
+        self.heard.insert(self.id, record);
+        if self.token.is_some() {
+            self.serve(effects);
+        } else {
+            self.say(record, effects);
+        }
+    }
+
+    fn say(&self, record: Record, effects: &mut Effects) {
+        let others = self.members.iter().filter(|&&member| member != self.id);
+        effects.extend(others.map(|&to| Effect::Send { to, message: Message::Request { node: self.id, record } }));
+    }
+
+    /// While something is waited for, its timer runs.
+    fn arm(&self, effects: &mut Effects) {
+        if let Some(after) = self.retry {
+            effects.push(Effect::Arm { timer: Timer { epoch: self.epoch }, after });
+        }
+    }
+
+    fn on_expired(&mut self, timer: Timer, effects: &mut Effects) {
+        let Some(own) = self.heard.get(&self.id).copied() else { return };
+        if self.waits().is_none() || timer.epoch != self.epoch {
+            return; // stale: the request it was for is inside or over
+        }
+        if self.token.is_none() {
+            self.say(own, effects);
+        }
+        self.chase(self.id, effects);
+        self.arm(effects);
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, effects: &mut Effects) -> Result<(), Rejection> {
+        if from == self.id || !self.members.contains(&from) {
+            return Err(Rejection::UnknownSender);
+        }
+        match message {
+            Message::Request { node, .. } | Message::Complete { node, .. } if node != from => {
+                Err(Rejection::UnknownNode)
+            }
+            Message::Request { record, .. } => {
+                if self.token.is_none() && self.planted.has(Bug::HeardOnlyByHolder) {
+                    return Ok(());
+                }
+                self.on_record(from, record, effects)
+            }
+            Message::Complete { stamp, .. } => {
+                if self.token.is_none() && self.planted.has(Bug::DropEarlyComplete) {
+                    return Ok(());
+                }
+                self.on_record(from, Record { stamp, wish: None }, effects)
+            }
+            Message::Start(start) => self.on_start(start, effects),
+            Message::Token(token) => self.on_token(from, token, effects),
+            Message::Have { transfer } => self.on_have(from, transfer),
+        }
+    }
+
+    fn on_record(&mut self, from: NodeId, record: Record, effects: &mut Effects) -> Result<(), Rejection> {
+        if record.stamp.version >= LIMIT || record.wish.is_some_and(|wish| !wish.level.is_within(self.levels)) {
+            return Err(Rejection::NumberOutOfRange);
+        }
+        match self.heard.get(&from) {
+            Some(known) if known.stamp > record.stamp => {}
+            Some(known) if known.stamp == record.stamp => {
+                if known.wish.is_some() {
+                    self.chase(from, effects);
+                }
+            }
+            Some(_) | None => {
+                self.heard.insert(from, record);
+                self.serve(effects);
+            }
+        }
+        Ok(())
+    }
+
+    fn on_start(&mut self, start: Start, effects: &mut Effects) -> Result<(), Rejection> {
+        if start.node != self.id || start.captain == self.id || !self.members.contains(&start.captain) {
+            return Err(Rejection::UnknownNode);
+        }
+        if start.fence.0 >= LIMIT {
+            return Err(Rejection::NumberOutOfRange);
+        }
+        let own = self.heard.get(&self.id).copied().filter(|own| own.stamp.number >= start.number);
+        let own = own.ok_or(Rejection::UnexpectedAnswer)?;
+        if own.ends(start.number) {
+            if self.planted.has(Bug::GrantCancelled) && self.inside.is_none() && own.stamp.number == start.number {
+                self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
+            } else if start.again && !self.planted.has(Bug::LoseComplete) {
+                let message = Message::Request { node: self.id, record: own };
+                effects.push(Effect::Send { to: start.captain, message });
+            }
+        } else if self.inside.is_none() {
+            if own.wish.is_none_or(|wish| wish.session != start.session) {
+                return Err(Rejection::UnexpectedAnswer);
+            }
+            self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
+        }
+        Ok(())
+    }
+
+    fn on_token(&mut self, from: NodeId, mut token: Token, effects: &mut Effects) -> Result<(), Rejection> {
+        token.check(&self.members, self.levels)?;
+        if !self.heard.contains_key(&self.id) || token.followers.contains_key(&self.id) {
+            return Err(Rejection::UnwantedToken);
+        }
+        if token.transfer <= self.seen && !self.planted.has(Bug::AcceptTokenTwice) {
+            effects.push(Effect::Send { to: from, message: Message::Have { transfer: token.transfer } });
+            return Ok(());
+        }
+        if self.token.is_some() {
+            return Err(Rejection::SecondToken);
+        }
+        self.seen = token.transfer;
+        self.copy = None;
+        if let Some((number, wish)) = self.waits()
+            && token.accepted.get(&self.id).is_some_and(|stamp| stamp.number == number)
+        {
+            self.enter(number, wish.session, token.next_fence(), None, effects);
+        }
+        self.token = Some(token);
+        self.serve(effects);
+        Ok(())
+    }
+
+    fn on_have(&mut self, from: NodeId, transfer: u64) -> Result<(), Rejection> {
+        if transfer > self.seen {
+            return Err(Rejection::UnexpectedAnswer);
+        }
+        self.copy = self.copy.take().filter(|copy| copy.to != from || copy.token.transfer != transfer);
+        Ok(())
+    }
+
+    pub(super) fn enter(
+        &mut self,
+        request: RequestId,
+        session: Session,
+        fence: Fence,
+        captain: Option<NodeId>,
+        effects: &mut Effects,
+    ) {
+        let grant = Grant { request, units: Units(1), session: Some(session), fence: Some(fence) };
+        self.inside = Some(Inside { grant, captain });
+        effects.push(Effect::Granted { grant });
+    }
+}
+
+#[cfg(test)]
+mod tests;

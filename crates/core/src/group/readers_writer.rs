@@ -1,0 +1,70 @@
+//! Readers and writers as sessions: readers share one, every writer has its own.
+//!
+//! Readers are let in together, because they ask for the same session. A writer shares its session with nobody, so it
+//! excludes readers and other writers.
+//!
+//! **Fairness.** Neither side starves. Readers that come while a writer waits do not join the readers inside: they
+//! queue. All readers that are queued when reading is opened again enter together. A request is overtaken in the queue
+//! only by more urgent ones, and every opening makes it more urgent by one level. With n processes and K levels nobody
+//! sees more than `n - 1 + max(K - 2, 0)` openings after its request was taken up. Writers are preferred by giving
+//! them a higher priority, and the same bound holds.
+//!
+//! **Not offered.** A reader cannot become a writer without leaving (two of them would wait for each other), and a
+//! writer that wants to go on as reader has to ask again, and others may come first.
+//!
+//! ```
+//! use meshlock_core::NodeId;
+//! use meshlock_core::group::readers_writer::{Access, read, write};
+//!
+//! let reading = read(1);
+//! let writing = write(NodeId(7), 2).unwrap();
+//! assert_eq!(Access::of(reading.session.unwrap()), Access::Read);
+//! assert_eq!(Access::of(writing.session.unwrap()), Access::Write(NodeId(7)));
+//! ```
+
+use crate::vocabulary::{Demand, NodeId, Session};
+
+/// What a session stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Access {
+    /// Together with all other readers.
+    Read,
+    /// Alone.
+    Write(NodeId),
+}
+
+impl Access {
+    /// What this session stands for.
+    pub const fn of(session: Session) -> Self {
+        match session.0.checked_sub(1) {
+            None => Self::Read,
+            Some(node) => Self::Write(NodeId(node)),
+        }
+    }
+
+    /// The session that stands for this; `None` for the one node whose id is too large to have a writer's session.
+    pub const fn session(self) -> Option<Session> {
+        match self {
+            Self::Read => Some(Session(0)),
+            Self::Write(NodeId(u32::MAX)) => None,
+            Self::Write(node) => Some(Session(node.0 + 1)),
+        }
+    }
+}
+
+/// A demand to read.
+pub const fn read(priority: i32) -> Demand {
+    Demand::session(0, priority)
+}
+
+/// A demand to write, for the process that makes it. `None` only for `NodeId(u32::MAX)`, for which no session is left.
+pub const fn write(node: NodeId, priority: i32) -> Option<Demand> {
+    match Access::Write(node).session() {
+        Some(session) => Some(Demand::session(session.0, priority)),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
