@@ -230,6 +230,20 @@ fn doubt_lasts_until_the_receiver_can_be_asked() {
 }
 
 #[test]
+fn a_giver_that_refuses_a_later_pass_knows_that_its_own_arrived() {
+    // Found by exploration: ann stayed in doubt for ever, because the answer was her own promise.
+    let mut story = triangle(1);
+    story.asks("bob", one(0)).delivers("bob", "ann").delivers("ann", "bob").releases("bob"); // `here` is on its way
+    story.asks("ann", one(0)).delivers("ann", "bob"); // bob passes the token back, behind `here`
+    let (ann, bob) = (story.id("ann"), story.id("bob"));
+    story.event(bob, Event::LinkDown { neighbour: ann });
+    story.delivers("bob", "cy").delivers("bob", "cy").delivers("cy", "ann"); // `here`, the question, the question again
+    story.link_down("ann", "bob").settles();
+    assert!(!story.node("ann").in_doubt());
+    story.expect_waiting([]).expect_holding(["ann"]);
+}
+
+#[test]
 fn requests_for_one_session_enter_together_and_others_wait_for_its_end() {
     let mut story = line(3);
     story.asks("ann", Demand::session(1, 0)).asks("bob", Demand::session(1, 0)).settles();

@@ -277,7 +277,7 @@ impl Node {
             Body::Link => {}
             Body::Here { pass } => {
                 self.queue.remove_peer(from);
-                self.learn_decided(pass, out);
+                self.learn_decided(pass);
             }
             Body::News(news) => self.on_news(from, news, out),
         }
@@ -300,7 +300,7 @@ impl Node {
             self.queue.put_peer(from, claim);
         }
         self.broadcast(Body::Here { pass }, out);
-        self.learn_decided(pass, out);
+        self.learn_decided(pass);
     }
 
     fn on_ask(&mut self, from: NodeId, claim: Claim) {

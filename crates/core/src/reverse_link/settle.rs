@@ -181,8 +181,8 @@ impl Node {
         self.broadcast(Body::News(vec![news]), out);
     }
 
-    /// A pass is known to be decided: a copy of an earlier token is only a copy.
-    pub(crate) fn learn_decided(&mut self, pass: u64, _out: &mut Effects) {
+    /// A pass is known to be decided. If we still keep a copy of an earlier one, that one has arrived.
+    pub(crate) fn learn_decided(&mut self, pass: u64) {
         self.decided = self.decided.max(pass);
         if self.limbo.as_ref().is_some_and(|limbo| limbo.copy.pass <= pass) {
             self.limbo = None;
@@ -212,7 +212,7 @@ impl Node {
             About::Pass { pass, .. } if self.decided >= pass => Some(Inquiry::Confirmed),
             About::Pass { pass, to } if to == self.config.id => {
                 if !self.bug(Bug::NoPromise) {
-                    self.decided = pass;
+                    self.learn_decided(pass);
                 }
                 Some(Inquiry::Denied)
             }
