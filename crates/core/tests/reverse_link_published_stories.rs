@@ -1,7 +1,7 @@
 //! What goes wrong in the printed reverse-link algorithm, told as stories: p1 to p14 of `docs/errata.md`.
 //!
-//! Each story is a shortest one. Links point to the left at the start, because ann has the token. Where the cause is one
-//! line that a repair can switch, the same story is told again with the repair and ends well.
+//! The stories follow the shortest runs that are known. Links point to ann at the start, because she has the token.
+//! Where a repair can switch the cause, the same story is told again with the repair and ends well.
 
 mod story;
 
