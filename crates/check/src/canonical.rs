@@ -244,7 +244,7 @@ fn visit_environment(environment: &mut Environment, visitor: &mut dyn CounterVis
     }
     for (node, epoch) in environment.timers.iter_mut().enumerate() {
         if let Some(epoch) = epoch {
-            visitor.number(Line::of("timer", NodeId(next_id(node))), epoch);
+            visitor.number(Line::of("epoch", NodeId(next_id(node))), epoch);
         }
     }
 }

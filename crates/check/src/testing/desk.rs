@@ -268,7 +268,7 @@ impl Protocol for Desk {
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         let me = self.id;
-        visitor.number(Line::of("timer", me), &mut self.epoch);
+        visitor.number(Line::of("epoch", me), &mut self.epoch);
         let held = self.holding.as_mut().map(|grant| &mut grant.request);
         for request in [Some(&mut self.last), self.waiting.as_mut(), held].into_iter().flatten() {
             visitor.number(Line::of("request", me), &mut request.0);
