@@ -1,1 +1,51 @@
-//! Exploration.
+//! Explores the very types of `meshlock-core` on small networks: every interleaving, or long random walks.
+//!
+//! A [`Model`] says which nodes there are, how they are connected and what the world around them may do. An
+//! [`Explorer`] visits every state of it and reports the first broken rule with a shortest [`Counterexample`].
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`topology`] | the shapes of small networks, and how they are written |
+//! | [`model`] | nodes, network, workload and budgets: what is explored |
+//! | [`action`] | what the world may do next |
+//! | [`finding`] | what can be wrong |
+//! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
+//! | [`explore`] | breadth first and depth first |
+//! | [`report`] | what came out of it |
+//!
+//! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
+//! once ([`intern`](mod@intern)) and known by its number. `handle` is pure, so a step of one node is computed once
+//! and then looked up. That makes an exact set of visited states affordable.
+
+pub mod action;
+mod canonical;
+mod clock;
+mod components;
+pub mod counterexample;
+mod enabled;
+mod environment;
+pub mod explore;
+pub mod finding;
+mod graph;
+mod intern;
+mod layout;
+mod liveness;
+mod local;
+pub mod model;
+mod render;
+pub mod report;
+mod space;
+mod store;
+pub mod topology;
+mod watch;
+
+#[cfg(test)]
+mod testing;
+
+pub use action::Action;
+pub use counterexample::Counterexample;
+pub use explore::{Explorer, Options, Search};
+pub use finding::Finding;
+pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
+pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
+pub use topology::{Link, Topology};

@@ -1,0 +1,170 @@
+//! What the world may do next. An action names places, not numbers, so that it means the same after renumbering.
+
+use std::fmt;
+
+/// One thing that may happen in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// A message arrives: the one at `place` of a channel, which is the head if channels keep order.
+    Deliver {
+        /// Which channel.
+        channel: u16,
+        /// Which of its messages.
+        place: u8,
+    },
+    /// One end of a link notices that it was cut.
+    Notice {
+        /// Which link.
+        link: u16,
+        /// 0 is the end with the lower id.
+        end: u8,
+    },
+    /// An application gives back the grant at this place of its node's list.
+    Release {
+        /// Which node.
+        node: u8,
+        /// Which grant.
+        place: u8,
+    },
+    /// A timer runs out while nothing else is under way.
+    Expire {
+        /// Whose.
+        node: u8,
+    },
+    /// A timer runs out early.
+    ExpireEarly {
+        /// Whose.
+        node: u8,
+    },
+    /// An application asks, with a demand of its list.
+    Request {
+        /// At which node.
+        node: u8,
+        /// Which demand.
+        demand: u8,
+    },
+    /// An application gives up a waiting request.
+    Cancel {
+        /// At which node.
+        node: u8,
+        /// Which of those that wait.
+        place: u8,
+    },
+    /// An application changes the urgency of a waiting request.
+    Reprioritize {
+        /// At which node.
+        node: u8,
+        /// Which of those that wait.
+        place: u8,
+        /// Which urgency of the model's list.
+        urgency: u8,
+    },
+    /// A link is cut.
+    Cut {
+        /// Which link.
+        link: u16,
+    },
+    /// A link comes up.
+    Form {
+        /// Which link.
+        link: u16,
+    },
+    /// The head of a channel (or any message, if channels keep no order) is lost.
+    Lose {
+        /// Which channel.
+        channel: u16,
+        /// Which of its messages.
+        place: u8,
+    },
+}
+
+impl Action {
+    /// Whether fairness obliges it to happen in the end if it stays possible.
+    pub const fn is_obligatory(self) -> bool {
+        match self {
+            Self::Deliver { .. } | Self::Notice { .. } | Self::Release { .. } | Self::Expire { .. } => true,
+            Self::ExpireEarly { .. }
+            | Self::Request { .. }
+            | Self::Cancel { .. }
+            | Self::Reprioritize { .. }
+            | Self::Cut { .. }
+            | Self::Form { .. }
+            | Self::Lose { .. } => false,
+        }
+    }
+
+    /// Four bytes for the tables of an exploration.
+    pub(crate) fn pack(self) -> Packed {
+        let (kind, a, b) = match self {
+            Self::Deliver { channel, place } => (0, channel, [place, 0]),
+            Self::Notice { link, end } => (1, link, [end, 0]),
+            Self::Release { node, place } => (2, node.into(), [place, 0]),
+            Self::Expire { node } => (3, node.into(), [0, 0]),
+            Self::ExpireEarly { node } => (4, node.into(), [0, 0]),
+            Self::Request { node, demand } => (5, node.into(), [demand, 0]),
+            Self::Cancel { node, place } => (6, node.into(), [place, 0]),
+            Self::Reprioritize { node, place, urgency } => (7, node.into(), [place, urgency]),
+            Self::Cut { link } => (8, link, [0, 0]),
+            Self::Form { link } => (9, link, [0, 0]),
+            Self::Lose { channel, place } => (10, channel, [place, 0]),
+        };
+        Packed(kind << 28 | u32::from(a) << 16 | u32::from(b[0]) << 8 | u32::from(b[1]))
+    }
+}
+
+/// An [`Action`] in four bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packed(u32);
+
+impl Packed {
+    pub(crate) const fn unpack(self) -> Action {
+        let a = (self.0 >> 16 & 0xfff) as u16;
+        let node = a as u8;
+        let place = (self.0 >> 8) as u8;
+        let last = self.0 as u8;
+        match self.0 >> 28 {
+            0 => Action::Deliver { channel: a, place },
+            1 => Action::Notice { link: a, end: place },
+            2 => Action::Release { node, place },
+            3 => Action::Expire { node },
+            4 => Action::ExpireEarly { node },
+            5 => Action::Request { node, demand: place },
+            6 => Action::Cancel { node, place },
+            7 => Action::Reprioritize { node, place, urgency: last },
+            8 => Action::Cut { link: a },
+            9 => Action::Form { link: a },
+            _ => Action::Lose { channel: a, place },
+        }
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.unpack().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let actions = [
+            Action::Deliver { channel: 4031, place: 255 },
+            Action::Notice { link: 2015, end: 1 },
+            Action::Release { node: 63, place: 7 },
+            Action::Expire { node: 63 },
+            Action::ExpireEarly { node: 1 },
+            Action::Request { node: 63, demand: 255 },
+            Action::Cancel { node: 2, place: 3 },
+            Action::Reprioritize { node: 63, place: 255, urgency: 254 },
+            Action::Cut { link: 2015 },
+            Action::Form { link: 1 },
+            Action::Lose { channel: 4031, place: 9 },
+        ];
+        for action in actions {
+            assert_eq!(action.pack().unpack(), action);
+        }
+    }
+}

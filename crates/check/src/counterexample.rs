@@ -1,0 +1,156 @@
+//! A run that shows what is wrong, step by step, for rendering and for trace files.
+
+use std::fmt;
+
+use meshlock_core::view::View;
+use meshlock_core::{Effect, Event, NodeId, Protocol};
+
+use crate::action::Action;
+use crate::render;
+use crate::space::Space;
+
+/// A run from the start of a model.
+#[derive(Clone, Debug)]
+pub struct Counterexample<P: Protocol> {
+    /// The nodes at the start.
+    pub start: Vec<P>,
+    /// What happened, in order.
+    pub steps: Vec<Step<P>>,
+    /// If the run goes on for ever: the steps from this place on (counted from 0) repeat.
+    pub cycle_from: Option<usize>,
+}
+
+/// One step of a run.
+#[derive(Clone, Debug)]
+pub struct Step<P: Protocol> {
+    /// What the world did.
+    pub action: Action,
+    /// The link that changed or was noticed to be cut, if it was one.
+    pub link: Option<(NodeId, NodeId)>,
+    /// What the nodes made of it, in order: one node, two for a change of a link, none for a loss.
+    pub moves: Vec<Move<P>>,
+    /// The messages that came to nothing in this step.
+    pub vanished: Vec<Message<P>>,
+}
+
+/// One event at one node.
+#[derive(Clone, Debug)]
+pub struct Move<P: Protocol> {
+    /// Which node.
+    pub node: NodeId,
+    /// What happened to it.
+    pub event: Event<P::Message>,
+    /// What it wanted done.
+    pub effects: Vec<Effect<P::Message>>,
+    /// The node before.
+    pub before: P,
+    /// The node after.
+    pub after: P,
+}
+
+impl<P: Protocol> Move<P> {
+    /// What the node showed before.
+    pub fn view_before(&self) -> View {
+        self.before.view()
+    }
+
+    /// What the node shows now.
+    pub fn view(&self) -> View {
+        self.after.view()
+    }
+}
+
+/// A message that will not be delivered.
+#[derive(Clone, Debug)]
+pub struct Message<P: Protocol> {
+    /// Who sent it.
+    pub from: NodeId,
+    /// Who will not get it.
+    pub to: NodeId,
+    /// What it said.
+    pub message: P::Message,
+    /// Why.
+    pub fate: Fate,
+}
+
+/// Why a message is not delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was lost on the way.
+    Lost,
+    /// Its link was cut.
+    Cut,
+    /// The receiver would ignore it now and for ever, so it was removed.
+    Stale,
+}
+
+impl<P: Protocol> Counterexample<P> {
+    /// Follows a path of actions from the start, with the numbers as they are if possible.
+    pub(crate) fn replay(space: &Space<P>, path: &[Action], cycle_from: Option<usize>) -> Self {
+        let (reduce, canonical) = space.reductions();
+        let follow = |canonical| follow(space, reduce, canonical, path);
+        // Without order in channels, places depend on numbers, so there the renumbered states are shown.
+        let plain = if canonical && space.model.fifo { follow(false) } else { None };
+        let steps = plain.or_else(|| follow(canonical)).unwrap_or_default();
+        Self { start: space.model.nodes.clone(), steps, cycle_from }
+    }
+}
+
+/// The steps of a path; `None` if it cannot be followed to its end.
+fn follow<P: Protocol>(space: &Space<P>, reduce: bool, canonical: bool, path: &[Action]) -> Option<Vec<Step<P>>> {
+    let mut space = Space::new(space.model.clone(), reduce, canonical).ok()?;
+    let mut row = space.start();
+    let mut next = row.clone();
+    let mut steps = Vec::with_capacity(path.len());
+    for (place, action) in path.iter().enumerate() {
+        space.local.record = Some(Vec::new());
+        space.vanished = Some(Vec::new());
+        match space.apply(&row, *action, &mut next) {
+            Ok(Some(_)) => {}
+            Err(_) if place + 1 == path.len() => {}
+            Ok(None) | Err(_) => return None,
+        }
+        steps.push(recorded(&mut space, *action));
+        std::mem::swap(&mut row, &mut next);
+    }
+    Some(steps)
+}
+
+fn recorded<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
+    let record = space.local.record.take().unwrap_or_default();
+    let moves = record.into_iter().map(|(node, event)| {
+        let before = space.local.node(node).clone();
+        let event = event.map(|message| space.local.message(message).clone());
+        let mut after = before.clone();
+        let effects = after.handle(event.clone()).unwrap_or_default();
+        Move { node: before.id(), event, effects, before, after }
+    });
+    let moves = moves.collect();
+    let vanished = space.vanished.take().unwrap_or_default();
+    let vanished = vanished.into_iter().map(|vanished| {
+        let channel = space.layout.channels[vanished.channel];
+        let message = space.local.message(vanished.message).clone();
+        Message { from: channel.from, to: channel.to, message, fate: vanished.fate }
+    });
+    let link = match action {
+        Action::Notice { link, .. } | Action::Cut { link } | Action::Form { link } => {
+            let link = space.layout.links[usize::from(link)].link;
+            Some((link.low(), link.high()))
+        }
+        Action::Deliver { .. }
+        | Action::Release { .. }
+        | Action::Expire { .. }
+        | Action::ExpireEarly { .. }
+        | Action::Request { .. }
+        | Action::Cancel { .. }
+        | Action::Reprioritize { .. }
+        | Action::Lose { .. } => None,
+    };
+    Step { action, link, moves, vanished: vanished.collect() }
+}
+
+impl<P: Protocol> fmt::Display for Counterexample<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        render::counterexample(self, f)
+    }
+}

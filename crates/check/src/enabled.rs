@@ -1,0 +1,158 @@
+//! Which actions are possible in a state.
+
+use meshlock_core::Protocol;
+
+use crate::action::Action;
+use crate::environment::{Environment, LinkState};
+use crate::intern::Sequences;
+use crate::model::{Failing, Pick};
+use crate::space::{EnvironmentFacts, Row, Space};
+
+impl<P: Protocol> Space<P> {
+    /// Appends the actions that may be possible here. What an application may ask is decided by its node, so a few
+    /// of them turn out to be impossible when they are tried.
+    pub(crate) fn enabled(&self, row: &Row, actions: &mut Vec<Action>) {
+        self.deliveries(row, actions);
+        let environment = self.environment(row);
+        let facts = self.environment_facts(row);
+        if facts.notices {
+            for (link, state) in environment.links.iter().enumerate() {
+                if let LinkState::Dying(noticed) = state {
+                    let ends = (0..2).filter(|end| !noticed[usize::from(*end)]);
+                    actions.extend(ends.map(|end| Action::Notice { link: short(link), end }));
+                }
+            }
+        }
+        for (node, id) in row.iter().take(self.layout.nodes).enumerate() {
+            let view = self.local.view(*id);
+            actions
+                .extend((0..view.holding.len()).map(|place| Action::Release { node: tiny(node), place: tiny(place) }));
+        }
+        self.timers(row, actions);
+        for node in 0..self.layout.nodes {
+            self.application(row, environment, node, actions);
+        }
+        if environment.link_changes > 0 {
+            actions.extend(facts.changes.iter().filter(|change| self.link_is_free(row, **change)));
+        }
+    }
+
+    fn deliveries(&self, row: &Row, actions: &mut Vec<Action>) {
+        let may_lose = self.environment(row).losses > 0;
+        for channel in 0..self.layout.channels.len() {
+            let content = row[self.layout.nodes + channel];
+            if content == Sequences::EMPTY {
+                continue;
+            }
+            let mut add = |place| {
+                actions.push(Action::Deliver { channel: short(channel), place });
+                if may_lose {
+                    actions.push(Action::Lose { channel: short(channel), place });
+                }
+            };
+            if self.model.fifo {
+                add(0);
+                continue;
+            }
+            let mut last = None;
+            for (place, message) in self.channels.iter(content).enumerate() {
+                if last.replace(message) != Some(message) {
+                    add(tiny(place)); // of equal messages the first stands for all
+                }
+            }
+        }
+    }
+
+    fn timers(&self, row: &Row, actions: &mut Vec<Action>) {
+        let environment = self.environment(row);
+        let facts = self.environment_facts(row);
+        let held = || row[..self.layout.nodes].iter().any(|node| !self.local.view(*node).holding.is_empty());
+        let idle = !facts.notices && !self.in_flight(row) && (self.model.timers.while_held || !held());
+        let due = if idle { facts.due } else { 0 };
+        let armed = environment.timers.iter().enumerate().filter(|(_, timer)| timer.is_some());
+        for (node, _) in armed {
+            if due >> node & 1 == 1 {
+                actions.push(Action::Expire { node: tiny(node) });
+            } else if environment.early_timers > 0 {
+                actions.push(Action::ExpireEarly { node: tiny(node) });
+            }
+        }
+    }
+
+    fn application(&self, row: &Row, environment: &Environment, node: usize, actions: &mut Vec<Action>) {
+        let view = self.local.view(row[node]);
+        let work = &self.model.workload.nodes[node];
+        let made = environment.made[node];
+        let outstanding = view.waiting.len() + view.holding.len();
+        let more = if self.model.workload.endless { work.count > 0 } else { made < work.count };
+        let node = tiny(node);
+        if more && outstanding < self.model.workload.outstanding as usize {
+            match work.pick {
+                Pick::Any => {
+                    let demands = 0..work.demands.len();
+                    actions.extend(demands.map(|demand| Action::Request { node, demand: tiny(demand) }));
+                }
+                Pick::InOrder => {
+                    let demand = tiny(made as usize % work.demands.len().max(1));
+                    actions.push(Action::Request { node, demand });
+                }
+            }
+        }
+        for place in 0..view.waiting.len() {
+            let place = tiny(place);
+            if environment.cancels > 0 {
+                actions.push(Action::Cancel { node, place });
+            }
+            if environment.reprioritisations > 0 {
+                let urgencies = 0..self.model.budgets.urgencies.len();
+                actions.extend(urgencies.map(|at| Action::Reprioritize { node, place, urgency: tiny(at) }));
+            }
+        }
+    }
+
+    /// Whether what is in flight allows this change of a link.
+    fn link_is_free(&self, row: &Row, change: Action) -> bool {
+        match (change, self.model.failing) {
+            (Action::Cut { link }, Failing::Gentle) => {
+                let channels = self.layout.links[usize::from(link)].channels;
+                channels.iter().all(|channel| row[self.layout.channel((*channel).into())] == Sequences::EMPTY)
+            }
+            _ => true,
+        }
+    }
+
+    /// What is asked of an environment again and again.
+    pub(crate) fn facts_of(&self, environment: &Environment) -> EnvironmentFacts {
+        let mut changes = Vec::new();
+        for (place, link) in self.layout.links.iter().enumerate() {
+            if !link.changeable {
+                continue;
+            }
+            match environment.links[place] {
+                LinkState::Up => {
+                    let apart = || environment.parts(&self.layout, Some(place)).iter().any(|part| *part != 0);
+                    if !(self.model.keep_connected && apart()) {
+                        changes.push(Action::Cut { link: short(place) });
+                    }
+                }
+                LinkState::Down => changes.push(Action::Form { link: short(place) }),
+                LinkState::Dying(_) => {}
+            }
+        }
+        EnvironmentFacts {
+            parts: environment.parts(&self.layout, None).into(),
+            notices: environment.notice_pending(),
+            due: environment.due(self.model.timers.rounds),
+            changes: changes.into(),
+        }
+    }
+}
+
+fn short(place: usize) -> u16 {
+    u16::try_from(place).expect("64 nodes have 4032 channels at most")
+}
+
+/// A broken protocol may hold more than 255 grants at one node; trying the last one of them is enough.
+fn tiny(place: usize) -> u8 {
+    u8::try_from(place).unwrap_or(u8::MAX)
+}

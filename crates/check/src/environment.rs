@@ -1,0 +1,136 @@
+//! Everything of a state that is neither in a node nor on its way: links, notices, timers, budgets, request numbers.
+
+use meshlock_core::Protocol;
+
+use crate::layout::Layout;
+use crate::model::{Failing, Model};
+
+/// The world around the nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Environment {
+    pub(crate) links: Box<[LinkState]>,
+    /// For each node the epoch of the timer that is armed.
+    pub(crate) timers: Box<[Option<u64>]>,
+    /// For each node the number its next request gets.
+    pub(crate) next_request: Box<[u64]>,
+    /// For each node how many requests it made; in endless workloads only its place in the list of demands.
+    pub(crate) made: Box<[u32]>,
+    pub(crate) cancels: u32,
+    pub(crate) reprioritisations: u32,
+    pub(crate) link_changes: u32,
+    pub(crate) losses: u32,
+    pub(crate) early_timers: u32,
+    /// The nodes whose timers ran out in this round, as bits.
+    pub(crate) fired: u64,
+    /// Rounds of timers since anything else happened.
+    pub(crate) rounds: u8,
+}
+
+/// A link, up or down or in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LinkState {
+    Up,
+    Down,
+    /// Cut, but not noticed by both ends; for each end whether it has noticed.
+    Dying([bool; 2]),
+}
+
+impl Environment {
+    pub(crate) fn of<P: Protocol>(model: &Model<P>, layout: &Layout) -> Self {
+        let nodes = layout.nodes;
+        let state = |up: bool| if up { LinkState::Up } else { LinkState::Down };
+        Self {
+            links: layout.links.iter().map(|place| state(place.up_at_start)).collect(),
+            timers: model.armed.iter().map(|timer| timer.map(|timer| timer.epoch)).collect(),
+            next_request: vec![1; nodes].into(),
+            made: vec![0; nodes].into(),
+            cancels: model.budgets.cancels,
+            reprioritisations: model.budgets.reprioritisations,
+            link_changes: model.budgets.link_changes,
+            losses: model.budgets.losses,
+            early_timers: model.budgets.early_timers,
+            fired: 0,
+            rounds: 0,
+        }
+    }
+
+    /// Becomes equal to another environment of the same model without allocating.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let Self { links, timers, next_request, made, .. } = self;
+        links.copy_from_slice(&other.links);
+        timers.copy_from_slice(&other.timers);
+        next_request.copy_from_slice(&other.next_request);
+        made.copy_from_slice(&other.made);
+        self.cancels = other.cancels;
+        self.reprioritisations = other.reprioritisations;
+        self.link_changes = other.link_changes;
+        self.losses = other.losses;
+        self.early_timers = other.early_timers;
+        self.fired = other.fired;
+        self.rounds = other.rounds;
+    }
+
+    /// Whether an end of a link has still to notice that it was cut.
+    pub(crate) fn notice_pending(&self) -> bool {
+        self.links.iter().any(|link| matches!(link, LinkState::Dying(_)))
+    }
+
+    /// The nodes with an armed timer, as bits.
+    pub(crate) fn armed(&self) -> u64 {
+        self.timers.iter().enumerate().filter(|(_, timer)| timer.is_some()).fold(0, |set, (node, _)| set | 1 << node)
+    }
+
+    /// Something other than a timer or a message happened: timers may mend again.
+    pub(crate) fn begin_rounds_anew(&mut self) {
+        self.fired = 0;
+        self.rounds = 0;
+    }
+
+    /// Notes that the timer of a node ran out by itself, and whether that ends a round.
+    pub(crate) fn note_fired(&mut self, node: usize, rounds: Option<u8>) {
+        self.fired |= 1 << node;
+        if self.armed() & !self.fired == 0 {
+            self.fired = 0;
+            if rounds.is_some() {
+                self.rounds = self.rounds.saturating_add(1);
+            }
+        }
+    }
+
+    /// The nodes whose timers may run out by themselves, as far as rounds matter.
+    pub(crate) fn due(&self, rounds: Option<u8>) -> u64 {
+        if rounds.is_some_and(|most| self.rounds >= most) { 0 } else { self.armed() & !self.fired }
+    }
+
+    /// For each node the smallest node it is connected with by links that are up.
+    pub(crate) fn parts(&self, layout: &Layout, without: Option<usize>) -> Vec<u32> {
+        let mut part: Vec<u32> = (0..crate::intern::next_id(layout.nodes)).collect();
+        if layout.links.is_empty() {
+            return if layout.channels.is_empty() { part } else { vec![0; layout.nodes] };
+        }
+        loop {
+            let mut changed = false;
+            for (place, link) in layout.links.iter().enumerate() {
+                if self.links[place] != LinkState::Up || without == Some(place) {
+                    continue;
+                }
+                let (low, high) = (link.link.low().0 as usize, link.link.high().0 as usize);
+                let least = part[low].min(part[high]);
+                changed |= part[low] != least || part[high] != least;
+                part[low] = least;
+                part[high] = least;
+            }
+            if !changed {
+                return part;
+            }
+        }
+    }
+
+    /// What a cut makes of a link that is up.
+    pub(crate) const fn cut(failing: Failing) -> LinkState {
+        match failing {
+            Failing::Gentle => LinkState::Down,
+            Failing::Harsh => LinkState::Dying([false, false]),
+        }
+    }
+}

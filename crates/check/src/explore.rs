@@ -1,0 +1,296 @@
+//! Every state of a model: breadth first for the shortest counterexample, or depth first.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use meshlock_core::Protocol;
+
+use crate::action::Action;
+use crate::clock::Stopwatch;
+use crate::counterexample::Counterexample;
+use crate::finding::Finding;
+use crate::graph::Graph;
+use crate::liveness;
+use crate::model::{Model, ModelError};
+use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
+use crate::space::Space;
+use crate::store::Store;
+
+/// How to explore.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// In which order states are looked at.
+    pub search: Search,
+    /// Remove messages that their receiver is certain to ignore.
+    pub reduce: bool,
+    /// Renumber growing counters, so that states come back. `None`: only if the workload is endless.
+    pub canonical: Option<bool>,
+    /// Keep the graph and search it for endless messages and starvation after a complete exploration. Only breadth
+    /// first.
+    pub graph: bool,
+    /// The most different states.
+    pub max_states: Option<u64>,
+    /// The most steps from the start.
+    pub max_depth: Option<u32>,
+    /// The longest time.
+    pub max_time: Option<Duration>,
+    /// The most memory of the tables.
+    pub max_bytes: Option<u64>,
+    /// Set it from outside to end with what there is.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            search: Search::BreadthFirst,
+            reduce: true,
+            canonical: None,
+            graph: false,
+            max_states: None,
+            max_depth: None,
+            max_time: None,
+            max_bytes: None,
+            cancel: None,
+        }
+    }
+}
+
+/// In which order states are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Nearest first: the first counterexample is a shortest one.
+    BreadthFirst,
+    /// Newest first: deep states early. A limit of depth may hide states that are near on another way.
+    DepthFirst,
+}
+
+/// Explores one model.
+pub struct Explorer<P: Protocol> {
+    model: Model<P>,
+    options: Options,
+}
+
+impl<P: Protocol> Explorer<P> {
+    /// An exploration of this model with default options.
+    pub fn new(model: Model<P>) -> Self {
+        Self { model, options: Options::default() }
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Explores until everything was seen, something is wrong, or a limit is reached.
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Outcome<P>, ModelError> {
+        let canonical = self.options.canonical.unwrap_or(self.model.workload.endless);
+        let mut space = Space::new(self.model, self.options.reduce, canonical)?;
+        if self.options.graph && space.layout.nodes > 8 {
+            return Err(ModelError::TooManyForGraph(space.layout.nodes));
+        }
+        let mut run = Run::new(&mut space, self.options, observer);
+        let end = run.search();
+        let (verdict, broken) = match end {
+            End::Broken { path, finding, cycle_from } => (Verdict::Violated, Some((path, finding, cycle_from))),
+            End::Stopped(verdict) => (verdict, None),
+        };
+        let progress = run.progress();
+        let parts = space.local.sizes();
+        let violation = broken.map(|(path, finding, cycle_from)| {
+            let counterexample = Counterexample::replay(&space, &path, cycle_from);
+            Broken { finding, counterexample }
+        });
+        Ok(Outcome { progress, verdict, violation, parts })
+    }
+}
+
+/// Why a search ended.
+pub(crate) enum End {
+    Stopped(Verdict),
+    Broken {
+        path: Vec<Action>,
+        finding: Finding,
+        /// From which step on the run repeats for ever.
+        cycle_from: Option<usize>,
+    },
+}
+
+struct Run<'a, P: Protocol> {
+    space: &'a mut Space<P>,
+    options: Options,
+    observer: &'a mut dyn Observer,
+    watch: Stopwatch,
+    store: Store,
+    graph: Option<Graph>,
+    generated: u64,
+    depth: u32,
+    frontier: u64,
+    actions: Vec<Action>,
+    row: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl<'a, P: Protocol> Run<'a, P> {
+    fn new(space: &'a mut Space<P>, options: Options, observer: &'a mut dyn Observer) -> Self {
+        let width = space.layout.width();
+        let graph = (options.graph && options.search == Search::BreadthFirst).then(Graph::new);
+        Self {
+            space,
+            options,
+            observer,
+            watch: Stopwatch::start(),
+            store: Store::new(width),
+            graph,
+            generated: 1,
+            depth: 0,
+            frontier: 1,
+            actions: Vec::new(),
+            row: vec![0; width],
+            next: vec![0; width],
+        }
+    }
+
+    fn search(&mut self) -> End {
+        let start = self.space.start();
+        self.store.insert(&start, 0, Action::Expire { node: 0 });
+        if let Err(finding) = self.space.check(&start) {
+            return End::Broken { path: Vec::new(), finding, cycle_from: None };
+        }
+        let searched = match self.options.search {
+            Search::BreadthFirst => self.breadth_first(),
+            Search::DepthFirst => self.depth_first(),
+        };
+        match searched {
+            Err(end) => *end,
+            Ok(()) => match &self.graph {
+                Some(graph) => liveness::search(self.space, &self.store, graph),
+                None => End::Stopped(Verdict::Holds),
+            },
+        }
+    }
+
+    fn breadth_first(&mut self) -> Result<(), Box<End>> {
+        let mut at: u32 = 0;
+        let mut level_end = 1;
+        while (at as usize) < self.store.len() {
+            if at as usize == level_end {
+                self.depth += 1;
+                level_end = self.store.len();
+            }
+            self.frontier = self.store.len() as u64 - u64::from(at);
+            self.pause(u64::from(at))?;
+            if self.options.max_depth.is_some_and(|most| self.depth >= most) {
+                return Err(Box::new(End::Stopped(Verdict::DepthLimit)));
+            }
+            self.expand(at, &mut |_| {})?;
+            at += 1;
+        }
+        self.frontier = 0;
+        Ok(())
+    }
+
+    fn depth_first(&mut self) -> Result<(), Box<End>> {
+        let mut stack = vec![(0, 0)];
+        let mut cut_short = false;
+        let mut looked_at = 0;
+        while let Some((at, depth)) = stack.pop() {
+            self.depth = self.depth.max(depth);
+            self.frontier = stack.len() as u64 + 1;
+            self.pause(looked_at)?;
+            looked_at += 1;
+            if self.options.max_depth.is_some_and(|most| depth >= most) {
+                cut_short = true;
+                continue;
+            }
+            self.expand(at, &mut |found| stack.push((found, depth + 1)))?;
+        }
+        self.frontier = 0;
+        if cut_short { Err(Box::new(End::Stopped(Verdict::DepthLimit))) } else { Ok(()) }
+    }
+
+    /// Makes every step from one state and hands on the new states.
+    fn expand(&mut self, at: u32, found: &mut dyn FnMut(u32)) -> Result<(), Box<End>> {
+        self.row.copy_from_slice(self.store.row(at));
+        let mut actions = std::mem::take(&mut self.actions);
+        actions.clear();
+        self.space.enabled(&self.row, &mut actions);
+        for action in &actions {
+            let granted = match self.space.apply(&self.row, *action, &mut self.next) {
+                Ok(Some(granted)) => granted,
+                Ok(None) => continue,
+                Err(finding) => return Err(self.broken(at, Some(*action), finding)),
+            };
+            self.generated += 1;
+            let (next, new) = self.store.insert(&self.next, at, *action);
+            if let Some(graph) = &mut self.graph {
+                graph.add(next, *action, granted);
+            }
+            if new {
+                if let Err(finding) = self.space.check(&self.next) {
+                    return Err(self.broken(next, None, finding));
+                }
+                found(next);
+            }
+        }
+        if let Some(graph) = &mut self.graph {
+            graph.close();
+        }
+        self.actions = actions;
+        Ok(())
+    }
+
+    fn broken(&self, at: u32, action: Option<Action>, finding: Finding) -> Box<End> {
+        let mut path = self.store.path(at);
+        path.extend(action);
+        Box::new(End::Broken { path, finding, cycle_from: None })
+    }
+
+    /// Looks at limits, clock and cancellation now and then.
+    fn pause(&mut self, looked_at: u64) -> Result<(), Box<End>> {
+        let stop = |verdict| Err(Box::new(End::Stopped(verdict)));
+        if self.options.max_states.is_some_and(|most| self.store.len() as u64 >= most) {
+            return stop(Verdict::StateLimit);
+        }
+        if looked_at % 1024 != 0 {
+            return Ok(());
+        }
+        if self.options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return stop(Verdict::Cancelled);
+        }
+        let elapsed = self.watch.elapsed();
+        if self.options.max_time.is_some_and(|most| elapsed >= most) {
+            return stop(Verdict::TimeLimit);
+        }
+        if self.options.max_bytes.is_some_and(|most| self.bytes() >= most) {
+            return stop(Verdict::MemoryLimit);
+        }
+        if self.watch.report_due(elapsed) {
+            let progress = self.progress();
+            self.observer.progress(&progress);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        let graph = self.graph.as_ref().map_or(0, Graph::bytes);
+        (self.space.bytes() + self.store.bytes() + graph) as u64
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            generated: self.generated,
+            unique: self.store.len() as u64,
+            depth: self.depth,
+            frontier: self.frontier,
+            elapsed: self.watch.elapsed(),
+            bytes: self.bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! The steps between visited states, kept for the search for runs that never end well.
+
+use crate::action::{Action, Packed};
+use crate::intern::next_id;
+
+/// For each state, in order of discovery, the steps that leave it.
+pub(crate) struct Graph {
+    first: Vec<u32>,
+    targets: Vec<u32>,
+    actions: Vec<Packed>,
+    /// The nodes that were granted something, as bits.
+    granted: Vec<u8>,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub(crate) to: u32,
+    pub(crate) action: Action,
+    pub(crate) granted: u8,
+}
+
+impl Graph {
+    pub(crate) fn new() -> Self {
+        Self { first: vec![0], targets: Vec::new(), actions: Vec::new(), granted: Vec::new() }
+    }
+
+    /// Adds a step that leaves the state being looked at.
+    pub(crate) fn add(&mut self, to: u32, action: Action, granted: u64) {
+        self.targets.push(to);
+        self.actions.push(action.pack());
+        self.granted.push(u8::try_from(granted).unwrap_or(u8::MAX));
+    }
+
+    /// All steps of one state are there; the next state follows.
+    pub(crate) fn close(&mut self) {
+        self.first.push(next_id(self.targets.len()));
+    }
+
+    /// How many states.
+    pub(crate) fn len(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The places of the steps that leave a state.
+    pub(crate) fn range(&self, state: u32) -> std::ops::Range<u32> {
+        self.first[state as usize]..self.first[state as usize + 1]
+    }
+
+    pub(crate) fn edge(&self, place: u32) -> Edge {
+        let place = place as usize;
+        Edge { to: self.targets[place], action: self.actions[place].unpack(), granted: self.granted[place] }
+    }
+
+    /// The steps that leave a state.
+    pub(crate) fn edges(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
+        self.range(state).map(|place| self.edge(place))
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        (self.first.capacity() + self.targets.capacity() + self.actions.capacity()) * 4 + self.granted.capacity()
+    }
+}

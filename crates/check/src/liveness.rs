@@ -1,0 +1,189 @@
+//! Runs that never end well: messages that circle for ever, and requests that wait for ever, on fair schedules.
+//!
+//! A run is weakly fair if whatever stays possible for ever and is obligatory (the delivery at a channel, a notice, the
+//! release of a grant, a timer with nothing else under way) happens again and again. Requests, cancellations, changes
+//! of links, losses and early timers are never obligatory. In a finite graph a bad fair run exists if and only if some
+//! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
+//! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meshlock_core::{NodeId, Protocol};
+use meshlock_properties::{Rule, Violation};
+
+use crate::action::Action;
+use crate::components::Components;
+use crate::explore::End;
+use crate::finding::Finding;
+use crate::graph::{Edge, Graph};
+use crate::intern::next_id;
+use crate::report::Verdict;
+use crate::space::Space;
+use crate::store::Store;
+
+mod lasso;
+
+/// Searches the complete graph of a model for bad fair runs.
+pub(crate) fn search<P: Protocol>(space: &Space<P>, store: &Store, graph: &Graph) -> End {
+    let rules = space.model.rules;
+    if rules.has(Rule::MessagesEnd) {
+        let bad = Bad { space, store, graph, victim: None };
+        if let Some(component) = bad.find() {
+            let what = "messages alone can go on for ever, although every one of them is delivered";
+            return bad.end(&component, Rule::MessagesEnd, what);
+        }
+    }
+    if rules.has(Rule::Starvation) {
+        for node in 0..space.layout.nodes {
+            let bad = Bad { space, store, graph, victim: Some(node) };
+            if let Some(component) = bad.find() {
+                let what = "it can wait for ever, although everything else that must happen happens";
+                return bad.end(&component, Rule::Starvation, what);
+            }
+        }
+    }
+    End::Stopped(Verdict::Holds)
+}
+
+/// The part of the graph that is bad if a run stays in it for ever.
+struct Bad<'a, P: Protocol> {
+    space: &'a Space<P>,
+    store: &'a Store,
+    graph: &'a Graph,
+    /// The node that waits; without one, runs of messages alone are bad.
+    victim: Option<usize>,
+}
+
+impl<P: Protocol> Bad<'_, P> {
+    /// The states of the first fair component.
+    fn find(&self) -> Option<Vec<u32>> {
+        let states = next_id(self.graph.len());
+        let mut components = Components::new(states as usize);
+        let mut found = None;
+        for root in 0..states {
+            if !self.holds_in(root) {
+                continue;
+            }
+            components.visit(
+                root,
+                |state, place| {
+                    let range = self.graph.range(state);
+                    let at = range.start.checked_add(place).filter(|at| *at < range.end)?;
+                    let edge = self.graph.edge(at);
+                    Some(self.keeps(edge).then_some(edge.to))
+                },
+                |component| {
+                    if found.is_none() && self.is_fair(component) {
+                        found = Some(component.to_vec());
+                    }
+                },
+            );
+            if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Whether a state belongs to the bad part.
+    fn holds_in(&self, state: u32) -> bool {
+        match self.victim {
+            Some(node) => !self.space.local.view(self.store.row(state)[node]).waiting.is_empty(),
+            None => {
+                self.space.in_flight(self.store.row(state))
+                    || self.space.environment_facts(self.store.row(state)).notices
+            }
+        }
+    }
+
+    /// Whether a step stays in the bad part.
+    fn keeps(&self, edge: Edge) -> bool {
+        match self.victim {
+            Some(node) => edge.granted >> node & 1 == 0 && self.holds_in(edge.to),
+            None => matches!(edge.action, Action::Deliver { .. } | Action::Notice { .. }) && self.holds_in(edge.to),
+        }
+    }
+
+    /// The obligations of a state: the classes of obligatory actions that are possible in it.
+    fn obligations(&self, state: u32) -> BTreeSet<Class> {
+        self.graph.edges(state).filter_map(|edge| self.class(state, edge.action)).collect()
+    }
+
+    fn class(&self, state: u32, action: Action) -> Option<Class> {
+        match action {
+            Action::Deliver { channel, place } => {
+                // Where channels keep no order, fairness is owed to every message, not only to the channel.
+                let content = self.store.row(state)[self.space.layout.channel(channel.into())];
+                let message = || self.space.channels.iter(content).nth(place.into());
+                let message = if self.space.model.fifo { None } else { message() };
+                Some(Class::Channel(channel, message))
+            }
+            Action::Notice { link, end } => Some(Class::Notice(link, end)),
+            Action::Release { node, place } => self.victim.map(|_| Class::Release(node, place)),
+            Action::Expire { node } => self.victim.map(|_| Class::Timer(node)),
+            Action::ExpireEarly { .. }
+            | Action::Request { .. }
+            | Action::Cancel { .. }
+            | Action::Reprioritize { .. }
+            | Action::Cut { .. }
+            | Action::Form { .. }
+            | Action::Lose { .. } => None,
+        }
+    }
+
+    fn is_fair(&self, component: &[u32]) -> bool {
+        let inside = |state: u32| component.binary_search(&state).is_ok();
+        let kept = |edge: &Edge| self.keeps(*edge) && inside(edge.to);
+        if component.len() == 1 && !self.graph.edges(component[0]).any(|edge| kept(&edge)) {
+            return false;
+        }
+        let mut always = self.obligations(component[0]);
+        for state in component {
+            if always.is_empty() {
+                break;
+            }
+            let here = self.obligations(*state);
+            always.retain(|class| here.contains(class));
+            for edge in self.graph.edges(*state).filter(kept) {
+                if let Some(class) = self.class(*state, edge.action) {
+                    always.remove(&class);
+                }
+            }
+        }
+        always.is_empty() && !self.is_excused(component)
+    }
+
+    /// A node that is cut off from the token has to wait.
+    fn is_excused(&self, component: &[u32]) -> bool {
+        let Some(victim) = self.victim else { return false };
+        let apart = |state: &u32| {
+            let row = self.store.row(*state);
+            let parts = &self.space.environment_facts(row).parts;
+            let token_near = (0..self.space.layout.nodes)
+                .any(|node| parts[node] == parts[victim] && self.space.local.view(row[node]).token.is_some());
+            parts.iter().any(|part| *part != parts[victim]) && !token_near
+        };
+        component.iter().all(apart)
+    }
+
+    fn end(&self, component: &[u32], rule: Rule, what: &str) -> End {
+        let node = self.victim.map(|node| NodeId(next_id(node)));
+        let entry = component[0];
+        let mut path = self.store.path(entry);
+        let cycle_from = Some(path.len());
+        path.extend(lasso::cycle(self, component));
+        End::Broken { path, finding: Finding::Rule(Violation { rule, node, what: what.to_owned() }), cycle_from }
+    }
+}
+
+/// A kind of action that must not be passed over for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Channel(u16, Option<u32>),
+    Notice(u16, u8),
+    Release(u8, u8),
+    Timer(u8),
+}
+
+/// The states of a component with their places.
+type Places = BTreeMap<u32, usize>;

@@ -1,0 +1,248 @@
+//! Steps of single nodes, computed once: `handle` is pure, so the same event in the same state need not be handled
+//! twice. What rules and rendering want to see of nodes and messages is kept beside them.
+
+use std::mem::size_of;
+
+use meshlock_core::view::{Returning, TokenView, View};
+use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection};
+use meshlock_properties::{RuleSet, Setting, check_step};
+
+use crate::finding::Finding;
+use crate::intern::{FixedMap, Interner, map_bytes, next_id};
+
+/// All node states, messages and local steps seen so far.
+pub(crate) struct Local<P: Protocol> {
+    nodes: Interner<P>,
+    views: Vec<View>,
+    messages: Interner<P::Message>,
+    message_facts: Vec<MessageFacts>,
+    events: Interner<Event<u32>>,
+    known: FixedMap<(u32, u32), u32>,
+    steps: Vec<LocalStep>,
+    effects: Interner<Box<[LocalEffect]>>,
+    findings: Vec<Finding>,
+    misuses: Vec<Misuse>,
+    stale: FixedMap<(u32, u32, u32), bool>,
+    tokens: FixedMap<(u32, u32, u32), u32>,
+    token_views: Vec<TokenView>,
+    rules: RuleSet,
+    setting: Setting,
+    /// The steps that were asked for, while a run is being recorded.
+    pub(crate) record: Option<Vec<(u32, Event<u32>)>>,
+}
+
+/// What a message means to rules.
+#[derive(Clone, Copy)]
+pub(crate) struct MessageFacts {
+    pub(crate) kind: &'static str,
+    pub(crate) returning: Option<Returning>,
+}
+
+/// What one event makes of one node state.
+#[derive(Clone, Copy)]
+pub(crate) struct LocalStep {
+    pub(crate) after: u32,
+    pub(crate) effects: u32,
+    finding: u32,
+    misuse: u32,
+}
+
+/// An effect with its message by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LocalEffect {
+    Send { to: NodeId, message: u32 },
+    Broadcast { message: u32 },
+    Granted { grant: Grant },
+    Arm { epoch: u64 },
+    Reject { from: NodeId, reason: Rejection },
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<P: Protocol> Local<P> {
+    pub(crate) fn new(rules: RuleSet, setting: Setting) -> Self {
+        Self {
+            nodes: Interner::new(),
+            views: Vec::new(),
+            messages: Interner::new(),
+            message_facts: Vec::new(),
+            events: Interner::new(),
+            known: FixedMap::default(),
+            steps: Vec::new(),
+            effects: Interner::new(),
+            findings: Vec::new(),
+            misuses: Vec::new(),
+            stale: FixedMap::default(),
+            tokens: FixedMap::default(),
+            token_views: Vec::new(),
+            rules,
+            setting,
+            record: None,
+        }
+    }
+
+    pub(crate) fn node(&self, id: u32) -> &P {
+        self.nodes.get(id)
+    }
+
+    pub(crate) fn view(&self, id: u32) -> &View {
+        &self.views[id as usize]
+    }
+
+    pub(crate) fn message(&self, id: u32) -> &P::Message {
+        self.messages.get(id)
+    }
+
+    pub(crate) fn message_facts(&self, id: u32) -> MessageFacts {
+        self.message_facts[id as usize]
+    }
+
+    pub(crate) fn token_view(&self, id: u32) -> &TokenView {
+        &self.token_views[id as usize]
+    }
+
+    pub(crate) fn add_node(&mut self, node: P) -> u32 {
+        let (id, new) = self.nodes.insert(node);
+        if new {
+            self.views.push(self.nodes.get(id).view());
+        }
+        id
+    }
+
+    pub(crate) fn add_message(&mut self, message: P::Message) -> u32 {
+        let (id, new) = self.messages.insert(message);
+        if new {
+            let message = self.messages.get(id);
+            let facts = MessageFacts { kind: P::kind(message), returning: P::returning_in(message) };
+            self.message_facts.push(facts);
+        }
+        id
+    }
+
+    /// What this event makes of this node; `Err` is a caller's mistake.
+    pub(crate) fn step(&mut self, node: u32, event: Event<u32>) -> Result<LocalStep, Misuse> {
+        if let Some(record) = &mut self.record {
+            record.push((node, event.clone()));
+        }
+        let (event, _) = self.events.insert(event);
+        let step = match self.known.get(&(node, event)) {
+            Some(&step) => self.steps[step as usize],
+            None => {
+                let step = self.compute(node, event);
+                self.known.insert((node, event), next_id(self.steps.len()));
+                self.steps.push(step);
+                step
+            }
+        };
+        if step.misuse == NONE { Ok(step) } else { Err(self.misuses[step.misuse as usize]) }
+    }
+
+    fn compute(&mut self, node: u32, event: u32) -> LocalStep {
+        let messages = &self.messages;
+        let event = self.events.get(event).clone().map(|message| messages.get(message).clone());
+        let mut machine = self.nodes.get(node).clone();
+        let id = machine.id();
+        let effects = match machine.handle(event) {
+            Ok(effects) => effects,
+            Err(misuse) => {
+                self.misuses.push(misuse);
+                return LocalStep {
+                    after: node,
+                    effects: NONE,
+                    finding: NONE,
+                    misuse: next_id(self.misuses.len() - 1),
+                };
+            }
+        };
+        let after = self.add_node(machine);
+        let effects: Box<[LocalEffect]> = effects.into_iter().map(|effect| self.translate(effect)).collect();
+        let granted: Vec<Grant> = effects.iter().filter_map(LocalEffect::grant).collect();
+        let mut finding = NONE;
+        if !granted.is_empty() {
+            let (before, after) = (self.view(node), self.view(after));
+            if let Err(violation) = check_step(self.rules, &self.setting, id, before, after, &granted) {
+                finding = next_id(self.findings.len());
+                self.findings.push(violation.into());
+            }
+        }
+        LocalStep { after, effects: self.effects.insert(effects).0, finding, misuse: NONE }
+    }
+
+    fn translate(&mut self, effect: Effect<P::Message>) -> LocalEffect {
+        match effect {
+            Effect::Send { to, message } => LocalEffect::Send { to, message: self.add_message(message) },
+            Effect::Broadcast { message } => LocalEffect::Broadcast { message: self.add_message(message) },
+            Effect::Granted { grant } => LocalEffect::Granted { grant },
+            Effect::Arm { timer, .. } => LocalEffect::Arm { epoch: timer.epoch },
+            Effect::Reject { from, reason } => LocalEffect::Reject { from, reason },
+        }
+    }
+
+    /// The effect of a step at this place, in order.
+    pub(crate) fn effect(&self, step: LocalStep, place: usize) -> Option<LocalEffect> {
+        self.effects.get(step.effects).get(place).copied()
+    }
+
+    /// What the rules over single steps say of it.
+    pub(crate) fn finding(&self, step: LocalStep) -> Option<&Finding> {
+        self.findings.get(step.finding as usize)
+    }
+
+    /// Whether a step changed and did nothing.
+    pub(crate) fn is_idle(&self, node: u32, step: LocalStep) -> bool {
+        step.after == node && self.effects.get(step.effects).is_empty()
+    }
+
+    /// Whether this node ignores this message now and for ever.
+    pub(crate) fn is_stale(&mut self, node: u32, from: NodeId, message: u32) -> bool {
+        let (nodes, messages) = (&self.nodes, &self.messages);
+        let look = || nodes.get(node).is_stale(from, messages.get(message));
+        *self.stale.entry((node, from.0, message)).or_insert_with(look)
+    }
+
+    /// The number of the token that this message would bring to this node.
+    pub(crate) fn token_in(&mut self, node: u32, from: NodeId, message: u32) -> Option<u32> {
+        let (nodes, messages, views) = (&self.nodes, &self.messages, &mut self.token_views);
+        let look = || match nodes.get(node).token_in(from, messages.get(message)) {
+            Some(view) => {
+                views.push(view);
+                next_id(views.len() - 1)
+            }
+            None => NONE,
+        };
+        let known = *self.tokens.entry((node, from.0, message)).or_insert_with(look);
+        (known != NONE).then_some(known)
+    }
+
+    /// How many node states, messages and local steps there are.
+    pub(crate) fn sizes(&self) -> [usize; 3] {
+        [self.nodes.len(), self.messages.len(), self.steps.len()]
+    }
+
+    /// The memory of the tables; the parts of nodes and messages outside of their own size are estimated.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.bytes(GUESSED_HEAP)
+            + self.views.len() * (size_of::<View>() + GUESSED_HEAP)
+            + self.messages.bytes(GUESSED_HEAP / 4)
+            + self.message_facts.capacity() * size_of::<MessageFacts>()
+            + self.events.bytes(0)
+            + map_bytes(&self.known)
+            + self.steps.capacity() * size_of::<LocalStep>()
+            + self.effects.bytes(2 * size_of::<LocalEffect>())
+            + map_bytes(&self.stale)
+            + map_bytes(&self.tokens)
+            + self.token_views.len() * (size_of::<TokenView>() + GUESSED_HEAP / 4)
+    }
+}
+
+impl LocalEffect {
+    fn grant(&self) -> Option<Grant> {
+        match self {
+            Self::Granted { grant } => Some(*grant),
+            Self::Send { .. } | Self::Broadcast { .. } | Self::Arm { .. } | Self::Reject { .. } => None,
+        }
+    }
+}
+
+/// What a node is taken to own outside of its own size: a handful of short lists.
+const GUESSED_HEAP: usize = 256;

@@ -1,0 +1,322 @@
+//! What is explored: nodes, the network between them, what applications ask for, and what may go wrong how often.
+
+mod settle;
+
+use meshlock_core::{Aging, Demand, NodeId, Order, Protocol, Timer, Units, Urgency};
+use meshlock_properties::{RuleSet, Setting};
+
+use crate::topology::{Link, MOST_NODES, Topology};
+
+pub use settle::SettleError;
+
+/// Nodes, their network and everything that may happen to them.
+///
+/// All fields are open: start from [`Model::new`] or [`Model::settled`] and change what differs.
+#[derive(Clone, Debug)]
+pub struct Model<P> {
+    /// The nodes at the start, with ids 0, 1, 2, ... in this order.
+    pub nodes: Vec<P>,
+    /// Who can talk to whom.
+    pub medium: Medium,
+    /// The links, up at the start unless they are also in `down`. Without meaning in [`Medium::AnyToAny`].
+    pub topology: Topology,
+    /// Links that exist but are down at the start; they may be in the topology or not.
+    pub down: Vec<Link>,
+    /// The links that may be cut and formed; `None` is all of them.
+    pub changeable: Option<Vec<Link>>,
+    /// Never cut the network apart.
+    pub keep_connected: bool,
+    /// What happens to what is in flight on a link that is cut.
+    pub failing: Failing,
+    /// Whether a channel delivers in the order of sending.
+    pub fifo: bool,
+    /// What applications ask for.
+    pub workload: Workload,
+    /// How often each kind of trouble may happen.
+    pub budgets: Budgets,
+    /// When timers run out.
+    pub timers: Timers,
+    /// For each node the timer that is armed at the start.
+    pub armed: Vec<Option<Timer>>,
+    /// What the rules need to know.
+    pub setting: Setting,
+    /// The rules to watch.
+    pub rules: RuleSet,
+    /// A node whose height has a greater level than this shows that messages do not come to an end.
+    pub max_level: Option<i64>,
+    /// A channel with more messages than this shows the same.
+    pub max_channel: usize,
+    /// Go on when a node rejects a message. By default that is a finding: nobody sends nonsense here.
+    pub allow_rejects: bool,
+    /// Let messages to nodes without a link vanish. By default sending one is a finding.
+    pub allow_stray_sends: bool,
+    /// Gaps between fences larger than this make no difference (only for canonical states).
+    pub clock_reach: i64,
+}
+
+impl<P: Protocol> Model<P> {
+    /// These nodes on neighbour links, all up, without trouble: one request of one unit at every node, one unit.
+    pub fn new(nodes: Vec<P>, topology: Topology) -> Self {
+        let count = nodes.len();
+        Self {
+            armed: vec![None; count],
+            workload: Workload::same(count, 1, vec![Demand::units(1, 0)]),
+            nodes,
+            medium: Medium::Links,
+            topology,
+            down: Vec::new(),
+            changeable: None,
+            keep_connected: false,
+            failing: Failing::Gentle,
+            fifo: true,
+            budgets: Budgets::default(),
+            timers: Timers::default(),
+            setting: Setting {
+                capacity: Units(1),
+                order: Order::Priority { aging: Aging(0) },
+                joins: 0,
+                overtaking_bound: u32::MAX,
+            },
+            rules: RuleSet::ALL,
+            max_level: None,
+            max_channel: 16,
+            allow_rejects: false,
+            allow_stray_sends: false,
+            clock_reach: 2,
+        }
+    }
+
+    /// All links there are, up or down at the start, in order.
+    pub(crate) fn all_links(&self) -> Vec<Link> {
+        match self.medium {
+            Medium::Links => {
+                let mut links = self.topology.links().to_vec();
+                links.extend(&self.down);
+                links.sort_unstable();
+                links.dedup();
+                links
+            }
+            Medium::AnyToAny => Vec::new(),
+        }
+    }
+
+    /// Whether the parts of this model fit together.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let count = self.nodes.len();
+        if count == 0 || count > MOST_NODES as usize {
+            return Err(ModelError::NodeCount(count));
+        }
+        for (place, node) in self.nodes.iter().enumerate() {
+            if node.id().0 as usize != place {
+                return Err(ModelError::WrongId { place, id: node.id() });
+            }
+        }
+        if self.medium == Medium::Links && self.topology.len() != count {
+            return Err(ModelError::WrongTopology { nodes: count, topology: self.topology.to_string() });
+        }
+        if self.workload.nodes.len() != count || self.armed.len() != count {
+            return Err(ModelError::WrongWorkload { nodes: count, workload: self.workload.nodes.len() });
+        }
+        let links = self.all_links();
+        if let Some(link) = links.iter().find(|link| link.high().0 as usize >= count) {
+            return Err(ModelError::NoSuchLink(*link));
+        }
+        if let Some(link) = self.changeable.iter().flatten().find(|link| !links.contains(link)) {
+            return Err(ModelError::NoSuchLink(*link));
+        }
+        for (node, work) in self.workload.nodes.iter().enumerate() {
+            if work.count > 0 && work.demands.is_empty() {
+                return Err(ModelError::NothingToAsk(node));
+            }
+            if work.demands.len() > MOST_CHOICES || self.budgets.urgencies.len() > MOST_CHOICES {
+                return Err(ModelError::TooManyChoices);
+            }
+        }
+        if self.max_channel > MOST_IN_CHANNEL {
+            return Err(ModelError::ChannelTooLong);
+        }
+        Ok(())
+    }
+}
+
+/// Who can talk to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// Neighbours over links, which may come and go.
+    Links,
+    /// Everyone to everyone, always.
+    AnyToAny,
+}
+
+/// What happens to what is in flight on a link that is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// A link is cut only while nothing is on it, and both ends notice at once (the papers' assumption).
+    Gentle,
+    /// A cut link takes in nothing more; what is on it may still arrive until the receiving end notices the cut, and
+    /// is lost then. The two ends notice at different times.
+    Harsh,
+}
+
+/// What applications ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// For each node.
+    pub nodes: Vec<Work>,
+    /// How many requests of one node may wait or be in use at the same time.
+    pub outstanding: u32,
+    /// Requests never run out: whoever has a count above zero may always ask again.
+    pub endless: bool,
+}
+
+impl Workload {
+    /// The same for `nodes` nodes: `count` requests, each with any of the demands.
+    pub fn same(nodes: usize, count: u32, demands: Vec<Demand>) -> Self {
+        let work = Work { count, demands, pick: Pick::Any };
+        Self { nodes: vec![work; nodes], outstanding: 1, endless: false }
+    }
+
+    /// Nobody asks for anything, for `nodes` nodes.
+    pub fn none(nodes: usize) -> Self {
+        Self::same(nodes, 0, Vec::new())
+    }
+
+    /// The same with other work at one node.
+    #[must_use]
+    pub fn with(mut self, node: usize, work: Work) -> Self {
+        if let Some(place) = self.nodes.get_mut(node) {
+            *place = work;
+        }
+        self
+    }
+
+    /// The same without an end.
+    #[must_use]
+    pub fn endless(mut self) -> Self {
+        self.endless = true;
+        self
+    }
+}
+
+/// What the application of one node asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// How many requests it may make.
+    pub count: u32,
+    /// What it may ask for.
+    pub demands: Vec<Demand>,
+    /// How it chooses.
+    pub pick: Pick,
+}
+
+impl Work {
+    /// `count` requests, each with any of the demands.
+    pub fn any(count: u32, demands: Vec<Demand>) -> Self {
+        Self { count, demands, pick: Pick::Any }
+    }
+
+    /// These requests in this order.
+    pub fn in_order(demands: Vec<Demand>) -> Self {
+        let count = u32::try_from(demands.len()).unwrap_or(u32::MAX);
+        Self { count, demands, pick: Pick::InOrder }
+    }
+}
+
+/// How an application chooses its next demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Any of the list, each time.
+    Any,
+    /// One after the other, from the first again after the last.
+    InOrder,
+}
+
+/// How often each kind of trouble may happen in one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Budgets {
+    /// Waiting requests that are cancelled.
+    pub cancels: u32,
+    /// Waiting requests whose urgency is changed ...
+    pub reprioritisations: u32,
+    /// ... to one of these.
+    pub urgencies: Vec<Urgency>,
+    /// Links that are cut or formed.
+    pub link_changes: u32,
+    /// Messages that are lost at the head of a channel.
+    pub losses: u32,
+    /// Timers that run out while something is still under way.
+    pub early_timers: u32,
+}
+
+/// When timers run out.
+///
+/// A timer runs out while nothing else is under way, or early within [`Budgets::early_timers`]. A node that repeats
+/// itself would go on for ever, so timers go round: each armed one fires once before any fires again, and after
+/// `rounds` rounds in which nothing but timers and messages happened and nobody was granted anything, timers are
+/// taken to mend no more. Who still waits then waits in a quiet state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timers {
+    /// Rounds without progress; `None` is no limit (then attempts must be bounded by canonical states).
+    pub rounds: Option<u8>,
+    /// Whether timers also run out while somebody uses units; otherwise only when all grants are released.
+    pub while_held: bool,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { rounds: Some(2), while_held: true }
+    }
+}
+
+/// Why a model cannot be explored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// None, or more than fit.
+    #[error("a model has between 1 and {most} nodes, not {0}", most = MOST_NODES)]
+    NodeCount(usize),
+    /// Node 1 must be the second.
+    #[error("the node in place {place} has id {id}; ids must be 0, 1, 2, ... in order")]
+    WrongId {
+        /// Where it is.
+        place: usize,
+        /// What it says it is.
+        id: NodeId,
+    },
+    /// Sizes differ.
+    #[error("{nodes} nodes do not fit the topology {topology}")]
+    WrongTopology {
+        /// How many nodes.
+        nodes: usize,
+        /// The network.
+        topology: String,
+    },
+    /// Sizes differ.
+    #[error("{nodes} nodes need {nodes} entries of workload and timers, not {workload}")]
+    WrongWorkload {
+        /// How many nodes.
+        nodes: usize,
+        /// How many entries.
+        workload: usize,
+    },
+    /// A link to nowhere, or a change of a link that does not exist.
+    #[error("there is no link {0} in this network")]
+    NoSuchLink(Link),
+    /// Requests without demands.
+    #[error("node {0} may make requests, but its list of demands is empty")]
+    NothingToAsk(usize),
+    /// Too many demands or urgencies.
+    #[error("at most {most} demands at a node and {most} urgencies can be tried", most = MOST_CHOICES)]
+    TooManyChoices,
+    /// The limit of a channel is too large.
+    #[error("max_channel is at most {most}", most = MOST_IN_CHANNEL)]
+    ChannelTooLong,
+    /// More nodes than the graph search can tell apart.
+    #[error("the search for starvation and endless messages is made for up to 8 nodes, not {0}")]
+    TooManyForGraph(usize),
+    /// The initial state could not be reached.
+    #[error(transparent)]
+    Settle(#[from] SettleError),
+}
+
+const MOST_CHOICES: usize = 255;
+const MOST_IN_CHANNEL: usize = 255;

@@ -1,0 +1,132 @@
+//! The initial state by the protocol itself: isolated nodes get to know each other over their first links.
+
+use std::collections::VecDeque;
+
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, Rejection, Timer};
+
+use super::Model;
+use crate::topology::{Link, Topology};
+
+impl<P: Protocol> Model<P> {
+    /// Nodes that know of no link yet, after every link of the topology that is not in `down` came up (in order, the
+    /// lower end first) and everything sent was delivered, channel by channel in turn.
+    pub fn settled(isolated: Vec<P>, topology: Topology, down: Vec<Link>) -> Result<Self, SettleError> {
+        let mut room = Room { armed: vec![None; isolated.len()], nodes: isolated, channels: Vec::new(), steps: 0 };
+        for link in topology.links().iter().filter(|link| !down.contains(link)) {
+            room.channels.push(Channel::new(link.low(), link.high()));
+            room.channels.push(Channel::new(link.high(), link.low()));
+            for (node, neighbour) in [(link.low(), link.high()), (link.high(), link.low())] {
+                room.handle(node, Event::LinkUp { neighbour })?;
+            }
+        }
+        while room.deliver_one_each()? {}
+        let mut model = Self::new(room.nodes, topology);
+        model.armed = room.armed;
+        model.down = down;
+        Ok(model)
+    }
+}
+
+struct Room<P: Protocol> {
+    nodes: Vec<P>,
+    armed: Vec<Option<Timer>>,
+    channels: Vec<Channel<P::Message>>,
+    steps: usize,
+}
+
+struct Channel<M> {
+    from: NodeId,
+    to: NodeId,
+    content: VecDeque<M>,
+}
+
+impl<M> Channel<M> {
+    fn new(from: NodeId, to: NodeId) -> Self {
+        Self { from, to, content: VecDeque::new() }
+    }
+}
+
+impl<P: Protocol> Room<P> {
+    /// Delivers the head of every channel once; whether there was any.
+    fn deliver_one_each(&mut self) -> Result<bool, SettleError> {
+        let mut any = false;
+        for place in 0..self.channels.len() {
+            let channel = &mut self.channels[place];
+            if let Some(message) = channel.content.pop_front() {
+                any = true;
+                let (from, to) = (channel.from, channel.to);
+                self.handle(to, Event::Receive { from, message })?;
+            }
+        }
+        Ok(any)
+    }
+
+    fn handle(&mut self, node: NodeId, event: Event<P::Message>) -> Result<(), SettleError> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return Err(SettleError::Endless);
+        }
+        let place = node.0 as usize;
+        let machine = self.nodes.get_mut(place).ok_or(SettleError::NoSuchNode(node))?;
+        let effects = machine.handle(event).map_err(|misuse| SettleError::Refused { node, misuse })?;
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => {
+                    let channel = self.channels.iter_mut().find(|channel| channel.from == node && channel.to == to);
+                    channel.ok_or(SettleError::StraySend { node, to })?.content.push_back(message);
+                }
+                Effect::Broadcast { message } => {
+                    for channel in self.channels.iter_mut().filter(|channel| channel.from == node) {
+                        channel.content.push_back(message.clone());
+                    }
+                }
+                Effect::Granted { .. } => return Err(SettleError::Granted(node)),
+                Effect::Arm { timer, .. } => self.armed[place] = Some(timer),
+                Effect::Reject { from, reason } => return Err(SettleError::Rejected { node, from, reason }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why nodes did not come to rest after their first links came up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettleError {
+    /// They never stop talking.
+    #[error("the nodes did not settle within {most} steps after their links came up", most = MOST_STEPS)]
+    Endless,
+    /// A link names a node that is not there.
+    #[error("the topology names node {0}, which is not there")]
+    NoSuchNode(NodeId),
+    /// A node refused an event that is no caller's doing.
+    #[error("node {node} refused an event while settling: {misuse}")]
+    Refused {
+        /// Which node.
+        node: NodeId,
+        /// What it said.
+        misuse: Misuse,
+    },
+    /// A node rejected a message.
+    #[error("node {node} rejected a message from {from} while settling: {reason}")]
+    Rejected {
+        /// Which node.
+        node: NodeId,
+        /// Whose message.
+        from: NodeId,
+        /// Why.
+        reason: Rejection,
+    },
+    /// A message to a node without a link.
+    #[error("node {node} sent to {to} while settling, but has no link to it yet")]
+    StraySend {
+        /// Which node.
+        node: NodeId,
+        /// Whom it wanted to reach.
+        to: NodeId,
+    },
+    /// Nobody has asked yet.
+    #[error("node {0} was granted something before anybody asked")]
+    Granted(NodeId),
+}
+
+const MOST_STEPS: usize = 100_000;
