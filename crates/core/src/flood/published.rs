@@ -229,7 +229,9 @@ impl Node {
             self.tick();
             self.clock
         };
-        self.remember_token(dest, clock);
+        if dest != self.id {
+            self.remember_token(dest, clock); // one sent to itself (F5) comes back as a relayed copy
+        }
         let message = Message::Token { dest, clock, q: self.q.clone(), ln: self.ln.clone() };
         effects.push(Effect::Broadcast { message });
     }
@@ -283,14 +285,10 @@ impl Node {
         if clock > LIMIT || ln.values().any(|number| *number > LIMIT) {
             return Err(Rejection::NumberOutOfRange);
         }
-        let new = self.is_new_token(dest, clock);
+        self.remember_token(dest, clock);
         if dest == self.id {
-            if new || !self.repaired(Repair::F3) {
-                self.remember_token(dest, clock);
-                self.take_token(clock, q.clone(), ln.clone(), effects); // T1
-            }
-        } else if new || !self.repaired(Repair::F1) {
-            self.remember_token(dest, clock);
+            self.take_token(clock, q.clone(), ln.clone(), effects); // T1
+        } else {
             effects.push(Effect::Broadcast { message }); // T2
         }
         Ok(())
@@ -350,7 +348,7 @@ impl Protocol for Node {
             Event::LinkDown { neighbour } => drop(self.neighbours.remove(&neighbour)),
             Event::Receive { from, message } => {
                 let outcome = match message {
-                    Message::Request { site, k } if self.is_old_request(site, k) => Ok(()),
+                    _ if self.is_stale(from, &message) => Ok(()), // repairs F1 and F3
                     _ if !self.neighbours.contains(&from) => Err(Rejection::UnknownSender),
                     Message::Request { site, k } => self.receive_request(site, k, &mut effects),
                     Message::Token { .. } => self.receive_token(message, &mut effects),

@@ -9,6 +9,7 @@
 
 #![allow(dead_code, reason = "every test file uses the verbs it needs")]
 
+pub(crate) mod central;
 mod channels;
 mod trace;
 
