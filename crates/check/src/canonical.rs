@@ -7,7 +7,7 @@
 use std::mem::size_of;
 
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::{Aging, NodeId, Order, Protocol};
 
 use crate::environment::Environment;
 use crate::intern::{FixedMap, Interner, Sequences, map_bytes, next_id};
@@ -37,13 +37,27 @@ enum Part {
 /// A line and a value on it.
 type Number = (u16, i64);
 
-#[derive(Default)]
 struct Lines {
+    /// Whether ranks age: then they lie on the line of the clock, else they are no counters at all.
+    ages: bool,
     reach: Vec<i64>,
     known: FixedMap<(&'static str, Option<NodeId>), u16>,
 }
 
 impl Lines {
+    fn new(order: Order) -> Self {
+        let ages = matches!(order, Order::Priority { aging: Aging(1..) });
+        Self { ages, reach: Vec::new(), known: FixedMap::default() }
+    }
+
+    /// The line of a number, unless it is left alone.
+    fn find(&mut self, line: Line) -> Option<u16> {
+        match line {
+            Line::DUE => self.ages.then(|| self.id(Line::CLOCK)),
+            _ => Some(self.id(line)),
+        }
+    }
+
     fn id(&mut self, line: Line) -> u16 {
         let fresh = u16::try_from(self.reach.len()).expect("a protocol has a handful of lines for each node");
         let id = *self.known.entry((line.name, line.of)).or_insert(fresh);
@@ -63,7 +77,7 @@ struct Collect<'a> {
 
 impl CounterVisitor for Collect<'_> {
     fn visit(&mut self, line: Line, value: i64) -> i64 {
-        self.numbers.push((self.lines.id(line), value));
+        self.numbers.extend(self.lines.find(line).map(|line| (line, value)));
         value
     }
 }
@@ -76,15 +90,15 @@ struct Replace<'a> {
 
 impl CounterVisitor for Replace<'_> {
     fn visit(&mut self, line: Line, value: i64) -> i64 {
-        let number = (self.lines.id(line), value);
-        self.old.binary_search(&number).map_or(value, |at| self.new[at])
+        let Some(line) = self.lines.find(line) else { return value };
+        self.old.binary_search(&(line, value)).map_or(value, |at| self.new[at])
     }
 }
 
 impl Canonical {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(order: Order) -> Self {
         Self {
-            lines: Lines::default(),
+            lines: Lines::new(order),
             numbers: FixedMap::default(),
             renumbered: FixedMap::default(),
             values: Interner::new(),

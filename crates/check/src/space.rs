@@ -80,7 +80,7 @@ impl<P: Protocol> Space<P> {
             observed: FixedMap::default(),
             fresh_contents: FixedMap::default(),
             reduce,
-            canonical: canonical.then(Canonical::new),
+            canonical: canonical.then(|| Canonical::new(model.setting.order)),
             spare: None,
             pushed: Vec::new(),
             vanished: None,

@@ -1,0 +1,213 @@
+//! A model as data: which protocol, which network, which requests, what may go wrong.
+//!
+//! The suite, the command line and the tests of planted bugs all describe models this way; [`Spec::with_model`] turns
+//! a description into nodes of the right type.
+
+mod build;
+mod demand;
+mod rules;
+
+use std::fmt;
+
+use meshlock_core::{Aging, Order, Planted, Units, flood, group, reverse_link};
+use meshlock_properties::{RuleSet, Setting};
+
+use crate::model::{Budgets, Failing, ModelError, Timers, Workload};
+use crate::topology::{Link, Topology};
+
+pub use build::Visitor;
+pub use demand::{DemandError, parse_demand, parse_work};
+
+/// Which protocol is explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// Jiang's prioritized h-out-of-k over the reverse-link graph.
+    ReverseLink,
+    /// The report's Suzuki-Kasami by flooding.
+    Flood,
+    /// Swaroop and Singh's prioritized group mutual exclusion, everyone to everyone.
+    Group,
+    /// The same over neighbour links, by the relay.
+    GroupOverRelay,
+}
+
+impl Subject {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::ReverseLink, Self::Flood, Self::Group, Self::GroupOverRelay];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReverseLink => "reverse-link",
+            Self::Flood => "flood",
+            Self::Group => "group",
+            Self::GroupOverRelay => "group-over-relay",
+        }
+    }
+
+    /// The subject of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subject| subject.name() == name)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which text of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// What a node runs.
+    Repaired,
+    /// The printed text, with some of its defects repaired, by name (`p1`, `g3`, `f7`).
+    Published {
+        /// The repaired ones.
+        repairs: Vec<String>,
+    },
+}
+
+impl Variant {
+    /// The text as printed.
+    pub const PRINTED: Self = Self::Published { repairs: Vec::new() };
+
+    /// The printed text with these defects repaired.
+    pub fn with_repairs(repairs: &[&str]) -> Self {
+        Self::Published { repairs: repairs.iter().map(ToString::to_string).collect() }
+    }
+}
+
+/// Bugs to be planted, at most one, and only with the feature `mutants` of the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// Into the reverse-link protocol.
+    pub reverse_link: Planted<reverse_link::Bug>,
+    /// Into the flood protocol.
+    pub flood: Planted<flood::Bug>,
+    /// Into the group protocol.
+    pub group: Planted<group::Bug>,
+}
+
+impl Seeds {
+    /// No bug.
+    pub const NONE: Self = Self { reverse_link: Planted::NONE, flood: Planted::NONE, group: Planted::NONE };
+}
+
+/// A model in words. Node 0 starts with the token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Which protocol.
+    pub subject: Subject,
+    /// Which text of it.
+    pub variant: Variant,
+    /// Planted bugs.
+    pub seeds: Seeds,
+    /// The network.
+    pub topology: Topology,
+    /// Links that are down at the start.
+    pub down: Vec<Link>,
+    /// The links that may change; `None` is all.
+    pub changeable: Option<Vec<Link>>,
+    /// Never cut the network apart.
+    pub keep_connected: bool,
+    /// What happens on a link that fails.
+    pub failing: Failing,
+    /// Whether channels keep the order.
+    pub fifo: bool,
+    /// The k of h-out-of-k.
+    pub capacity: u32,
+    /// How requests are ordered.
+    pub order: Order,
+    /// How many may join past the front (reverse-link).
+    pub joins: u32,
+    /// The levels of priority (group), the paper's K.
+    pub levels: u32,
+    /// Whether nodes repeat themselves by timers (group). Needed where messages can be lost.
+    pub repeats: bool,
+    /// What aging adds (published reverse-link), the paper's epsilon.
+    pub epsilon: u32,
+    /// What applications ask for.
+    pub workload: Workload,
+    /// How often what may happen.
+    pub budgets: Budgets,
+    /// When timers run out.
+    pub timers: Timers,
+    /// The rules to watch; `None` is what this protocol promises.
+    pub rules: Option<RuleSet>,
+    /// For [`meshlock_properties::Rule::Overtaking`].
+    pub overtaking_bound: u32,
+    /// A greater level than this shows that messages do not come to an end.
+    pub max_level: Option<i64>,
+}
+
+impl Spec {
+    /// One request of one unit at every node of this network; nothing goes wrong.
+    pub fn new(subject: Subject, variant: Variant, topology: Topology) -> Self {
+        let nodes = topology.len();
+        Self {
+            subject,
+            variant,
+            seeds: Seeds::NONE,
+            workload: Workload::same(nodes, 1, vec![subject.plain_demand()]),
+            topology,
+            down: Vec::new(),
+            changeable: None,
+            keep_connected: false,
+            failing: Failing::Gentle,
+            fifo: true,
+            capacity: 1,
+            order: Order::Priority { aging: Aging(0) },
+            joins: 0,
+            levels: 3,
+            repeats: false,
+            epsilon: 0,
+            budgets: Budgets::default(),
+            timers: Timers::default(),
+            rules: None,
+            overtaking_bound: u32::MAX,
+            max_level: None,
+        }
+    }
+
+    /// The rules that are watched.
+    pub fn watched(&self) -> RuleSet {
+        self.rules.unwrap_or_else(|| rules::promised(self))
+    }
+
+    /// What the rules need to know.
+    pub fn setting(&self) -> Setting {
+        let capacity = match self.subject {
+            Subject::ReverseLink | Subject::Flood => self.capacity,
+            // Everyone may be inside together: units do not limit anything.
+            Subject::Group | Subject::GroupOverRelay => u32::try_from(self.topology.len()).unwrap_or(u32::MAX),
+        };
+        let (order, joins) = (self.order, self.joins);
+        Setting { capacity: Units(capacity), order, joins, overtaking_bound: self.overtaking_bound }
+    }
+}
+
+/// Why a description makes no model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// A repair that does not exist.
+    #[error("{subject} has no repair called {name}; there are {known}")]
+    NoSuchRepair {
+        /// The protocol.
+        subject: Subject,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The printed group text needs everyone to reach everyone.
+    #[error("the published text is explored only as group, not over the relay")]
+    PublishedOverRelay,
+    /// More than one unit where the protocol has one.
+    #[error("{0} knows one unit only; leave --k at 1")]
+    OneUnitOnly(Subject),
+    /// The parts do not fit.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}

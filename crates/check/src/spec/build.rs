@@ -1,0 +1,163 @@
+//! From a description to nodes of the right type.
+
+use meshlock_core::group::Level;
+use meshlock_core::relay::Relayed;
+use meshlock_core::{Delay, NodeId, Protocol, Units, flood, group, relay, reverse_link};
+use serde::Serialize;
+
+use super::{Spec, SpecError, Subject, Variant};
+use crate::model::{Medium, Model};
+
+/// Something to be done with a model, whatever its protocol.
+pub trait Visitor {
+    /// What comes out.
+    type Output;
+
+    /// Does it.
+    fn visit<P>(self, model: Model<P>) -> Self::Output
+    where
+        P: Protocol,
+        P::Message: Serialize;
+}
+
+/// Delays mean nothing to the checker.
+const RETRY: Delay = Delay { least_ms: 1000, most_ms: 2000 };
+
+impl Spec {
+    /// Builds the model and hands it to `visitor`.
+    pub fn with_model<V: Visitor>(&self, visitor: V) -> Result<V::Output, SpecError> {
+        match (self.subject, &self.variant) {
+            (Subject::ReverseLink, Variant::Repaired) => {
+                let model = Model::settled(self.reverse_link(), self.topology.clone(), self.down.clone());
+                Ok(visitor.visit(self.finish(model.map_err(crate::ModelError::from)?)))
+            }
+            (Subject::ReverseLink, Variant::Published { repairs }) => {
+                let model = Model::new(self.reverse_link_published(repairs)?, self.topology.clone());
+                Ok(visitor.visit(self.finish(model)))
+            }
+            (Subject::Flood, _) if self.capacity != 1 => Err(SpecError::OneUnitOnly(self.subject)),
+            (Subject::Flood, Variant::Repaired) => {
+                let model = Model::settled(self.flood(), self.topology.clone(), self.down.clone());
+                Ok(visitor.visit(self.finish(model.map_err(crate::ModelError::from)?)))
+            }
+            (Subject::Flood, Variant::Published { repairs }) => {
+                let nodes = self.flood_published(repairs)?;
+                let model = Model::settled(nodes, self.topology.clone(), self.down.clone());
+                Ok(visitor.visit(self.finish(model.map_err(crate::ModelError::from)?)))
+            }
+            (Subject::Group, Variant::Repaired) => {
+                let model = Model::new(self.group(), self.topology.clone());
+                Ok(visitor.visit(self.finish(model)))
+            }
+            (Subject::Group, Variant::Published { repairs }) => {
+                let model = Model::new(self.group_published(repairs)?, self.topology.clone());
+                Ok(visitor.visit(self.finish(model)))
+            }
+            (Subject::GroupOverRelay, Variant::Published { .. }) => Err(SpecError::PublishedOverRelay),
+            (Subject::GroupOverRelay, Variant::Repaired) => {
+                let nodes = self.group().into_iter().map(|node| Relayed::new(node, relay::Config::default())).collect();
+                let model = Model::settled(nodes, self.topology.clone(), self.down.clone());
+                Ok(visitor.visit(self.finish(model.map_err(crate::ModelError::from)?)))
+            }
+        }
+    }
+
+    /// Everything about the model that does not depend on the protocol's type.
+    fn finish<P: Protocol>(&self, model: Model<P>) -> Model<P> {
+        let any_to_any = self.subject == Subject::Group;
+        Model {
+            medium: if any_to_any { Medium::AnyToAny } else { Medium::Links },
+            down: self.down.clone(),
+            changeable: self.changeable.clone(),
+            keep_connected: self.keep_connected,
+            failing: self.failing,
+            fifo: self.fifo,
+            workload: self.workload.clone(),
+            budgets: self.budgets.clone(),
+            timers: self.timers,
+            setting: self.setting(),
+            rules: self.watched(),
+            max_level: self.max_level,
+            ..model
+        }
+    }
+
+    fn ids(&self) -> Vec<NodeId> {
+        (0..).map(NodeId).take(self.topology.len()).collect()
+    }
+
+    fn reverse_link(&self) -> Vec<reverse_link::Node> {
+        let node = |id| {
+            reverse_link::Node::new(reverse_link::Config {
+                id,
+                starts_with_token: id == NodeId(0),
+                capacity: Units(self.capacity),
+                order: self.order,
+                joins: self.joins,
+                planted: self.seeds.reverse_link,
+            })
+        };
+        self.ids().into_iter().map(node).collect()
+    }
+
+    fn reverse_link_published(&self, names: &[String]) -> Result<Vec<reverse_link::published::Node>, SpecError> {
+        use reverse_link::published::{Config, Repair, Repairs, network};
+        let repairs: Repairs = self.repairs(names, &Repair::ALL)?.into_iter().collect();
+        let config = Config { capacity: Units(self.capacity), epsilon: self.epsilon, repairs };
+        let up = self.topology.links().iter().filter(|link| !self.down.contains(link));
+        let edges: Vec<_> = up.map(|link| (link.low().0, link.high().0)).collect();
+        Ok(network(u32::try_from(self.topology.len()).unwrap_or(u32::MAX), &edges, NodeId(0), config))
+    }
+
+    fn flood(&self) -> Vec<flood::Node> {
+        let node = |id| {
+            flood::Node::new(flood::Config {
+                id,
+                starts_with_token: id == NodeId(0),
+                retry: RETRY,
+                planted: self.seeds.flood,
+            })
+        };
+        self.ids().into_iter().map(node).collect()
+    }
+
+    fn flood_published(&self, names: &[String]) -> Result<Vec<flood::published::Node>, SpecError> {
+        use flood::published::{Config, Node, Repair, Repairs};
+        let repairs = self.repairs(names, &Repair::ALL)?.into_iter().fold(Repairs::NONE, Repairs::with);
+        let node = |id| Node::new(Config { id, stations: self.ids(), repairs });
+        Ok(self.ids().into_iter().map(node).collect())
+    }
+
+    fn group(&self) -> Vec<group::Node> {
+        let node = |id| {
+            group::Node::new(group::Config {
+                id,
+                members: self.ids(),
+                levels: Level(self.levels),
+                retry: self.repeats.then_some(RETRY),
+                planted: self.seeds.group,
+            })
+        };
+        self.ids().into_iter().map(node).collect()
+    }
+
+    fn group_published(&self, names: &[String]) -> Result<Vec<group::published::Node>, SpecError> {
+        use group::published::{Config, Defect, Node, Repairs};
+        let repairs = self.repairs(names, &Defect::ALL)?.into_iter().fold(Repairs::NONE, Repairs::with);
+        let node = |id| Node::new(Config { id, members: self.ids(), levels: Level(self.levels), repairs });
+        Ok(self.ids().into_iter().map(node).collect())
+    }
+
+    /// The defects of these names, whatever their case.
+    fn repairs<D: Copy + std::fmt::Debug>(&self, names: &[String], known: &[D]) -> Result<Vec<D>, SpecError> {
+        let find = |name: &String| {
+            let found = known.iter().copied().find(|defect| format!("{defect:?}").eq_ignore_ascii_case(name));
+            found.ok_or_else(|| SpecError::NoSuchRepair {
+                subject: self.subject,
+                name: name.clone(),
+                known: known.iter().map(|d| format!("{d:?}").to_lowercase()).collect::<Vec<_>>().join(", "),
+            })
+        };
+        names.iter().map(find).collect()
+    }
+}

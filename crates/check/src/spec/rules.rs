@@ -1,0 +1,60 @@
+//! What each protocol promises, as the set of rules that is watched unless another one is asked for.
+
+use meshlock_core::{Aging, Order};
+use meshlock_properties::{Rule, RuleSet};
+
+use super::{Spec, Subject, Variant};
+
+/// The rules that hold for every run of the protocol in this model, or are claimed to.
+pub(super) fn promised(spec: &Spec) -> RuleSet {
+    let rules = match spec.subject {
+        Subject::ReverseLink => reverse_link(spec),
+        Subject::Flood => flood(spec),
+        Subject::Group | Subject::GroupOverRelay => group(spec),
+    };
+    rules.with(Rule::MessagesEnd).with(Rule::Starvation)
+}
+
+fn reverse_link(spec: &Spec) -> RuleSet {
+    let rules = [
+        Rule::Exclusion,
+        Rule::OneToken,
+        Rule::Conservation,
+        Rule::NobodyWaits,
+        Rule::GrantOrder,
+        Rule::MostUrgentKnown,
+        Rule::NoIdleUnits,
+        Rule::OneSession,
+        Rule::Cancelled,
+        Rule::UnwantedGrant,
+        Rule::Queues,
+    ];
+    let mut rules: RuleSet = rules.into_iter().collect();
+    if spec.variant == Variant::Repaired {
+        rules = rules.with(Rule::Fences);
+    }
+    if matches!(spec.order, Order::Priority { aging: Aging(1..) }) {
+        rules = rules.with(Rule::Overtaking);
+    }
+    rules
+}
+
+fn flood(spec: &Spec) -> RuleSet {
+    let rules = [Rule::Exclusion, Rule::OneToken, Rule::NobodyWaits, Rule::UnwantedGrant, Rule::Cancelled];
+    let rules: RuleSet = rules.into_iter().collect();
+    if spec.variant == Variant::Repaired { rules.with(Rule::Fences) } else { rules }
+}
+
+fn group(spec: &Spec) -> RuleSet {
+    let rules =
+        [Rule::OneSession, Rule::OneToken, Rule::NobodyWaits, Rule::UnwantedGrant, Rule::Cancelled, Rule::Occupancy];
+    let mut rules: RuleSet = rules.into_iter().collect();
+    if spec.variant == Variant::Repaired {
+        rules = rules.with(Rule::Fences);
+    }
+    // Repeated starts and completes are not counted one by one, so the count is exact only where nothing is lost.
+    if spec.budgets.losses == 0 && spec.budgets.early_timers == 0 && spec.subject == Subject::Group {
+        rules = rules.with(Rule::Followers);
+    }
+    rules
+}
