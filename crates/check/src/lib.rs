@@ -38,6 +38,7 @@ mod space;
 pub mod spec;
 mod store;
 pub mod topology;
+pub mod trial;
 mod watch;
 
 #[cfg(test)]
@@ -50,4 +51,5 @@ pub use finding::Finding;
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Seeds, Spec, SpecError, Subject, Variant};
+pub use trial::{Limits, Report, Shown, Trial, Way};
 pub use topology::{Link, Topology};

@@ -1,0 +1,189 @@
+//! One exploration of one described model, with a report that no longer depends on the protocol's type.
+
+mod trace;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use meshlock_core::Protocol;
+use meshlock_properties::Rule;
+use serde::Serialize;
+
+use crate::explore::{Explorer, Options, Search};
+use crate::finding::Finding;
+use crate::model::{Model, ModelError};
+use crate::report::{Broken, Observer, Progress, Verdict};
+use crate::spec::{Spec, SpecError, Visitor};
+use crate::walk::{WalkOptions, Walker};
+
+/// How a model is looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Way {
+    /// Every state.
+    Explore {
+        /// In which order.
+        search: Search,
+        /// Also search the graph for endless messages and starvation.
+        graph: bool,
+        /// Renumber counters; `None`: only if requests are endless.
+        canonical: Option<bool>,
+    },
+    /// Fair random runs.
+    Walk {
+        /// The seed of the first.
+        seed: u64,
+        /// How many.
+        walks: u64,
+        /// How long each.
+        steps: u64,
+    },
+}
+
+impl Way {
+    /// Every state, nearest first, and the graph.
+    pub const GRAPH: Self = Self::Explore { search: Search::BreadthFirst, graph: true, canonical: None };
+    /// Every state, nearest first.
+    pub const STATES: Self = Self::Explore { search: Search::BreadthFirst, graph: false, canonical: None };
+}
+
+/// When to stop early, and whether to leave out what changes nothing.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The most different states.
+    pub states: Option<u64>,
+    /// The most steps from the start.
+    pub depth: Option<u32>,
+    /// The longest time.
+    pub time: Option<Duration>,
+    /// The most memory.
+    pub bytes: Option<u64>,
+    /// Set from outside to stop.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Remove messages that their receiver is certain to ignore.
+    pub reduce: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { states: None, depth: None, time: None, bytes: None, cancel: None, reduce: true }
+    }
+}
+
+/// A model and the way to look at it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// The model.
+    pub spec: Spec,
+    /// The way.
+    pub way: Way,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The numbers at the end.
+    pub progress: Progress,
+    /// Why it ended.
+    pub verdict: Verdict,
+    /// What was wrong.
+    pub broken: Option<Shown>,
+}
+
+/// Something wrong, shown.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The broken rule, if it is one.
+    pub rule: Option<Rule>,
+    /// In words.
+    pub what: String,
+    /// How many steps lead there.
+    pub steps: usize,
+    /// If the run goes on for ever: how many of the last steps repeat.
+    pub cycle: Option<usize>,
+    /// The seed of the walk that found it.
+    pub seed: Option<u64>,
+    /// The run as numbered text.
+    pub text: String,
+    /// The run in the trace format.
+    pub trace: String,
+}
+
+impl Trial {
+    /// Runs it. `replay` is the command that does the same, for the trace.
+    pub fn run(&self, limits: &Limits, replay: &str, observer: &mut dyn Observer) -> Result<Report, SpecError> {
+        let job = Job { trial: self, limits, replay, observer };
+        Ok(self.spec.with_model(job)??)
+    }
+}
+
+struct Job<'a> {
+    trial: &'a Trial,
+    limits: &'a Limits,
+    replay: &'a str,
+    observer: &'a mut dyn Observer,
+}
+
+impl Visitor for Job<'_> {
+    type Output = Result<Report, ModelError>;
+
+    fn visit<P>(self, model: Model<P>) -> Self::Output
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        match self.trial.way {
+            Way::Explore { search, graph, canonical } => {
+                let options = Options {
+                    search,
+                    reduce: self.limits.reduce,
+                    canonical,
+                    graph,
+                    max_states: self.limits.states,
+                    max_depth: self.limits.depth,
+                    max_time: self.limits.time,
+                    max_bytes: self.limits.bytes,
+                    cancel: self.limits.cancel.clone(),
+                };
+                let outcome = Explorer::new(model).options(options).run(self.observer)?;
+                let broken = outcome.violation.map(|broken| self.show(&broken, None));
+                Ok(Report { progress: outcome.progress, verdict: outcome.verdict, broken })
+            }
+            Way::Walk { seed, walks, steps } => {
+                let options = WalkOptions {
+                    seed,
+                    walks,
+                    steps,
+                    reduce: self.limits.reduce,
+                    max_time: self.limits.time,
+                    cancel: self.limits.cancel.clone(),
+                    ..WalkOptions::default()
+                };
+                let outcome = Walker::new(model).options(options).run(self.observer)?;
+                let seed = outcome.seed;
+                let broken = outcome.violation.map(|broken| self.show(&broken, seed));
+                Ok(Report { progress: outcome.progress, verdict: outcome.verdict, broken })
+            }
+        }
+    }
+}
+
+impl Job<'_> {
+    fn show<P>(&self, broken: &Broken<P>, seed: Option<u64>) -> Shown
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        let Broken { finding, counterexample } = broken;
+        let steps = counterexample.steps.len();
+        Shown {
+            rule: finding.rule(),
+            what: Finding::to_string(finding),
+            steps,
+            cycle: counterexample.cycle_from.map(|from| steps - from),
+            seed,
+            text: counterexample.to_string(),
+            trace: trace::write(&self.trial.spec, broken, seed, self.replay),
+        }
+    }
+}
