@@ -11,6 +11,7 @@
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
 //! | [`explore`] | breadth first and depth first |
+//! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | what came out of it |
 //!
 //! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
@@ -32,11 +33,13 @@ mod layout;
 mod liveness;
 mod local;
 pub mod model;
+mod random;
 mod render;
 pub mod report;
 mod space;
 mod store;
 pub mod topology;
+pub mod walk;
 mod watch;
 
 #[cfg(test)]
@@ -49,3 +52,4 @@ pub use finding::Finding;
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use topology::{Link, Topology};
+pub use walk::{Rates, WalkOptions, WalkOutcome, WalkProgress, Walker};
