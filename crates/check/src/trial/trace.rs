@@ -15,7 +15,8 @@ where
     P: Protocol,
     P::Message: Serialize,
 {
-    let mut writer = Writer::new(Vec::new(), &header(spec, broken, seed, replay)).expect("a header of our own is sound");
+    let mut writer =
+        Writer::new(Vec::new(), &header(spec, broken, seed, replay)).expect("a header of our own is sound");
     let counterexample = &broken.counterexample;
     for (number, step) in (1..).zip(&counterexample.steps) {
         for what in happenings(step) {
@@ -41,7 +42,8 @@ fn header<P: Protocol>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, repla
         Variant::Repaired => "repaired",
         Variant::Published { .. } => "published",
     };
-    let node = |node: &P| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
+    let node =
+        |node: &P| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
     let nodes = broken.counterexample.start.iter().map(node).collect();
     let up = spec.topology.links().iter().filter(|link| !spec.down.contains(link));
     let links = match spec.subject {
@@ -72,11 +74,8 @@ fn happenings<P: Protocol>(step: &Step<P>) -> Vec<What<P::Message>> {
         _ => {}
     }
     for m in &step.moves {
-        let happening = Happening {
-            effects: m.effects.clone(),
-            view: Some(m.view()),
-            ..Happening::new(m.node, m.event.clone())
-        };
+        let happening =
+            Happening { effects: m.effects.clone(), view: Some(m.view()), ..Happening::new(m.node, m.event.clone()) };
         all.push(What::Event(happening));
     }
     for lost in &step.vanished {
