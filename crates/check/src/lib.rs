@@ -39,6 +39,7 @@ pub mod report;
 mod space;
 pub mod spec;
 mod store;
+pub mod suite;
 pub mod topology;
 pub mod trial;
 pub mod walk;

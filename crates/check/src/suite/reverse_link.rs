@@ -1,0 +1,154 @@
+//! The repaired reverse-link protocol: units, priorities, sessions, aging, on links that fail and in partitions.
+
+use meshlock_core::{Aging, Demand, Order, Priority, Urgency};
+
+use super::{Entry, network};
+use crate::model::{Failing, Work, Workload};
+use crate::spec::{Spec, Subject, Variant};
+
+pub(super) fn entries() -> Vec<Entry> {
+    [still(), changing(), sessions(), endless(), walks()].into_iter().flatten().collect()
+}
+
+fn repaired(topology: &str) -> Spec {
+    Spec::new(Subject::ReverseLink, Variant::Repaired, network(topology))
+}
+
+/// Every node makes `count` requests, each time any of the demands.
+fn asking(spec: Spec, count: u32, demands: &[Demand]) -> Spec {
+    Spec { workload: Workload::same(spec.topology.len(), count, demands.to_vec()), ..spec }
+}
+
+fn with_changes(mut spec: Spec, changes: u32, failing: Failing) -> Spec {
+    spec.budgets.link_changes = changes;
+    spec.failing = failing;
+    spec
+}
+
+fn with_second_thoughts(mut spec: Spec, cancels: u32, reprioritisations: u32) -> Spec {
+    spec.budgets.cancels = cancels;
+    spec.budgets.reprioritisations = reprioritisations;
+    spec.budgets.urgencies = vec![Urgency::Priority(Priority(-1)), Urgency::Priority(Priority(9))];
+    spec
+}
+
+const ONE: Demand = Demand::units(1, 0);
+
+fn still() -> Vec<Entry> {
+    let mutex = |topology, count| asking(repaired(topology), count, &[ONE]);
+    let units = |topology, k, count, demands| asking(Spec { capacity: k, ..repaired(topology) }, count, demands);
+    let two_local = |spec: Spec| Spec { workload: Workload { outstanding: 2, ..spec.workload }, ..spec };
+    vec![
+        Entry::holds("reverse-link/line-3", "mutex, two requests each", mutex("line:3", 2), 0),
+        Entry::holds("reverse-link/square", "mutex on a ring", mutex("square", 1), 0),
+        Entry::holds("reverse-link/kite", "mutex on a triangle with a tail", mutex("kite", 1), 0),
+        Entry::holds("reverse-link/star-5", "mutex on a star", mutex("star:5", 1), 0),
+        Entry::holds(
+            "reverse-link/line-2-second-thoughts",
+            "1 and 3 of 3 units, several requests at a node, cancelled and changed in both directions",
+            with_second_thoughts(two_local(units("line:2", 3, 2, &[ONE, Demand::units(3, 1)])), 1, 1),
+            0,
+        ),
+        Entry::holds(
+            "reverse-link/line-3-second-thoughts",
+            "2 units, a request cancelled, another changed",
+            with_second_thoughts(units("line:3", 2, 1, &[ONE, Demand::units(2, 1)]), 1, 1),
+            0,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/line-3-units",
+            "1 or 2 of 2 units, two priorities, two requests each",
+            units("line:3", 2, 2, &[ONE, Demand::units(2, 1)]),
+            0,
+        ),
+        Entry::holds(
+            "reverse-link/square-units",
+            "1 or 2 of 2 units on a ring",
+            units("square", 2, 1, &[ONE, Demand::units(2, 1)]),
+            0,
+        ),
+    ]
+}
+
+fn changing() -> Vec<Entry> {
+    let harsh = |topology, changes| with_changes(repaired(topology), changes, Failing::Harsh);
+    let asked_by = |spec: Spec, nodes: &[usize]| {
+        let none = Workload::none(spec.topology.len());
+        let workload = nodes.iter().fold(none, |work, node| work.with(*node, Work::in_order(vec![ONE])));
+        Spec { workload, ..spec }
+    };
+    vec![
+        Entry::holds("reverse-link/line-3-harsh", "links fail with what is on them", harsh("line:3", 2), 0),
+        Entry::holds_everywhere("reverse-link/line-3-split", "cut apart and joined again", harsh("line:3", 3), 0),
+        Entry::holds("reverse-link/triangle-harsh", "one change on a triangle", harsh("triangle", 1), 0),
+        Entry::holds("reverse-link/line-4-harsh", "one change on a longer line", harsh("line:4", 1), 0),
+        Entry::holds(
+            "reverse-link/triangle-gentle",
+            "two changes under the paper's assumptions, 2 units",
+            asked_by(
+                Spec { capacity: 2, keep_connected: true, ..with_changes(repaired("triangle"), 2, Failing::Gentle) },
+                &[0, 1, 2],
+            ),
+            0,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/triangle-harsh-2",
+            "two changes on a triangle, two requesters",
+            asked_by(harsh("triangle", 2), &[1, 2]),
+            0,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/kite-harsh",
+            "one change on a kite, two requesters",
+            asked_by(harsh("kite", 1), &[1, 3]),
+            0,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/square-harsh",
+            "one change on a ring, two requesters",
+            asked_by(harsh("square", 1), &[0, 2]),
+            0,
+        ),
+    ]
+}
+
+fn sessions() -> Vec<Entry> {
+    let two = [Demand::session(1, 0), Demand::session(2, 0)];
+    let meeting = |topology, joins| asking(Spec { capacity: 3, joins, ..repaired(topology) }, 1, &two);
+    vec![
+        Entry::holds("reverse-link/line-3-sessions", "two sessions, nobody passes the front", meeting("line:3", 0), 0),
+        Entry::holds("reverse-link/star-4-joins", "two sessions, one may join past the front", meeting("star:4", 1), 0),
+        Entry::holds(
+            "reverse-link/triangle-sessions-harsh",
+            "two sessions, one may join, and a link fails",
+            with_changes(meeting("triangle", 1), 1, Failing::Harsh),
+            0,
+        ),
+    ]
+}
+
+/// Requests without end: starvation shows as a cycle.
+fn endless() -> Vec<Entry> {
+    let forever = |spec: Spec| Spec { workload: spec.workload.clone().endless(), ..spec };
+    let aged = |topology, aging| Spec { order: Order::Priority { aging: Aging(aging) }, ..repaired(topology) };
+    let two = [Demand::units(1, 0), Demand::units(1, 1)];
+    vec![
+        Entry::holds("reverse-link/line-3-endless", "equal priorities for ever", forever(repaired("line:3")), 0),
+        Entry::holds(
+            "reverse-link/line-2-aging-endless",
+            "two priorities for ever, aging",
+            Spec { overtaking_bound: 4, ..forever(asking(aged("line:2", 1), 1, &two)) },
+            0,
+        ),
+    ]
+}
+
+fn walks() -> Vec<Entry> {
+    let mixed = [Demand::units(1, 0), Demand::units(2, 1), Demand::units(3, 5)];
+    let busy = |topology| asking(Spec { capacity: 3, ..repaired(topology) }, u32::MAX, &mixed);
+    let grid = with_second_thoughts(with_changes(busy("grid:3x4"), 1, Failing::Harsh), 1, 1);
+    vec![
+        Entry::walks("reverse-link/walk-grid-12", "12 nodes, 3 units, harsh link changes", grid, 40, 2000, 0),
+        Entry::walks("reverse-link/walk-line-12", "12 nodes in a line, no trouble", busy("line:12"), 20, 2000, 0),
+    ]
+}
