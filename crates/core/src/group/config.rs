@@ -21,7 +21,7 @@ pub enum Bug {
     JoinWhileOthersWait,
     /// The next session is opened while followers are inside.
     OpenOverFollowers,
-    /// The token keeps the session before.
+    /// A session that follows another at once leaves the token with the name of the one before.
     SessionNotSet,
     /// Only the holder remembers requests.
     HeardOnlyByHolder,

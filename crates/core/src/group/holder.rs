@@ -62,7 +62,7 @@ impl Node {
             token.queue.age(self.levels);
         }
         let Some(entry) = token.queue.take_first() else { return self.token = Some(token) };
-        if !self.planted.has(Bug::SessionNotSet) {
+        if token.session.is_none() || !self.planted.has(Bug::SessionNotSet) {
             token.session = Some(entry.session);
         }
         let own = entry.members.iter().find(|member| member.node == self.id);
