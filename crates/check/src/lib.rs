@@ -11,6 +11,7 @@
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
 //! | [`explore`] | breadth first and depth first |
+//! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | what came out of it |
 //!
 //! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
@@ -32,6 +33,7 @@ mod layout;
 mod liveness;
 mod local;
 pub mod model;
+mod random;
 mod render;
 pub mod report;
 mod space;
@@ -39,6 +41,7 @@ pub mod spec;
 mod store;
 pub mod topology;
 pub mod trial;
+pub mod walk;
 mod watch;
 
 #[cfg(test)]
@@ -53,3 +56,4 @@ pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Seeds, Spec, SpecError, Subject, Variant};
 pub use trial::{Limits, Report, Shown, Trial, Way};
 pub use topology::{Link, Topology};
+pub use walk::{Rates, WalkOptions, WalkOutcome, WalkProgress, Walker};

@@ -7,11 +7,17 @@ use meshlock_core::Protocol;
 
 use crate::counterexample::Counterexample;
 use crate::finding::Finding;
+use crate::walk::WalkProgress;
 
 /// Hears of an exploration while it runs.
 pub trait Observer {
     /// Called at least every second.
     fn progress(&mut self, progress: &Progress);
+
+    /// The same for random walks.
+    fn walked(&mut self, progress: &WalkProgress) {
+        let _ = progress;
+    }
 }
 
 /// An observer that does nothing.

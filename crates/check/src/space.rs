@@ -70,8 +70,13 @@ impl<P: Protocol> Space<P> {
     /// The space of a model, with the tables still empty.
     pub(crate) fn new(model: Model<P>, reduce: bool, canonical: bool) -> Result<Self, ModelError> {
         model.validate()?;
-        Ok(Self {
-            layout: Layout::of(&model),
+        let layout = Layout::of(&model);
+        Ok(Self::tables(model, layout, reduce, canonical))
+    }
+
+    fn tables(model: Model<P>, layout: Layout, reduce: bool, canonical: bool) -> Self {
+        Self {
+            layout,
             local: Local::new(model.rules, model.setting),
             channels: Sequences::new(),
             environments: Interner::new(),
@@ -85,7 +90,7 @@ impl<P: Protocol> Space<P> {
             pushed: Vec::new(),
             vanished: None,
             model,
-        })
+        }
     }
 
     /// The state at the start.
@@ -102,6 +107,25 @@ impl<P: Protocol> Space<P> {
         let mut row = row.into_boxed_slice();
         self.renumber(&mut row);
         row
+    }
+
+    /// The same state in a space with empty tables, for long walks.
+    pub(crate) fn moved_to_fresh_tables(self, row: &Row) -> (Self, Box<Row>) {
+        let Self { model, layout, local, channels, environments, histories, reduce, canonical, .. } = self;
+        let mut fresh = Self::tables(model, layout, reduce, canonical.is_some());
+        let mut moved: Box<Row> = row.into();
+        for node in &mut moved[..fresh.layout.nodes] {
+            *node = fresh.local.add_node(local.node(*node).clone());
+        }
+        for content in &mut moved[fresh.layout.nodes..fresh.layout.environment()] {
+            let messages = channels.iter(*content).map(|message| local.message(message).clone());
+            let messages: Vec<u32> = messages.map(|message| fresh.local.add_message(message)).collect();
+            *content = fresh.channels.build(&messages);
+        }
+        let (environment, history) = (fresh.layout.environment(), fresh.layout.history());
+        moved[environment] = fresh.add_environment(environments.get(row[environment]));
+        moved[history] = fresh.histories.insert_ref(histories.get(row[history]));
+        (fresh, moved)
     }
 
     /// Whether stale messages are removed, and whether counters are renumbered.

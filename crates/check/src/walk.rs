@@ -1,0 +1,321 @@
+//! Random walks: one long fair run after the other, on networks too large to explore.
+//!
+//! A walk goes on for a number of steps with requests, changes of links and losses at given rates. Then the trouble
+//! ends: links that were up at the start are mended, nobody asks any more, and the run goes on until nothing is under
+//! way. By then everyone must have been served. Whatever must happen has a chance at every step, so runs are fair.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use meshlock_core::{NodeId, Protocol};
+use meshlock_properties::{Rule, Violation};
+
+use crate::action::Action;
+use crate::clock::Stopwatch;
+use crate::counterexample::Counterexample;
+use crate::environment::LinkState;
+use crate::finding::Finding;
+use crate::intern::next_id;
+use crate::model::{Model, ModelError};
+use crate::random::Random;
+use crate::report::{Broken, Observer, Verdict};
+use crate::space::Space;
+
+/// How to walk.
+#[derive(Clone, Debug)]
+pub struct WalkOptions {
+    /// The seed of the first walk; the next ones have the numbers after it.
+    pub seed: u64,
+    /// How many walks.
+    pub walks: u64,
+    /// Steps of each walk before the trouble ends.
+    pub steps: u64,
+    /// Steps after that within which all must become quiet.
+    pub ending: u64,
+    /// How often each kind of action is taken.
+    pub rates: Rates,
+    /// Remove messages that their receiver is certain to ignore.
+    pub reduce: bool,
+    /// The longest time for all walks.
+    pub max_time: Option<Duration>,
+    /// Set it from outside to end with what there is.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Default for WalkOptions {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            walks: 100,
+            steps: 2_000,
+            ending: 100_000,
+            rates: Rates::default(),
+            reduce: true,
+            max_time: None,
+            cancel: None,
+        }
+    }
+}
+
+/// The weight of each action that is possible. The budgets of the model do not count: a rate of zero is never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// Of a delivery, at a channel of the fastest kind. Each walk draws channels that are 4 and 16 times slower.
+    pub deliver: u32,
+    /// Of an end of a link noticing that it was cut.
+    pub notice: u32,
+    /// Of a release.
+    pub release: u32,
+    /// Of a timer while nothing else is under way.
+    pub expire: u32,
+    /// Of a timer that runs out early.
+    pub expire_early: u32,
+    /// Of a request.
+    pub request: u32,
+    /// Of giving up a request.
+    pub cancel: u32,
+    /// Of changing the urgency of a request.
+    pub reprioritize: u32,
+    /// Of cutting or forming a link.
+    pub link_change: u32,
+    /// Of losing a message.
+    pub lose: u32,
+}
+
+impl Default for Rates {
+    /// Requests on fixed and reliable links.
+    fn default() -> Self {
+        Self {
+            deliver: 160,
+            notice: 80,
+            release: 80,
+            expire: 80,
+            expire_early: 0,
+            request: 20,
+            cancel: 0,
+            reprioritize: 0,
+            link_change: 0,
+            lose: 0,
+        }
+    }
+}
+
+impl Rates {
+    /// The weight of an action; one that must happen in the end always has a chance.
+    fn of(&self, action: Action) -> u32 {
+        match action {
+            Action::Deliver { .. } => self.deliver.max(1),
+            Action::Notice { .. } => self.notice.max(1),
+            Action::Release { .. } => self.release.max(1),
+            Action::Expire { .. } => self.expire.max(1),
+            Action::ExpireEarly { .. } => self.expire_early,
+            Action::Request { .. } => self.request,
+            Action::Cancel { .. } => self.cancel,
+            Action::Reprioritize { .. } => self.reprioritize,
+            Action::Cut { .. } | Action::Form { .. } => self.link_change,
+            Action::Lose { .. } => self.lose,
+        }
+    }
+}
+
+/// What came out of walking.
+#[derive(Clone, Debug)]
+pub struct WalkOutcome<P: Protocol> {
+    /// The numbers at the end.
+    pub progress: WalkProgress,
+    /// Why it ended; [`Verdict::Holds`] if all walks ended well.
+    pub verdict: Verdict,
+    /// What was wrong, and the walk that shows it.
+    pub violation: Option<Broken<P>>,
+    /// The seed of that walk.
+    pub seed: Option<u64>,
+}
+
+/// How far walking has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalkProgress {
+    /// Walks that ended.
+    pub walks: u64,
+    /// Steps of all walks.
+    pub steps: u64,
+    /// Messages delivered.
+    pub deliveries: u64,
+    /// Grants (counted once for each step of a node that granted).
+    pub grants: u64,
+    /// Links cut and formed.
+    pub link_changes: u64,
+    /// Time so far.
+    pub elapsed: Duration,
+}
+
+/// Walks through one model.
+pub struct Walker<P: Protocol> {
+    model: Model<P>,
+    options: WalkOptions,
+    progress: WalkProgress,
+}
+
+enum Stop {
+    Broken(Finding),
+    Early(Verdict),
+}
+
+impl From<Finding> for Stop {
+    fn from(finding: Finding) -> Self {
+        Self::Broken(finding)
+    }
+}
+
+impl<P: Protocol> Walker<P> {
+    /// Walks through this model; its budgets are replaced by rates.
+    pub fn new(mut model: Model<P>, options: WalkOptions) -> Self {
+        let rates = options.rates;
+        let endless = |rate: u32| if rate > 0 { u32::MAX } else { 0 };
+        model.budgets.cancels = endless(rates.cancel);
+        model.budgets.reprioritisations = endless(rates.reprioritize);
+        model.budgets.link_changes = endless(rates.link_change);
+        model.budgets.losses = endless(rates.lose);
+        model.budgets.early_timers = endless(rates.expire_early);
+        Self { model, options, progress: WalkProgress::default() }
+    }
+
+    /// Walks until all walks are done, something is wrong, or a limit is reached.
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<WalkOutcome<P>, ModelError> {
+        let mut watch = Stopwatch::start();
+        for walk in 0..self.options.walks {
+            let seed = self.options.seed.wrapping_add(walk);
+            let mut path = Vec::new();
+            let space = Space::new(self.model.clone(), self.options.reduce, false)?;
+            let stop = self.walk(space, seed, &mut path, &mut watch, observer);
+            self.progress.elapsed = watch.elapsed();
+            let (verdict, violation) = match stop {
+                Ok(()) => {
+                    self.progress.walks += 1;
+                    continue;
+                }
+                Err(Stop::Early(verdict)) => (verdict, None),
+                Err(Stop::Broken(finding)) => {
+                    let space = Space::new(self.model.clone(), self.options.reduce, false)?;
+                    let counterexample = Counterexample::replay(&space, &path, None);
+                    (Verdict::Violated, Some(Broken { finding, counterexample }))
+                }
+            };
+            let seed = violation.is_some().then_some(seed);
+            return Ok(WalkOutcome { progress: self.progress, verdict, violation, seed });
+        }
+        Ok(WalkOutcome { progress: self.progress, verdict: Verdict::Holds, violation: None, seed: None })
+    }
+
+    fn walk(
+        &mut self,
+        mut space: Space<P>,
+        seed: u64,
+        path: &mut Vec<Action>,
+        watch: &mut Stopwatch,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Stop> {
+        let mut random = Random::new(seed);
+        let slowness: Vec<u32> = space.layout.channels.iter().map(|_| 1 << (2 * random.below(3))).collect();
+        let mut row = space.start();
+        let mut next = row.clone();
+        let mut actions = Vec::new();
+        space.check(&row)?;
+        for step in 0..self.options.steps + self.options.ending {
+            if step % 256 == 0 {
+                self.pause(watch, observer)?;
+                if space.model.fifo && space.local.sizes()[2] > MOST_LOCAL_STEPS {
+                    (space, row) = space.moved_to_fresh_tables(&row);
+                }
+            }
+            let ending = step >= self.options.steps;
+            actions.clear();
+            space.enabled(&row, &mut actions);
+            if ending {
+                actions.retain(|action| action.is_obligatory());
+                mend(&space, &row, &mut actions);
+                if space.is_quiet(&row) && actions.is_empty() {
+                    return everyone_is_served(&space, &row);
+                }
+            }
+            let weight = |action: &Action| match (action, ending) {
+                (Action::Deliver { channel, .. }, false) => {
+                    u64::from((self.options.rates.of(*action) / slowness[usize::from(*channel)]).max(1))
+                }
+                (Action::Form { .. }, true) => 1,
+                (action, _) => u64::from(self.options.rates.of(*action)),
+            };
+            let total: u64 = actions.iter().map(weight).sum();
+            let mut left = random.below(total);
+            let chosen = actions.iter().find(|action| match left.checked_sub(weight(action)) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            });
+            let Some(&action) = chosen else {
+                continue; // nothing to do but to wait for the end
+            };
+            path.push(action);
+            let Some(granted) = space.apply(&row, action, &mut next)? else {
+                path.pop();
+                continue;
+            };
+            self.count(action, granted);
+            space.check(&next)?;
+            std::mem::swap(&mut row, &mut next);
+        }
+        let what = format!("still not quiet {} steps after the last request and the last trouble", self.options.ending);
+        Err(Finding::endless(None, what).into())
+    }
+
+    fn count(&mut self, action: Action, granted: u64) {
+        self.progress.steps += 1;
+        self.progress.grants += u64::from(granted.count_ones());
+        self.progress.deliveries += u64::from(matches!(action, Action::Deliver { .. }));
+        self.progress.link_changes += u64::from(matches!(action, Action::Cut { .. } | Action::Form { .. }));
+    }
+
+    fn pause(&mut self, watch: &mut Stopwatch, observer: &mut dyn Observer) -> Result<(), Stop> {
+        let elapsed = watch.elapsed();
+        if self.options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Stop::Early(Verdict::Cancelled));
+        }
+        if self.options.max_time.is_some_and(|most| elapsed >= most) {
+            return Err(Stop::Early(Verdict::TimeLimit));
+        }
+        if watch.report_due(elapsed) {
+            self.progress.elapsed = elapsed;
+            observer.walked(&self.progress);
+        }
+        Ok(())
+    }
+}
+
+/// Adds the links that were up at the start and are down.
+fn mend<P: Protocol>(space: &Space<P>, row: &[u32], actions: &mut Vec<Action>) {
+    let links = &space.environment(row).links;
+    for (place, link) in space.layout.links.iter().enumerate() {
+        if link.up_at_start && links[place] == LinkState::Down {
+            actions.extend(u16::try_from(place).ok().map(|link| Action::Form { link }));
+        }
+    }
+}
+
+fn everyone_is_served<P: Protocol>(space: &Space<P>, row: &[u32]) -> Result<(), Stop> {
+    for (place, id) in row.iter().take(space.layout.nodes).enumerate() {
+        if let Some(waiting) = space.local.view(*id).waiting.first() {
+            let node = NodeId(next_id(place));
+            let what = format!("request {node}.{} still waits at the end", waiting.request);
+            return Err(Finding::Rule(Violation { rule: Rule::NobodyWaits, node: Some(node), what }).into());
+        }
+    }
+    Ok(())
+}
+
+/// When tables are larger than this, a walk goes on with fresh ones.
+const MOST_LOCAL_STEPS: usize = 50_000;
+
+#[cfg(test)]
+mod tests;
