@@ -54,6 +54,6 @@ pub use finding::Finding;
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Seeds, Spec, SpecError, Subject, Variant};
-pub use trial::{Limits, Report, Shown, Trial, Way};
 pub use topology::{Link, Topology};
-pub use walk::{Rates, WalkOptions, WalkOutcome, WalkProgress, Walker};
+pub use trial::{Limits, Report, Shown, Trial, Way};
+pub use walk::{Rates, WalkCounts, WalkOptions, WalkOutcome, Walker};
