@@ -288,7 +288,7 @@ impl Node {
         Ok(())
     }
 
-    fn on_token(&mut self, from: NodeId, mut token: Token, effects: &mut Effects) -> Result<(), Rejection> {
+    fn on_token(&mut self, from: NodeId, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
         token.check(&self.members, self.levels)?;
         if !self.heard.contains_key(&self.id) || token.followers.contains_key(&self.id) {
             return Err(Rejection::UnwantedToken);
@@ -305,7 +305,7 @@ impl Node {
         if let Some((number, wish)) = self.waits()
             && token.accepted.get(&self.id).is_some_and(|stamp| stamp.number == number)
         {
-            self.enter(number, wish.session, token.next_fence(), None, effects);
+            self.enter(number, wish.session, token.clock, None, effects);
         }
         self.token = Some(token);
         self.serve(effects);
