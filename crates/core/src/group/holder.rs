@@ -80,7 +80,7 @@ impl Node {
         } else {
             token.transfer += 1;
             self.seen = token.transfer;
-            self.copy = Some(Copy { to: captain, token: token.clone() });
+            self.copy = self.retry.map(|_| Copy { to: captain, token: token.clone() });
             effects.push(Effect::Send { to: captain, message: Message::Token(token) });
         }
     }

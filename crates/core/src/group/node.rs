@@ -39,7 +39,7 @@ pub struct Node {
     /// All processes, this one included.
     pub(super) members: BTreeSet<NodeId>,
     pub(super) levels: Level,
-    retry: Option<Delay>,
+    pub(super) retry: Option<Delay>,
     pub(super) planted: Planted<Bug>,
     /// The latest record of every process, this one included.
     pub(super) heard: BTreeMap<NodeId, Record>,
@@ -47,7 +47,8 @@ pub struct Node {
     pub(super) inside: Option<Inside>,
     /// Set while the token is here.
     pub(super) token: Option<Token>,
-    /// The token as it was given away last, until it is known to have arrived. Never while the token is here.
+    /// The token as it was given away last, until it is known to have arrived. Never while the token is here, and
+    /// never where nothing is lost.
     pub(super) copy: Option<Copy>,
     /// The greatest transfer given or taken here.
     pub(super) seen: u64,
@@ -293,14 +294,15 @@ impl Node {
         if !self.heard.contains_key(&self.id) || token.followers.contains_key(&self.id) {
             return Err(Rejection::UnwantedToken);
         }
-        if token.transfer <= self.seen && !self.planted.has(Bug::AcceptTokenTwice) {
+        let taken_again = self.planted.has(Bug::AcceptTokenTwice) && self.token.is_none();
+        if token.transfer <= self.seen && !taken_again {
             effects.push(Effect::Send { to: from, message: Message::Have { transfer: token.transfer } });
             return Ok(());
         }
         if self.token.is_some() {
             return Err(Rejection::SecondToken);
         }
-        self.seen = token.transfer;
+        self.seen = self.seen.max(token.transfer);
         self.copy = None;
         if let Some((number, wish)) = self.waits()
             && token.accepted.get(&self.id).is_some_and(|stamp| stamp.number == number)
