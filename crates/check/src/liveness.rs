@@ -22,6 +22,8 @@ use crate::space::Space;
 use crate::store::Store;
 
 mod lasso;
+#[cfg(test)]
+mod tests;
 
 /// Searches the complete graph of a model for bad fair runs.
 pub(crate) fn search<P: Protocol>(space: &Space<P>, store: &Store, graph: &Graph) -> End {

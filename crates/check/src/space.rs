@@ -239,3 +239,6 @@ impl<P: Protocol> Space<P> {
             + self.canonical.as_ref().map_or(0, Canonical::bytes)
     }
 }
+
+#[cfg(test)]
+mod tests;
