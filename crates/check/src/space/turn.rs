@@ -198,9 +198,12 @@ impl<P: Protocol> Space<P> {
     }
 
     pub(super) fn count_rounds(&mut self, turn: &mut Turn<'_>, action: Action) {
+        let rounds = self.model.timers.rounds;
         if let Action::Expire { node } = action {
-            let rounds = self.model.timers.rounds;
-            self.change(turn).note_fired(node.into(), rounds);
+            self.change(turn).note_fired(node.into());
+        }
+        if matches!(action, Action::Expire { .. } | Action::ExpireEarly { .. }) {
+            self.change(turn).close_round(rounds);
         }
         let world_moved = match action {
             Action::Deliver { .. } | Action::Expire { .. } | Action::ExpireEarly { .. } => false,
