@@ -243,7 +243,7 @@ impl Run<'_> {
         space.check(&row)?;
         for step in 0..self.options.steps.saturating_add(self.options.ending) {
             self.longest = self.longest.max(step);
-            if step % 256 == 0 {
+            if step.is_multiple_of(256) {
                 self.pause()?;
                 if space.model.fifo && space.local.sizes()[2] > MOST_LOCAL_STEPS {
                     (space, row) = space.moved_to_fresh_tables(&row);
