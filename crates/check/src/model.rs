@@ -167,13 +167,16 @@ pub struct Workload {
     pub outstanding: u32,
     /// Requests never run out: whoever has a count above zero may always ask again.
     pub endless: bool,
+    /// Applications do nothing while a channel holds more messages than this; `None` is no limit. Requests without
+    /// end need one: a message that is never delivered would let channels grow for ever.
+    pub patience: Option<usize>,
 }
 
 impl Workload {
     /// The same for `nodes` nodes: `count` requests, each with any of the demands.
     pub fn same(nodes: usize, count: u32, demands: Vec<Demand>) -> Self {
         let work = Work { count, demands, pick: Pick::Any };
-        Self { nodes: vec![work; nodes], outstanding: 1, endless: false }
+        Self { nodes: vec![work; nodes], outstanding: 1, endless: false, patience: None }
     }
 
     /// Nobody asks for anything, for `nodes` nodes.
@@ -194,6 +197,13 @@ impl Workload {
     #[must_use]
     pub fn endless(mut self) -> Self {
         self.endless = true;
+        self
+    }
+
+    /// The same by applications that do nothing while a channel holds more than `most` messages.
+    #[must_use]
+    pub fn patient(mut self, most: usize) -> Self {
+        self.patience = Some(most);
         self
     }
 }
