@@ -150,7 +150,7 @@ impl<P: Protocol> Space<P> {
     pub(crate) fn apply(&mut self, row: &Row, action: Action, next: &mut Row) -> Result<Option<u64>, Finding> {
         next.copy_from_slice(row);
         self.pushed.clear();
-        let mut turn = Turn { next, environment: None, changed: 0, granted: 0 };
+        let mut turn = Turn { next, environment: None, changed: 0, granted: 0, overfull: false };
         let result = self.act(&mut turn, action);
         if !matches!(result, Ok(false)) {
             self.count_rounds(&mut turn, action);
@@ -159,7 +159,7 @@ impl<P: Protocol> Space<P> {
             turn.next[self.layout.environment()] = self.add_environment(&environment);
             self.spare = Some(environment);
         }
-        if !result? {
+        if turn.overfull || !result? {
             return Ok(None);
         }
         let Turn { next, changed, granted, .. } = turn;
