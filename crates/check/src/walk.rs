@@ -20,7 +20,7 @@ use crate::intern::next_id;
 use crate::model::{MOST_IN_CHANNEL, Model, ModelError};
 use crate::random::Random;
 use crate::report::{Broken, Observer, Progress, Verdict};
-use crate::space::Space;
+use crate::space::{Applied, Space};
 
 /// How to walk.
 #[derive(Clone, Debug)]
@@ -282,7 +282,7 @@ impl Run<'_> {
                 continue; // nothing to do but to wait for the end
             };
             path.push(action);
-            let Some(granted) = space.apply(&row, action, &mut next)? else {
+            let Applied::Made { granted } = space.apply(&row, action, &mut next)? else {
                 path.pop();
                 continue;
             };
