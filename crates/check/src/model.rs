@@ -44,8 +44,11 @@ pub struct Model<P> {
     pub rules: RuleSet,
     /// A node whose height has a greater level than this shows that messages do not come to an end.
     pub max_level: Option<i64>,
-    /// A channel with more messages than this shows the same.
+    /// A channel with more messages than this shows the same, or is full.
     pub max_channel: usize,
+    /// What would overfill a channel has to wait, instead of being a finding. `None`: only if the workload is endless,
+    /// because then a slow channel beside fast ones can grow without end on runs that are not fair.
+    pub wait_when_full: Option<bool>,
     /// Go on when a node rejects a message. By default that is a finding: nobody sends nonsense here.
     pub allow_rejects: bool,
     /// Let messages to nodes without a link vanish. By default sending one is a finding.
@@ -80,6 +83,7 @@ impl<P: Protocol> Model<P> {
             rules: RuleSet::ALL,
             max_level: None,
             max_channel: 16,
+            wait_when_full: None,
             allow_rejects: false,
             allow_stray_sends: false,
             clock_reach: 2,
@@ -329,4 +333,5 @@ pub enum ModelError {
 }
 
 const MOST_CHOICES: usize = 255;
-const MOST_IN_CHANNEL: usize = 255;
+/// Places in a channel are kept in one byte.
+pub(crate) const MOST_IN_CHANNEL: usize = 255;
