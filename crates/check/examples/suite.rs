@@ -5,8 +5,8 @@ fn main() {
             continue;
         }
         let limits = meshlock_check::Limits {
-            states: Some(20_000_000),
-            time: Some(std::time::Duration::from_secs(120)),
+            states: Some(6_000_000),
+            time: Some(std::time::Duration::from_secs(40)),
             ..Default::default()
         };
         let r = e.run(&limits, &mut meshlock_check::Silent);

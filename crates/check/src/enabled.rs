@@ -23,22 +23,22 @@ impl<P: Protocol> Space<P> {
                 }
             }
         }
-        let patient = self.waits_for_channels(row);
-        for (node, id) in row.iter().take(self.layout.nodes).enumerate().filter(|_| !patient) {
+        for (node, id) in row.iter().take(self.layout.nodes).enumerate() {
             let view = self.local.view(*id);
             actions
                 .extend((0..view.holding.len()).map(|place| Action::Release { node: tiny(node), place: tiny(place) }));
         }
         self.timers(row, actions);
-        for node in (0..self.layout.nodes).filter(|_| !patient) {
-            self.application(row, environment, node, actions);
+        let patient = self.waits_for_channels(row);
+        for node in 0..self.layout.nodes {
+            self.application(row, environment, node, patient, actions);
         }
         if environment.link_changes > 0 {
             actions.extend(facts.changes.iter().filter(|change| self.link_is_free(row, **change)));
         }
     }
 
-    /// Whether applications hold still until channels have emptied.
+    /// Whether nobody asks until channels have emptied.
     fn waits_for_channels(&self, row: &Row) -> bool {
         let contents = &row[self.layout.nodes..self.layout.environment()];
         let most = self.model.workload.patience;
@@ -87,14 +87,14 @@ impl<P: Protocol> Space<P> {
         }
     }
 
-    fn application(&self, row: &Row, environment: &Environment, node: usize, actions: &mut Vec<Action>) {
+    fn application(&self, row: &Row, environment: &Environment, node: usize, patient: bool, actions: &mut Vec<Action>) {
         let view = self.local.view(row[node]);
         let work = &self.model.workload.nodes[node];
         let made = environment.made[node];
         let outstanding = view.waiting.len() + view.holding.len();
         let more = if self.model.workload.endless { work.count > 0 } else { made < work.count };
         let node = tiny(node);
-        if more && outstanding < self.model.workload.outstanding as usize {
+        if more && !patient && outstanding < self.model.workload.outstanding as usize {
             match work.pick {
                 Pick::Any => {
                     let demands = 0..work.demands.len();

@@ -171,8 +171,8 @@ pub struct Workload {
     pub outstanding: u32,
     /// Requests never run out: whoever has a count above zero may always ask again.
     pub endless: bool,
-    /// Applications do nothing while a channel holds more messages than this; `None` is no limit. Requests without
-    /// end need one: a message that is never delivered would let channels grow for ever.
+    /// Nobody asks while a channel holds more messages than this; `None` is no limit. With 0, requests are made only
+    /// when all that was sent has arrived, so that nobody is overtaken merely because its request is still on the way.
     pub patience: Option<usize>,
 }
 
@@ -204,7 +204,7 @@ impl Workload {
         self
     }
 
-    /// The same by applications that do nothing while a channel holds more than `most` messages.
+    /// The same by applications that ask only while no channel holds more than `most` messages.
     #[must_use]
     pub fn patient(mut self, most: usize) -> Self {
         self.patience = Some(most);

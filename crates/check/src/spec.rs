@@ -179,7 +179,7 @@ impl Spec {
         self.rules.unwrap_or_else(|| rules::promised(self))
     }
 
-    /// The same with requests that never run out, made by applications that hold still while a channel has more than
+    /// The same with requests that never run out, made only while no channel holds more than
     /// `patience` messages.
     #[must_use]
     pub fn endless(mut self, patience: usize) -> Self {
