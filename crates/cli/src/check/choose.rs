@@ -114,7 +114,8 @@ fn near(standard: &[Entry], name: &str) -> Vec<String> {
     let mistakes = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), known);
     let mut near: Vec<(usize, &String)> = known.iter().map(|known| (mistakes(known), known)).collect();
     near.retain(|(mistakes, _)| *mistakes <= (name.len() / 4).clamp(1, 3));
-    near.sort();
+    let fewest = near.iter().map(|(mistakes, _)| *mistakes).min();
+    near.retain(|(mistakes, _)| Some(*mistakes) == fewest);
     let mut near: Vec<String> = near.into_iter().map(|(_, known)| known.clone()).collect();
     // `p1` instead of `reverse-link/p1`.
     let endings = known.iter().filter(|known| known.rsplit('/').next() == Some(name) && known.as_str() != name);
@@ -163,10 +164,10 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_near_ones() {
         let table = [
-            ("reverse-lnk/p1", "did you mean reverse-link/p1"),
+            ("reverse-lnk/p1", "did you mean reverse-link/p1?"),
             ("reverse_link", "did you mean reverse-link?"),
             ("p12", "did you mean reverse-link/p12?"),
-            ("Flod", "did you mean flood"),
+            ("Flod", "did you mean flood?"),
         ];
         for (name, hint) in table {
             let error = chosen(&[name]).unwrap_err().to_string();

@@ -22,13 +22,15 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       all standard models of two protocols, for a script
   meshlock check reverse-link --variant published --topology line:3 --rule nobody-waits
       a printed text on three nodes in a line, one request each
-  meshlock check reverse-link --topology triangle --k 2 --demand 1@0 --demand 2@5 --link-changes 1 --harsh
-      one or two units, two priorities, and a link that fails with what is on it
+  meshlock check reverse-link --topology pair --k 2 --demand 1@0 --demand 2@5
+      one or two units of two, and two priorities
+  meshlock check reverse-link --topology triangle --link-changes 1 --harsh
+      a link fails with what is on it, or comes back
   meshlock check flood --topology line:3 --node 0=- --node 2=1@0,1@0 --losses 1
       nothing at node 0, two requests at node 2, and a message is lost
   meshlock check group --topology complete:3 --demand 1@1/1 --demand 1@2/2
       two sessions, one of them more urgent
-  meshlock check reverse-link --topology grid:4x4 --k 3 --link-changes 1 --harsh --walks 50 --steps 5000
+  meshlock check reverse-link --topology grid:4x4 --link-changes 1 --harsh --walks 50
       random walks on 16 nodes; in walks a count of trouble above 0 means: now and then
 
 \x1b[1;4mExit codes:\x1b[0m

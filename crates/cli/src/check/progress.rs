@@ -49,7 +49,7 @@ impl Ticker {
         match self.place {
             Place::Nowhere => {}
             Place::Terminal => {
-                let _ = write!(io::stderr(), "\r{ERASE_LINE}{WRAP_OFF}{}  {line}{WRAP_ON}", self.name);
+                let _ = write!(io::stderr(), "\r{ERASE_LINE}{}", cut(&format!("{}  {line}", self.name), width()));
                 self.shown = true;
             }
             Place::File if elapsed >= self.last + BETWEEN_LINES => {
@@ -95,12 +95,23 @@ fn walked(progress: &WalkProgress) -> String {
     )
 }
 
+/// The columns of the terminal.
+fn width() -> usize {
+    terminal_size::terminal_size_of(io::stderr()).map_or(80, |(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// A line that would go on below cannot be taken away again. The last columns are left to the `^C` that a terminal shows.
+fn cut(line: &str, width: usize) -> String {
+    let room = width.saturating_sub(3).max(1);
+    if line.chars().count() <= room {
+        return line.to_owned();
+    }
+    line.chars().take(room - 1).chain(['…']).collect()
+}
+
 /// A little less than ten seconds: reports come a little less than a second apart.
 const BETWEEN_LINES: Duration = Duration::from_millis(9_500);
 const ERASE_LINE: &str = "\x1b[2K";
-/// A line that is too long is cut off, not continued on a line that would stay behind.
-const WRAP_OFF: &str = "\x1b[?7l";
-const WRAP_ON: &str = "\x1b[?7h";
 
 #[cfg(test)]
 mod tests {
@@ -114,5 +125,12 @@ mod tests {
         assert_eq!(explored(&progress), "1,000,000 states  400,000 unique  depth 17  200k/s  90 MiB  2.00s");
         let progress = WalkProgress { walks: 3, steps: 5_000, deliveries: 0, grants: 77, link_changes: 0, elapsed };
         assert_eq!(walked(&progress), "3 walks  5,000 steps  77 grants  2500/s  2.00s");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut() {
+        assert_eq!(cut("twelve chars", 15), "twelve chars");
+        assert_eq!(cut("twelve chars", 14), "twelve cha…");
+        assert_eq!(cut("twelve chars", 0), "…");
     }
 }

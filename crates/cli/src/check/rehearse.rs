@@ -5,18 +5,22 @@
 
 use anyhow::bail;
 use meshlock_check::spec::Visitor;
-use meshlock_check::{Budgets, Model, Spec, Subject, Workload};
+use meshlock_check::{Budgets, Model, Spec, Variant, Workload};
 use meshlock_core::{Demand, Event, Misuse, Protocol, RequestId};
 
 use super::values::demand_text;
 
 /// Fails if something that applications will ask is always refused.
 pub(super) fn rehearse(spec: &Spec) -> anyhow::Result<()> {
-    spec.with_model(Rehearsal { subject: spec.subject })?
+    let protocol = match spec.variant {
+        Variant::Repaired => spec.subject.to_string(),
+        Variant::Published { .. } => format!("the published {}", spec.subject),
+    };
+    spec.with_model(Rehearsal { protocol })?
 }
 
 struct Rehearsal {
-    subject: Subject,
+    protocol: String,
 }
 
 impl Visitor for Rehearsal {
@@ -41,28 +45,28 @@ impl Rehearsal {
         workload: &Workload,
         budgets: &Budgets,
     ) -> anyhow::Result<()> {
-        let (subject, first) = (self.subject, RequestId(1));
+        let (protocol, first) = (&self.protocol, RequestId(1));
         let mut asked = node.clone();
         if let Err(misuse) = asked.handle(Event::Request { request: first, demand: *demand }) {
-            bail!("{subject} refuses the demand {}: {misuse}{}", demand_text(demand), way_out(misuse));
+            bail!("{protocol} refuses the demand {}: {misuse}{}", demand_text(demand), way_out(misuse));
         }
         let mut again = asked.clone();
         let second = Event::Request { request: RequestId(2), demand: *demand };
         if workload.outstanding > 1 && again.handle(second) == Err(Misuse::Busy) {
-            bail!("{subject} serves one request per node at a time: leave out --outstanding");
+            bail!("{protocol} serves one request per node at a time: leave out --outstanding");
         }
         if budgets.cancels > 0
             && let Err(Misuse::Unsupported(what)) = asked.clone().handle(Event::Cancel { request: first })
         {
-            bail!("{subject} cannot {what}: leave out --cancels");
+            bail!("{protocol} cannot {what}: leave out --cancels");
         }
         for urgency in budgets.urgencies.iter().filter(|_| budgets.reprioritisations > 0) {
             match asked.clone().handle(Event::Reprioritize { request: first, urgency: *urgency }) {
                 Err(Misuse::Unsupported(what)) => {
-                    bail!("{subject} cannot {what}: leave out --reprioritise and --urgency");
+                    bail!("{protocol} cannot {what}: leave out --reprioritise and --urgency");
                 }
                 Err(misuse @ (Misuse::NoSuchLevel { .. } | Misuse::WrongUrgency { .. })) => {
-                    bail!("{subject} refuses this --urgency: {misuse}");
+                    bail!("{protocol} refuses this --urgency: {misuse}");
                 }
                 Ok(_) | Err(_) => {} // a grant at once cannot be changed any more
             }

@@ -36,8 +36,13 @@ impl Section {
     }
 
     fn title(self) -> String {
-        let text = if self.printed { "as printed" } else { "repaired" };
-        format!("{} {text}{}", self.subject, if self.walks { ", walks" } else { "" })
+        let subject = self.subject;
+        match (self.printed, self.walks) {
+            (true, false) => format!("{subject} as printed"),
+            (true, true) => format!("{subject} as printed, walks"),
+            (false, false) => format!("{subject} repaired"),
+            (false, true) => format!("{subject} walks"),
+        }
     }
 
     const fn columns(self) -> [&'static str; 3] {
@@ -48,7 +53,8 @@ impl Section {
 impl<W: Write> Table<W> {
     /// A table for these models.
     pub(super) fn new(out: W, jobs: &[Job]) -> Self {
-        let titles = jobs.iter().map(|job| Section::of(job).title().len().saturating_sub(2));
+        // A title may reach into the first column of numbers, whose own title is short.
+        let titles = jobs.iter().map(|job| Section::of(job).title().len().saturating_sub(6));
         let names = jobs.iter().map(|job| short_name(job).len());
         Self { out, names: names.chain(titles).max().unwrap_or(0), section: None }
     }
@@ -82,9 +88,10 @@ impl<W: Write> Table<W> {
 
     fn heading(&mut self, section: Section) -> io::Result<()> {
         let [first, second, third] = section.columns();
-        let title = styled(style::STRONG, format!("{:<width$}", section.title(), width = self.names + 2));
-        let columns = format!("{first:>12}{second:>11}{third:>7}{:>8}  verdict", "time");
-        writeln!(self.out, "\n{title}{}", styled(style::FAINT, columns))
+        let title = section.title();
+        let room = (self.names + 14).saturating_sub(title.len());
+        let columns = format!("{first:>room$}{second:>11}{third:>7}{:>8}  verdict", "time");
+        writeln!(self.out, "\n{}{}", styled(style::STRONG, title), styled(style::FAINT, columns))
     }
 
     fn details(&mut self, done: &Done) -> io::Result<()> {
