@@ -86,10 +86,14 @@ impl Environment {
         self.rounds = 0;
     }
 
-    /// Notes that the timer of a node ran out by itself, and whether that ends a round.
-    pub(crate) fn note_fired(&mut self, node: usize, rounds: Option<u8>) {
+    /// Notes that the timer of a node ran out by itself.
+    pub(crate) fn note_fired(&mut self, node: usize) {
         self.fired |= 1 << node;
-        if self.armed() & !self.fired == 0 {
+    }
+
+    /// Ends a round once every armed timer has run out in it.
+    pub(crate) fn close_round(&mut self, rounds: Option<u8>) {
+        if self.fired != 0 && self.armed() & !self.fired == 0 {
             self.fired = 0;
             if rounds.is_some() {
                 self.rounds = self.rounds.saturating_add(1);
@@ -132,5 +136,54 @@ impl Environment {
             Failing::Gentle => LinkState::Down,
             Failing::Harsh => LinkState::Dying([false, false]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Desk, DeskBug};
+
+    const ROUNDS: Option<u8> = Some(2);
+
+    fn two_armed() -> Environment {
+        let model = Desk::model(3, 1, DeskBug::None);
+        let mut environment = Environment::of(&model, &Layout::of(&model));
+        environment.timers = [None, Some(7), Some(7)].into();
+        environment
+    }
+
+    #[test]
+    fn each_timer_fires_once_before_any_fires_again() {
+        let mut environment = two_armed();
+        assert_eq!(environment.due(ROUNDS), 0b110);
+        environment.note_fired(1);
+        environment.close_round(ROUNDS);
+        assert_eq!((environment.due(ROUNDS), environment.rounds), (0b100, 0));
+        environment.note_fired(2);
+        environment.close_round(ROUNDS);
+        assert_eq!((environment.due(ROUNDS), environment.rounds), (0b110, 1));
+    }
+
+    #[test]
+    fn after_the_last_round_no_timer_is_due_until_the_world_moves() {
+        let mut environment = two_armed();
+        for node in [1, 2, 2, 1] {
+            environment.note_fired(node);
+            environment.close_round(ROUNDS);
+        }
+        assert_eq!(environment.due(ROUNDS), 0);
+        assert_eq!(environment.due(None), 0b110);
+        environment.begin_rounds_anew();
+        assert_eq!(environment.due(ROUNDS), 0b110);
+    }
+
+    #[test]
+    fn a_timer_that_runs_out_early_does_not_hide_one_that_is_still_to_come() {
+        let mut environment = two_armed();
+        environment.note_fired(1);
+        environment.timers[2] = None;
+        environment.close_round(ROUNDS);
+        assert_eq!((environment.due(ROUNDS), environment.rounds), (0b010, 1));
     }
 }

@@ -255,7 +255,7 @@ impl<'a, P: Protocol> Run<'a, P> {
         if self.options.max_states.is_some_and(|most| self.store.len() as u64 >= most) {
             return stop(Verdict::StateLimit);
         }
-        if looked_at % 1024 != 0 {
+        if !looked_at.is_multiple_of(1024) {
             return Ok(());
         }
         if self.options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {

@@ -57,4 +57,4 @@ pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Seeds, Spec, SpecError, Subject, Variant};
 pub use topology::{Link, Topology};
 pub use trial::{Limits, Report, Shown, Trial, Way};
-pub use walk::{Rates, WalkOptions, WalkOutcome, WalkProgress, Walker};
+pub use walk::{Rates, WalkCounts, WalkOptions, WalkOutcome, Walker};

@@ -5,6 +5,9 @@
 //! of links, losses and early timers are never obligatory. In a finite graph a bad fair run exists if and only if some
 //! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
 //! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
+//!
+//! Who waits is a node. Where a node may have several requests at once, one of them could starve beside others of the
+//! same node that are served; that is not searched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +25,8 @@ use crate::space::Space;
 use crate::store::Store;
 
 mod lasso;
+#[cfg(test)]
+mod tests;
 
 /// Searches the complete graph of a model for bad fair runs.
 pub(crate) fn search<P: Protocol>(space: &Space<P>, store: &Store, graph: &Graph) -> End {

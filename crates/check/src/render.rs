@@ -90,15 +90,66 @@ fn describe_effect<P: Protocol>(node: NodeId, effect: &Effect<P::Message>) -> St
 fn describe_message<P: Protocol>(message: &P::Message) -> String {
     let kind = P::kind(message);
     let content = compact(&format!("{message:?}"));
-    let content = content.split_once(|c: char| !c.is_alphanumeric() && c != '_').map_or("", |(word, rest)| {
-        let same = word.eq_ignore_ascii_case(kind) || word.eq_ignore_ascii_case(&kind.replace(['-', ' '], ""));
-        if same { rest.trim_end_matches(['}', ')']).trim_matches([' ', '{', '(']) } else { content.as_str() }
-    });
+    let bare = kind.replace(['-', ' '], "");
+    let content = match content.split_once([' ', '(']) {
+        None if content.eq_ignore_ascii_case(&bare) => "",
+        Some((word, rest)) if word.eq_ignore_ascii_case(&bare) || word == "Message" => unwrapped(rest),
+        None | Some(_) => &content,
+    };
     if content.is_empty() { kind.to_owned() } else { format!("{kind} [{content}]") }
 }
 
-/// Takes the names of wrapped numbers out of debug text: `NodeId(3)` becomes `3`.
+/// Without the brackets around all of it.
+fn unwrapped(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix('{').unwrap_or(text);
+    inner.strip_suffix(['}', ')']).unwrap_or(inner).trim()
+}
+
+/// Makes debug text shorter: wrapped numbers without the name of the wrapper, heights and grants as they are written
+/// elsewhere, and no type that only repeats the name of its field.
 fn compact(text: &str) -> String {
+    let text = without_wrappers(text);
+    let text = rewrite(&text, "GrantId { node: ", &[", request: "], "", ".");
+    let text = rewrite(&text, "Height { level: ", &[", depth: ", ", id: "], "(", ",");
+    without_echoes(&text)
+}
+
+/// Rewrites `start a between b between c }` as `open a comma b comma c`, closing what was opened.
+fn rewrite(text: &str, start: &str, between: &[&str], open: &str, comma: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(start) {
+        out.push_str(before);
+        let Some((inner, after)) = after.split_once(" }") else {
+            out.push_str(start);
+            rest = after;
+            continue;
+        };
+        let inner = between.iter().fold(inner.to_owned(), |inner, word| inner.replacen(word, comma, 1));
+        out.push_str(open);
+        out.push_str(&inner);
+        out.push_str(if open.is_empty() { "" } else { ")" });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `token: Token { .. }` becomes `token: { .. }`.
+fn without_echoes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(' ') {
+        let field = out.strip_suffix(": ").and_then(|before| before.rsplit([' ', '{', '(', '[']).next());
+        if !field.is_some_and(|field| field.eq_ignore_ascii_case(word.trim_end())) {
+            out.push_str(word);
+        }
+    }
+    out
+}
+
+/// `NodeId(3)` becomes `3`.
+fn without_wrappers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('(') {
@@ -222,5 +273,14 @@ mod tests {
         assert_eq!(compact("Token(Token { of: Some(NodeId(1)) })"), "Token(Token { of: Some(1) })");
         assert_eq!(compact("(1, 2)"), "(1, 2)");
         assert_eq!(compact("Odd("), "Odd(");
+        assert_eq!(compact("Height { level: 1"), "Height { level: 1");
+    }
+
+    #[test]
+    fn heights_and_grants_are_written_as_elsewhere() {
+        let text = "height: Height { level: 0, depth: -2, id: NodeId(3) }, body: Release(GrantId { node: NodeId(0), \
+                    request: RequestId(6) })";
+        assert_eq!(compact(text), "height: (0,-2,3), body: Release(0.6)");
+        assert_eq!(compact("token: Token { pass: 3 }, ask: None"), "token: { pass: 3 }, ask: None");
     }
 }

@@ -7,17 +7,11 @@ use meshlock_core::Protocol;
 
 use crate::counterexample::Counterexample;
 use crate::finding::Finding;
-use crate::walk::WalkProgress;
 
 /// Hears of an exploration while it runs.
 pub trait Observer {
     /// Called at least every second.
     fn progress(&mut self, progress: &Progress);
-
-    /// The same for random walks.
-    fn walked(&mut self, progress: &WalkProgress) {
-        let _ = progress;
-    }
 }
 
 /// An observer that does nothing.
@@ -34,7 +28,7 @@ impl<F: FnMut(&Progress)> Observer for F {
     }
 }
 
-/// How far an exploration has come.
+/// How far an exploration has come. Random walks count every step as a state, and the walks to come as frontier.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     /// States generated, counting each as often as it was reached.

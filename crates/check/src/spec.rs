@@ -140,6 +140,8 @@ pub struct Spec {
     pub overtaking_bound: u32,
     /// A greater level than this shows that messages do not come to an end.
     pub max_level: Option<i64>,
+    /// More messages than this in one channel show the same.
+    pub max_channel: usize,
 }
 
 impl Spec {
@@ -168,6 +170,7 @@ impl Spec {
             rules: None,
             overtaking_bound: u32::MAX,
             max_level: None,
+            max_channel: 16,
         }
     }
 

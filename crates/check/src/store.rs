@@ -43,7 +43,7 @@ impl Store {
         }
         let id = next_id(self.parents.len());
         self.parents.push((parent, action.pack()));
-        if id as usize % BLOCK == 0 {
+        if (id as usize).is_multiple_of(BLOCK) {
             // The first block grows as needed, so that small explorations stay small.
             self.blocks.push(if id == 0 { Vec::new() } else { Vec::with_capacity(BLOCK * self.width) });
         }

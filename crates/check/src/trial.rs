@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use crate::explore::{Explorer, Options, Search};
 use crate::finding::Finding;
-use crate::model::{Budgets, Model, ModelError};
+use crate::model::{Model, ModelError};
 use crate::report::{Broken, Observer, Progress, Verdict};
 use crate::spec::{Spec, SpecError, Visitor};
-use crate::walk::{Rates, WalkOptions, WalkProgress, Walker};
+use crate::walk::{WalkCounts, WalkOptions, Walker};
 
 /// How a model is looked at.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,20 +83,13 @@ pub struct Trial {
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The numbers at the end.
-    pub numbers: Numbers,
+    pub progress: Progress,
+    /// What happened on the way, if it was walked.
+    pub walked: Option<WalkCounts>,
     /// Why it ended.
     pub verdict: Verdict,
     /// What was wrong.
     pub broken: Option<Shown>,
-}
-
-/// How much was looked at.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Numbers {
-    /// States.
-    Explored(Progress),
-    /// Runs.
-    Walked(WalkProgress),
 }
 
 /// Something wrong, shown.
@@ -156,38 +149,29 @@ impl Visitor for Job<'_> {
                 };
                 let outcome = Explorer::new(model).options(options).run(self.observer)?;
                 let broken = outcome.violation.map(|broken| self.show(&broken, None));
-                Ok(Report { numbers: Numbers::Explored(outcome.progress), verdict: outcome.verdict, broken })
+                Ok(Report { progress: outcome.progress, walked: None, verdict: outcome.verdict, broken })
             }
             Way::Walk { seed, walks, steps } => {
                 let options = WalkOptions {
                     seed,
                     walks,
                     steps,
-                    rates: rates(&self.trial.spec.budgets),
                     reduce: self.limits.reduce,
                     max_time: self.limits.time,
                     cancel: self.limits.cancel.clone(),
                     ..WalkOptions::default()
                 };
-                let outcome = Walker::new(model, options).run(self.observer)?;
+                let outcome = Walker::new(model).options(options).run(self.observer)?;
                 let seed = outcome.seed;
                 let broken = outcome.violation.map(|broken| self.show(&broken, seed));
-                Ok(Report { numbers: Numbers::Walked(outcome.progress), verdict: outcome.verdict, broken })
+                Ok(Report {
+                    progress: outcome.progress,
+                    walked: Some(outcome.counts),
+                    verdict: outcome.verdict,
+                    broken,
+                })
             }
         }
-    }
-}
-
-/// Walks have rates instead of budgets: what has no budget never happens.
-fn rates(budgets: &Budgets) -> Rates {
-    let some = |budget: u32, rate: u32| if budget > 0 { rate } else { 0 };
-    Rates {
-        cancel: some(budgets.cancels, 2),
-        reprioritize: some(budgets.reprioritisations, 4),
-        link_change: some(budgets.link_changes, 1),
-        lose: some(budgets.losses, 4),
-        expire_early: some(budgets.early_timers, 1),
-        ..Rates::default()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::finding::Finding;
 use crate::intern::next_id;
 use crate::model::{Model, ModelError};
 use crate::random::Random;
-use crate::report::{Broken, Observer, Verdict};
+use crate::report::{Broken, Observer, Progress, Verdict};
 use crate::space::Space;
 
 /// How to walk.
@@ -58,7 +58,10 @@ impl Default for WalkOptions {
     }
 }
 
-/// The weight of each action that is possible. The budgets of the model do not count: a rate of zero is never.
+/// The weight of each action that is possible.
+///
+/// In a walk the budgets of a model say what may happen, not how often: trouble whose budget is zero never happens,
+/// other trouble goes on at its rate. In the same way whoever may make a request may make any number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
     /// Of a delivery, at a channel of the fastest kind. Each walk draws channels that are 4 and 16 times slower.
@@ -84,19 +87,18 @@ pub struct Rates {
 }
 
 impl Default for Rates {
-    /// Requests on fixed and reliable links.
     fn default() -> Self {
         Self {
             deliver: 160,
             notice: 80,
             release: 80,
             expire: 80,
-            expire_early: 0,
+            expire_early: 1,
             request: 20,
-            cancel: 0,
-            reprioritize: 0,
-            link_change: 0,
-            lose: 0,
+            cancel: 4,
+            reprioritize: 4,
+            link_change: 1,
+            lose: 1,
         }
     }
 }
@@ -122,38 +124,37 @@ impl Rates {
 /// What came out of walking.
 #[derive(Clone, Debug)]
 pub struct WalkOutcome<P: Protocol> {
-    /// The numbers at the end.
-    pub progress: WalkProgress,
+    /// The numbers at the end; every step is a state.
+    pub progress: Progress,
+    /// What happened on the way.
+    pub counts: WalkCounts,
     /// Why it ended; [`Verdict::Holds`] if all walks ended well.
     pub verdict: Verdict,
     /// What was wrong, and the walk that shows it.
     pub violation: Option<Broken<P>>,
-    /// The seed of that walk.
+    /// The seed of that walk: one walk from this seed shows it again.
     pub seed: Option<u64>,
 }
 
-/// How far walking has come.
+/// What happened in all walks together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WalkProgress {
-    /// Walks that ended.
+pub struct WalkCounts {
+    /// Walks that ended well.
     pub walks: u64,
-    /// Steps of all walks.
+    /// Steps.
     pub steps: u64,
     /// Messages delivered.
     pub deliveries: u64,
-    /// Grants (counted once for each step of a node that granted).
+    /// Steps in which a node was granted something.
     pub grants: u64,
     /// Links cut and formed.
     pub link_changes: u64,
-    /// Time so far.
-    pub elapsed: Duration,
 }
 
 /// Walks through one model.
 pub struct Walker<P: Protocol> {
     model: Model<P>,
     options: WalkOptions,
-    progress: WalkProgress,
 }
 
 enum Stop {
@@ -168,62 +169,82 @@ impl From<Finding> for Stop {
 }
 
 impl<P: Protocol> Walker<P> {
-    /// Walks through this model; its budgets are replaced by rates.
-    pub fn new(mut model: Model<P>, options: WalkOptions) -> Self {
-        let rates = options.rates;
-        let endless = |rate: u32| if rate > 0 { u32::MAX } else { 0 };
-        model.budgets.cancels = endless(rates.cancel);
-        model.budgets.reprioritisations = endless(rates.reprioritize);
-        model.budgets.link_changes = endless(rates.link_change);
-        model.budgets.losses = endless(rates.lose);
-        model.budgets.early_timers = endless(rates.expire_early);
-        Self { model, options, progress: WalkProgress::default() }
+    /// Walks through this model with default options.
+    pub fn new(model: Model<P>) -> Self {
+        Self { model, options: WalkOptions::default() }
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn options(mut self, options: WalkOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// Walks until all walks are done, something is wrong, or a limit is reached.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<WalkOutcome<P>, ModelError> {
-        let mut watch = Stopwatch::start();
-        for walk in 0..self.options.walks {
-            let seed = self.options.seed.wrapping_add(walk);
+        let rates = self.options.rates;
+        let endless = |budget: &mut u32, rate: u32| *budget = if *budget > 0 && rate > 0 { u32::MAX } else { 0 };
+        let budgets = &mut self.model.budgets;
+        endless(&mut budgets.cancels, rates.cancel);
+        endless(&mut budgets.reprioritisations, rates.reprioritize);
+        endless(&mut budgets.link_changes, rates.link_change);
+        endless(&mut budgets.losses, rates.lose);
+        endless(&mut budgets.early_timers, rates.expire_early);
+        self.model.workload.endless = true;
+        let (walks, first) = (self.options.walks, self.options.seed);
+        let model = self.model;
+        let mut run = Run {
+            options: self.options,
+            counts: WalkCounts::default(),
+            longest: 0,
+            watch: Stopwatch::start(),
+            observer,
+        };
+        for seed in (0..walks).map(|walk| first.wrapping_add(walk)) {
             let mut path = Vec::new();
-            let space = Space::new(self.model.clone(), self.options.reduce, false)?;
-            let stop = self.walk(space, seed, &mut path, &mut watch, observer);
-            self.progress.elapsed = watch.elapsed();
-            let (verdict, violation) = match stop {
+            let space = Space::new(model.clone(), run.options.reduce, false)?;
+            let (verdict, violation) = match run.walk(space, seed, &mut path) {
                 Ok(()) => {
-                    self.progress.walks += 1;
+                    run.counts.walks += 1;
                     continue;
                 }
                 Err(Stop::Early(verdict)) => (verdict, None),
                 Err(Stop::Broken(finding)) => {
-                    let space = Space::new(self.model.clone(), self.options.reduce, false)?;
+                    let space = Space::new(model, run.options.reduce, false)?;
                     let counterexample = Counterexample::replay(&space, &path, None);
                     (Verdict::Violated, Some(Broken { finding, counterexample }))
                 }
             };
             let seed = violation.is_some().then_some(seed);
-            return Ok(WalkOutcome { progress: self.progress, verdict, violation, seed });
+            return Ok(WalkOutcome { progress: run.progress(), counts: run.counts, verdict, violation, seed });
         }
-        Ok(WalkOutcome { progress: self.progress, verdict: Verdict::Holds, violation: None, seed: None })
+        let (progress, counts) = (run.progress(), run.counts);
+        Ok(WalkOutcome { progress, counts, verdict: Verdict::Holds, violation: None, seed: None })
     }
+}
 
-    fn walk(
-        &mut self,
-        mut space: Space<P>,
-        seed: u64,
-        path: &mut Vec<Action>,
-        watch: &mut Stopwatch,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Stop> {
+struct Run<'a> {
+    options: WalkOptions,
+    counts: WalkCounts,
+    /// Steps of the longest walk.
+    longest: u64,
+    watch: Stopwatch,
+    observer: &'a mut dyn Observer,
+}
+
+impl Run<'_> {
+    fn walk<P: Protocol>(&mut self, mut space: Space<P>, seed: u64, path: &mut Vec<Action>) -> Result<(), Stop> {
         let mut random = Random::new(seed);
         let slowness: Vec<u32> = space.layout.channels.iter().map(|_| 1 << (2 * random.below(3))).collect();
         let mut row = space.start();
         let mut next = row.clone();
         let mut actions = Vec::new();
         space.check(&row)?;
-        for step in 0..self.options.steps + self.options.ending {
-            if step % 256 == 0 {
-                self.pause(watch, observer)?;
+        for step in 0..self.options.steps.saturating_add(self.options.ending) {
+            self.longest = self.longest.max(step);
+            if step.is_multiple_of(256) {
+                self.pause()?;
                 if space.model.fifo && space.local.sizes()[2] > MOST_LOCAL_STEPS {
                     (space, row) = space.moved_to_fresh_tables(&row);
                 }
@@ -271,25 +292,36 @@ impl<P: Protocol> Walker<P> {
     }
 
     fn count(&mut self, action: Action, granted: u64) {
-        self.progress.steps += 1;
-        self.progress.grants += u64::from(granted.count_ones());
-        self.progress.deliveries += u64::from(matches!(action, Action::Deliver { .. }));
-        self.progress.link_changes += u64::from(matches!(action, Action::Cut { .. } | Action::Form { .. }));
+        self.counts.steps += 1;
+        self.counts.grants += u64::from(granted.count_ones());
+        self.counts.deliveries += u64::from(matches!(action, Action::Deliver { .. }));
+        self.counts.link_changes += u64::from(matches!(action, Action::Cut { .. } | Action::Form { .. }));
     }
 
-    fn pause(&mut self, watch: &mut Stopwatch, observer: &mut dyn Observer) -> Result<(), Stop> {
-        let elapsed = watch.elapsed();
+    fn pause(&mut self) -> Result<(), Stop> {
+        let elapsed = self.watch.elapsed();
         if self.options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(Stop::Early(Verdict::Cancelled));
         }
         if self.options.max_time.is_some_and(|most| elapsed >= most) {
             return Err(Stop::Early(Verdict::TimeLimit));
         }
-        if watch.report_due(elapsed) {
-            self.progress.elapsed = elapsed;
-            observer.walked(&self.progress);
+        if self.watch.report_due(elapsed) {
+            let progress = self.progress();
+            self.observer.progress(&progress);
         }
         Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            generated: self.counts.steps,
+            unique: self.counts.steps,
+            depth: u32::try_from(self.longest).unwrap_or(u32::MAX),
+            frontier: self.options.walks - self.counts.walks,
+            elapsed: self.watch.elapsed(),
+            bytes: 0,
+        }
     }
 }
 

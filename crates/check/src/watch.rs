@@ -54,8 +54,8 @@ impl<P: Protocol> Space<P> {
 
     fn check_levels(&self, row: &Row) -> Result<(), Finding> {
         let Some(most) = self.model.max_level else { return Ok(()) };
-        for place in 0..self.layout.nodes {
-            let height = self.local.view(row[place]).height;
+        for (place, node) in row.iter().take(self.layout.nodes).enumerate() {
+            let height = self.local.view(*node).height;
             if let Some(height) = height.filter(|height| height.level > most) {
                 let what = format!("its height has risen to {height}, above level {most}");
                 return Err(Finding::endless(Some(NodeId(next_id(place))), what));

@@ -255,3 +255,63 @@ fn the_checker_sees_the_numbers_of_messages_and_windows_on_one_line_for_each_ori
 fn relay_line(origin: u32) -> Line {
     Line { name: "relay", of: Some(NodeId(origin)), reach: 64 }
 }
+
+/// A small generator, so that every run is the same.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % sides
+    }
+}
+
+#[test]
+fn next_hops_never_form_a_circle_however_links_and_messages_come_and_go() {
+    let cast = &["ann", "bob", "cy", "dan", "eve", "flo"];
+    let (mut handed_on, mut granted) = (0, 0);
+    for seed in 0..300 {
+        let mut dice = Dice(seed);
+        let mut story = Story::new(cast, |id| Relayed::new(Central::new(id), Config::default()));
+        for _ in 0..400 {
+            let (a, b) = (cast[dice.below(6)], cast[dice.below(6)]);
+            match dice.below(16) {
+                0 if a != b && story.is_linked(a, b) => drop(story.link_down(a, b)),
+                0 | 1 if a != b && !story.is_linked(a, b) => drop(story.link_up(a, b)),
+                2 if story.view(a).waiting.is_empty() && story.view(a).holding.is_empty() => drop(story.asks(a, ONE)),
+                3 if !story.view(a).holding.is_empty() => {
+                    story.releases(a);
+                    granted += 1;
+                }
+                4..8 => drop(story.timer_fires(a)),
+                _ => {
+                    let busy = story.busy_pairs();
+                    if !busy.is_empty() {
+                        let (from, to) = busy[dice.below(busy.len())];
+                        story.delivers(from, to);
+                    }
+                }
+            }
+            handed_on += longest_way(&story, cast).saturating_sub(2);
+        }
+    }
+    assert!(handed_on > 100 && granted > 20, "the walk saw long routes ({handed_on}) and grants ({granted})");
+}
+
+/// Follows the next hops of everyone to everyone, and says how long the longest way is.
+fn longest_way(story: &Story<Carried>, cast: &[&str]) -> usize {
+    let mut longest = 0;
+    for start in cast {
+        for goal in (1..=6).map(NodeId) {
+            let (mut at, mut steps) = (story.id(start), 0);
+            while at != goal {
+                let name = cast[usize::try_from(at.0).expect("a small cast") - 1];
+                let Some(next) = story.node(name).next_hop(goal) else { break };
+                (at, steps) = (next, steps + 1);
+                assert!(steps <= 6, "a circle on the way from {start} to node {goal}");
+            }
+            longest = longest.max(steps);
+        }
+    }
+    longest
+}

@@ -24,6 +24,7 @@
 //! | [`cancelled`](Rule::Cancelled) | a cancelled request is never granted | cancellations and grants | [`History`] | `cancelled.rs` |
 //! | [`unwanted-grant`](Rule::UnwantedGrant) | nobody is granted what it does not wait for | requests and grants | [`History`] | `cancelled.rs` |
 //! | [`queues`](Rule::Queues) | a queue names a neighbour once and says what it wants | every state; more in quiet ones | [`check_snapshot`] | `queues.rs` |
+//! | [`roles`](Rule::Roles) | the state that a process names is the one it is in | every state | [`check_snapshot`] | `roles.rs` |
 //! | [`messages-end`](Rule::MessagesEnd) | messages alone come to an end | the graph of states | the checker | - |
 //! | [`starvation`](Rule::Starvation) | nobody waits for ever on a fair run | the graph of states | the checker | - |
 //!
@@ -48,6 +49,7 @@ mod one_session;
 mod one_token;
 mod overtaking;
 mod queues;
+mod roles;
 #[cfg(test)]
 mod scene;
 

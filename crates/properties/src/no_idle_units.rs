@@ -98,6 +98,12 @@ mod tests {
     }
 
     #[test]
+    fn one_entry_of_another_session_blocks_also_beside_entries_of_none() {
+        let scene = Scene::of(Rule::NoIdleUnits, 3).capacity(3).token(0, 1);
+        scene.ledger(0, &[entry(1, 2, 1), attending(1, 1, 7)]).waits_for(2, 1, 5, 8).holds();
+    }
+
+    #[test]
     fn other_parts_are_excused() {
         one_free().waits(2, 1, 5, 1).parts(&[0, 0, 1, 0]).holds();
         Scene::of(Rule::NoIdleUnits, 2).waits(1, 1, 5, 1).holds();

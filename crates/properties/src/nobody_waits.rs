@@ -153,5 +153,13 @@ mod tests {
         let counting = waiting().token(0, 0).at(0, |view| view.followers = Some(1));
         counting.clone().parts(&[0, 1, 0]).holds();
         counting.breaks(STUCK);
+        waiting().token(0, 0).at(0, |view| view.followers = Some(0)).parts(&[0, 1, 0]).breaks(STUCK);
+    }
+
+    #[test]
+    fn one_of_several_out_of_reach_is_enough() {
+        let scene = Scene::of(Rule::NobodyWaits, 4).waits(2, 1, 5, 1).token(0, 0).parts(&[0, 1, 0, 2]);
+        scene.clone().attends(1, 1, 7).holds();
+        scene.breaks(STUCK);
     }
 }

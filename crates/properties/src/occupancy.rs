@@ -70,7 +70,8 @@ fn is_short_of_units(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenVi
 
 #[cfg(test)]
 mod tests {
-    use meshlock_core::Session;
+    use meshlock_core::view::{Claimant, Origin};
+    use meshlock_core::{NodeId, Session};
 
     use crate::rule::Rule;
     use crate::scene::{Scene, attending, claim_of};
@@ -107,6 +108,11 @@ mod tests {
         let mut claim = claim_of(3, 5, 1);
         claim.session = Some(Session(8));
         wanted_afar.at(0, |view| view.token.as_mut().unwrap().queue = vec![claim]).holds();
+        let same = claim_of(3, 5, 1);
+        let afar = joiner().parts(&[0, 0, 0, 1]);
+        afar.clone().queue(0, &[Claimant { session: Some(Session(7)), ..same }]).breaks(ALONE);
+        afar.queue(0, &[Claimant { origin: Origin::Node(NodeId(9)), ..claim }]).holds();
+        joiner().queue(0, &[claim]).breaks(ALONE);
         joiner().attends(3, 1, 8).parts(&[0, 0, 0, 1]).holds();
         joiner().at(0, |view| view.followers = Some(1)).parts(&[0, 0, 0, 1]).holds();
     }

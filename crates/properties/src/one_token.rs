@@ -5,25 +5,38 @@
 //!
 //! Checked in every state, long before two tokens can do harm, which makes shorter traces than exclusion does. A
 //! token on its way counts only if its receiver would accept it now: copies that will be refused, and copies kept by
-//! the sender until it knows of the arrival, are not tokens. No token at all is not this rule's business: during an
+//! the sender until it knows of the arrival, are not tokens. Copies of one flooded transfer to the same receiver are one
+//! token: whichever comes first is accepted, and then the others are not. No token at all is not this rule's business: during an
 //! acknowledged transfer that is normal for a while, and if it lasts, `nobody-waits` speaks up.
 
 use crate::rule::{Rule, Violation};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Flight, Snapshot};
 
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     if snapshot.tokens().nth(1).is_none() {
         return Ok(());
     }
     let held = snapshot.holders().map(|(place, _)| format!("node {} has one", place.id));
-    let flying = snapshot.flights.iter().filter(|flight| flight.token.is_some());
-    let flying = flying.map(|flight| format!("one is on its way from node {} to node {}", flight.from, flight.to));
-    let tokens: Vec<String> = held.chain(flying).collect();
+    let mut tokens: Vec<String> = held.collect();
+    for (at, flight) in snapshot.flights.iter().enumerate() {
+        let Some(token) = flight.token else { continue };
+        let same = |other: &Flight<'_>| {
+            other.to == flight.to && token.pass.is_some() && other.token.is_some_and(|t| t.pass == token.pass)
+        };
+        if !snapshot.flights[..at].iter().any(same) {
+            tokens.push(format!("one is on its way from node {} to node {}", flight.from, flight.to));
+        }
+    }
+    if tokens.len() < 2 {
+        return Ok(());
+    }
     Err(Violation::new(Rule::OneToken, None, format!("{} tokens: {}", tokens.len(), tokens.join(", "))))
 }
 
 #[cfg(test)]
 mod tests {
+    use meshlock_core::view::TokenView;
+
     use crate::rule::Rule;
     use crate::scene::Scene;
 
@@ -37,6 +50,18 @@ mod tests {
     #[test]
     fn a_copy_that_is_kept_or_will_be_refused_is_no_token() {
         Scene::of(Rule::OneToken, 3).token(1, 1).at(0, |view| view.keeps_copy = true).flies(0, 1, "token").holds();
+    }
+
+    #[test]
+    fn copies_of_one_transfer_to_one_receiver_are_one_token() {
+        let numbered = |pass| TokenView { pass: Some(pass), ..TokenView::default() };
+        let scene = |first, second| {
+            let scene = Scene::of(Rule::OneToken, 3).fly(0, 2, "token", Some(numbered(first)), None);
+            scene.fly(1, 2, "token", Some(numbered(second)), None)
+        };
+        scene(7, 7).holds();
+        let two = "one is on its way from node 0 to node 2, one is on its way from node 1 to node 2";
+        scene(7, 8).breaks(&format!("one-token broken: 2 tokens: {two}"));
     }
 
     #[test]

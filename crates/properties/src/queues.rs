@@ -10,6 +10,9 @@
 //!   front of the neighbour's own queue;
 //! - whoever has asked a node of its part finds its entry there.
 //!
+//! Where the queue travels with the token, what is queued for a node is at least as urgent as what it asked for (it may
+//! have aged, or joined others): the printed group text loses priorities on the way (defect G10).
+//!
 //! A node that asked one now out of its part is excused from the second: there is nobody to compare with. The first
 //! has no excuse. An entry for somebody beyond a broken link must go with the link.
 
@@ -25,6 +28,21 @@ pub(crate) fn check_once(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
         for (i, (neighbour, _)) in entries(place.view).enumerate() {
             if entries(place.view).take(i).any(|(earlier, _)| earlier == neighbour) {
                 return broken(place.id, format!("the queue names node {neighbour} twice"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the token has for a node is at least as urgent as what the node asked for.
+pub(crate) fn check_carried(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
+    let held = snapshot.places().filter_map(|place| place.view.token.as_ref());
+    for token in held.chain(snapshot.flights.iter().filter_map(|flight| flight.token)) {
+        for claim in &token.queue {
+            let Origin::Node(node) = claim.origin else { continue };
+            let asked = snapshot.place(node).and_then(|place| place.view.waiting.iter().map(|w| w.rank).max());
+            if let Some(asked) = asked.filter(|asked| *asked > claim.rank) {
+                return broken(node, format!("it asked with rank {asked}, but is queued with rank {}", claim.rank));
             }
         }
     }
@@ -72,6 +90,7 @@ fn broken(node: NodeId, what: String) -> Result<(), Violation> {
 #[cfg(test)]
 mod tests {
     use meshlock_core::NodeId;
+    use meshlock_core::view::TokenView;
 
     use crate::rule::Rule;
     use crate::scene::{Scene, claim_of, own_claim};
@@ -81,6 +100,17 @@ mod tests {
         let scene = Scene::of(Rule::Queues, 3).heights();
         let scene = scene.queue(2, &[own_claim(1, 5)]).asks(2, 1);
         scene.queue(1, &[claim_of(2, 5, 1)]).asks(1, 0).queue(0, &[claim_of(1, 5, 1)])
+    }
+
+    #[test]
+    fn a_queue_that_travels_keeps_what_was_asked_for() {
+        let queued = |rank| {
+            let token = TokenView { queue: vec![claim_of(1, rank, 1)], ..TokenView::default() };
+            Scene::of(Rule::Queues, 2).at(0, |view| view.token = Some(token)).waits(1, 1, 5, 1)
+        };
+        queued(5).holds();
+        queued(7).holds();
+        queued(4).breaks("queues broken at node 1: it asked with rank 5, but is queued with rank 4");
     }
 
     #[test]

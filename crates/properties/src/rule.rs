@@ -37,6 +37,8 @@ pub enum Rule {
     UnwantedGrant,
     /// A queue names a neighbour once; when nothing is under way, what a node has been told is what the neighbour wants.
     Queues,
+    /// The state that a node of the group protocol names is the one it is in.
+    Roles,
     /// Messages alone come to an end (watched by the checker on its graph).
     MessagesEnd,
     /// Nobody waits for ever on a fair run (watched by the checker on its graph).
@@ -45,7 +47,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -61,6 +63,7 @@ impl Rule {
         Self::Cancelled,
         Self::UnwantedGrant,
         Self::Queues,
+        Self::Roles,
         Self::MessagesEnd,
         Self::Starvation,
     ];
@@ -83,6 +86,7 @@ impl Rule {
             Self::Cancelled => "cancelled",
             Self::UnwantedGrant => "unwanted-grant",
             Self::Queues => "queues",
+            Self::Roles => "roles",
             Self::MessagesEnd => "messages-end",
             Self::Starvation => "starvation",
         }
@@ -106,6 +110,7 @@ impl Rule {
             Self::Cancelled => "a cancelled request is never granted",
             Self::UnwantedGrant => "nobody is granted what it does not wait for",
             Self::Queues => "a queue names a neighbour once, and says of it what it wants",
+            Self::Roles => "the state that a process names is the one it is in",
             Self::MessagesEnd => "messages alone come to an end",
             Self::Starvation => "nobody waits for ever on a fair run",
         }

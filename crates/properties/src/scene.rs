@@ -247,7 +247,7 @@ impl Scene {
         self.fly(from, to, "release", None, Some(returning))
     }
 
-    fn fly(
+    pub(crate) fn fly(
         mut self,
         from: u32,
         to: u32,

@@ -4,7 +4,9 @@ use meshlock_core::NodeId;
 use meshlock_core::view::{Returning, TokenView, View, Waiting};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
-use crate::{conservation, followers, most_urgent_known, no_idle_units, nobody_waits, occupancy, one_token, queues};
+use crate::{
+    conservation, followers, most_urgent_known, no_idle_units, nobody_waits, occupancy, one_token, queues, roles,
+};
 
 /// The whole network at one moment.
 #[derive(Clone, Debug)]
@@ -47,6 +49,10 @@ pub fn check_snapshot(rules: RuleSet, setting: &Setting, snapshot: &Snapshot<'_>
     }
     if rules.has(Rule::Queues) {
         queues::check_once(snapshot)?;
+        queues::check_carried(snapshot)?;
+    }
+    if rules.has(Rule::Roles) {
+        roles::check(snapshot)?;
     }
     if !snapshot.quiet {
         return Ok(());

@@ -130,3 +130,35 @@ pub enum SettleError {
 }
 
 const MOST_STEPS: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Hello;
+
+    #[test]
+    fn settled_nodes_know_their_neighbours_and_have_heard_of_them() {
+        let model = Model::settled(Hello::isolated(3), Topology::line(3), Vec::new()).unwrap();
+        let greeted = |node: usize| model.nodes[node].greeted_by.iter().map(|id| id.0).collect::<Vec<_>>();
+        assert_eq!([greeted(0), greeted(1), greeted(2)], [vec![1], vec![0, 2], vec![1]]);
+    }
+
+    #[test]
+    fn a_link_that_is_down_is_not_known() {
+        let down = vec!["1-2".parse().unwrap()];
+        let model = Model::settled(Hello::isolated(3), Topology::line(3), down).unwrap();
+        assert!(model.nodes[2].greeted_by.is_empty());
+    }
+
+    #[test]
+    fn nodes_that_never_stop_talking_do_not_settle() {
+        let error = Model::settled(Hello::endless(2), Topology::line(2), Vec::new()).unwrap_err();
+        assert_eq!(error, SettleError::Endless);
+    }
+
+    #[test]
+    fn a_topology_larger_than_the_nodes_is_an_error() {
+        let error = Model::settled(Hello::isolated(2), Topology::line(3), Vec::new()).unwrap_err();
+        assert_eq!(error, SettleError::NoSuchNode(NodeId(2)));
+    }
+}

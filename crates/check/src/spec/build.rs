@@ -78,6 +78,7 @@ impl Spec {
             setting: self.setting(),
             rules: self.watched(),
             max_level: self.max_level,
+            max_channel: self.max_channel,
             ..model
         }
     }

@@ -1,11 +1,108 @@
 //! Suzuki-Kasami by flooding: the defects F1 to F9 of the printed text, and the repaired protocol.
 
-use super::Entry;
+use meshlock_core::Demand;
+use meshlock_properties::{Rule, RuleSet};
 
+use super::{Entry, network};
+use crate::model::{Failing, Workload};
+use crate::spec::{Spec, Subject, Variant};
+use crate::topology::parse_links;
+
+const REPAIRS: [&str; 7] = ["f1", "f2", "f3", "f4", "f5", "f6", "f7"];
+
+/// Each defect with all the others repaired.
 pub(super) fn published() -> Vec<Entry> {
-    Vec::new()
+    let waits = Rule::NobodyWaits;
+    let f8 = Spec { keep_connected: true, ..moving(without(&[], "line:3", 1, waits), "0-2", 2, Failing::Gentle) };
+    let f9 = with_losses(without(&[], "pair", 1, waits), 1, 0);
+    let f1 = Spec { max_channel: 4, ..without(&["f1"], "line:3", 1, Rule::MessagesEnd) };
+    vec![
+        Entry::breaks("flood/f1", "relays have no memory: floods never end", f1, Rule::MessagesEnd, 0),
+        Entry::breaks("flood/f2", "a release blocks everybody", without(&["f2"], "pair", 1, waits), waits, 4),
+        Entry::breaks(
+            "flood/f3",
+            "every copy of a flooded token is accepted",
+            without(&["f3"], "triangle", 1, Rule::Exclusion),
+            Rule::Exclusion,
+            0,
+        ),
+        Entry::breaks("flood/f4", "two transfers look the same", without(&["f4"], "line:3", 2, waits), waits, 0),
+        Entry::breaks("flood/f5", "requests are queued twice", without(&["f5"], "triangle", 1, waits), waits, 0),
+        Entry::breaks(
+            "flood/f6",
+            "a request is dropped between arrival and entry",
+            without(&["f6", "f7"], "pair", 1, waits),
+            waits,
+            0,
+        ),
+        Entry::breaks(
+            "flood/f7",
+            "a request that crosses the token is lost",
+            without(&["f7"], "line:3", 1, waits),
+            waits,
+            0,
+        ),
+        Entry::breaks("flood/f8", "a station that moves misses a flood", f8, waits, 0),
+        Entry::breaks("flood/f9", "a message is lost", f9, waits, 0),
+    ]
 }
 
 pub(super) fn repaired() -> Vec<Entry> {
-    Vec::new()
+    let plain = |topology, requests| asking(flood(topology), requests);
+    let lossy = |topology, requests, losses, early| with_losses(plain(topology, requests), losses, early);
+    let moved = |down, changes, failing| moving(plain("line:3", 1), down, changes, failing);
+    let endless = |spec: Spec| Spec { workload: spec.workload.clone().endless(), ..spec };
+    let mut cancelled = lossy("line:3", 1, 1, 0);
+    cancelled.budgets.cancels = 1;
+    let mut walk = moving(lossy("grid:3x4", u32::MAX, 1, 1), "0-11", 1, Failing::Harsh);
+    walk.budgets.cancels = 1;
+    vec![
+        Entry::holds("flood/line-3", "three requests each", plain("line:3", 3), 0),
+        Entry::holds("flood/triangle", "two requests each, on every path", plain("triangle", 2), 0),
+        Entry::holds("flood/line-4", "one request each", plain("line:4", 1), 0),
+        Entry::holds("flood/square", "one request each on a ring", plain("square", 1), 0),
+        Entry::holds("flood/pair-lossy", "3 messages lost, 2 timers early", lossy("pair", 2, 3, 2), 0),
+        Entry::holds("flood/line-3-lossy", "2 messages lost, 1 timer early", lossy("line:3", 1, 2, 1), 0),
+        Entry::holds("flood/triangle-lossy", "1 message lost, 1 timer early", lossy("triangle", 1, 1, 1), 0),
+        Entry::holds("flood/line-3-cancel", "a request cancelled, a message lost", cancelled, 0),
+        Entry::holds("flood/line-3-moving", "2 link changes, nothing lost", moved("0-2", 2, Failing::Gentle), 0),
+        Entry::holds("flood/line-3-harsh", "2 link changes with losses", moved("0-2", 2, Failing::Harsh), 0),
+        Entry::holds(
+            "flood/triangle-unordered",
+            "links that do not keep the order",
+            Spec { fifo: false, ..plain("triangle", 1) },
+            0,
+        ),
+        Entry::holds("flood/pair-endless", "requests for ever", endless(plain("pair", 1)), 0),
+        Entry::walks("flood/walk-grid-12", "12 nodes, losses, harsh link changes", walk, 20, 1500, 0),
+    ]
+}
+
+fn flood(topology: &str) -> Spec {
+    Spec::new(Subject::Flood, Variant::Repaired, network(topology))
+}
+
+/// The printed text with all repairs but these, watching one rule.
+fn without(missing: &[&str], topology: &str, requests: u32, rule: Rule) -> Spec {
+    let repairs: Vec<_> = REPAIRS.into_iter().filter(|repair| !missing.contains(repair)).collect();
+    let spec = Spec::new(Subject::Flood, Variant::with_repairs(&repairs), network(topology));
+    asking(Spec { rules: Some(RuleSet::NONE.with(rule)), ..spec }, requests)
+}
+
+fn asking(spec: Spec, requests: u32) -> Spec {
+    Spec { workload: Workload::same(spec.topology.len(), requests, vec![Demand::units(1, 0)]), ..spec }
+}
+
+fn with_losses(mut spec: Spec, losses: u32, early_timers: u32) -> Spec {
+    spec.budgets.losses = losses;
+    spec.budgets.early_timers = early_timers;
+    spec
+}
+
+/// Links change, and these more may come up.
+fn moving(mut spec: Spec, more: &str, changes: u32, failing: Failing) -> Spec {
+    spec.down = parse_links(more).expect("the links of the suite are written right");
+    spec.budgets.link_changes = changes;
+    spec.failing = failing;
+    spec
 }

@@ -1,11 +1,133 @@
 //! Group mutual exclusion: the defects G1 to G10 of the printed text, and the repaired protocol.
 
-use super::Entry;
+use meshlock_core::group::readers_writer;
+use meshlock_core::{Demand, NodeId};
+use meshlock_properties::{Rule, RuleSet};
 
+use super::{Entry, network};
+use crate::model::{Failing, Work, Workload};
+use crate::spec::{Spec, Subject, Variant};
+
+const REPAIRS: [&str; 10] = ["g1", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g10"];
+const X: Demand = Demand::session(1, 1);
+const Y: Demand = Demand::session(2, 1);
+
+/// Each defect with all the others repaired.
 pub(super) fn published() -> Vec<Entry> {
-    Vec::new()
+    let waits = Rule::NobodyWaits;
+    let urgent = [X, Y, Demand::session(1, 2), Demand::session(2, 2)];
+    let g10 = asking(without(&["g10", "g8"], 3, 1, Rule::Queues), 1, &urgent);
+    vec![
+        Entry::breaks(
+            "group/g1",
+            "whoever gives an idle token away goes on as holder",
+            without(&["g1"], 2, 1, Rule::OneSession),
+            Rule::OneSession,
+            4,
+        ),
+        Entry::breaks("group/g2", "an idle captain blocks everybody", without(&["g2"], 2, 1, waits), waits, 4),
+        Entry::breaks(
+            "group/g3",
+            "an idle token keeps its old session",
+            without(&["g3"], 2, 2, Rule::OneSession),
+            Rule::OneSession,
+            13,
+        ),
+        Entry::breaks(
+            "group/g4",
+            "a request is queued twice and served twice",
+            without(&["g4"], 3, 1, Rule::UnwantedGrant),
+            Rule::UnwantedGrant,
+            14,
+        ),
+        Entry::breaks("group/g5", "a complete runs ahead of the token", without(&["g5"], 3, 2, waits), waits, 19),
+        Entry::breaks("group/g6", "a request runs ahead of the token", without(&["g6"], 3, 1, waits), waits, 10),
+        Entry::breaks(
+            "group/g7",
+            "a request is served a second time by the next holder",
+            without(&["g6", "g7"], 3, 1, Rule::UnwantedGrant),
+            Rule::UnwantedGrant,
+            11,
+        ),
+        Entry::breaks(
+            "group/g8",
+            "two drop out of each other's request sets",
+            without(&["g8"], 3, 2, waits),
+            waits,
+            22,
+        ),
+        Entry::breaks("group/g9", "states N and R are exchanged", without(&["g9"], 2, 1, Rule::Roles), Rule::Roles, 4),
+        Entry::breaks("group/g10", "a request sent back has lost its priority", g10, Rule::Queues, 11),
+    ]
 }
 
 pub(super) fn repaired() -> Vec<Entry> {
-    Vec::new()
+    let plain = |n, requests| asking(group(Subject::Group, &format!("complete:{n}")), requests, &[X, Y]);
+    let lossy = |spec: Spec, losses, early| with_losses(spec, losses, early);
+    let relayed = |topology| Spec { repeats: true, ..asking(group(Subject::GroupOverRelay, topology), 1, &[X, Y]) };
+    let urgent = [X, Demand::session(1, 3), Y, Demand::session(2, 2)];
+    let mut thoughts = plain(2, 2);
+    thoughts.budgets.cancels = 2;
+    let mut cancelled = lossy(plain(3, 1), 1, 0);
+    cancelled.budgets.cancels = 1;
+    let mut broken_link = relayed("line:3");
+    broken_link.budgets.link_changes = 2;
+    broken_link.failing = Failing::Harsh;
+    let mut walk = lossy(asking(group(Subject::Group, "complete:12"), u32::MAX, &urgent), 1, 1);
+    walk.budgets.cancels = 1;
+    let mut walk_relay = asking(relayed("grid:3x4"), u32::MAX, &urgent);
+    walk_relay.budgets.link_changes = 1;
+    walk_relay.failing = Failing::Harsh;
+    let endless = |spec: Spec| Spec { workload: spec.workload.clone().endless(), ..spec };
+    vec![
+        Entry::holds("group/two", "two processes, four requests each", plain(2, 4), 0),
+        Entry::holds("group/two-urgent", "two sessions, three levels", asking(plain(2, 2), 2, &urgent), 0),
+        Entry::holds_everywhere("group/three", "three processes, two requests each", plain(3, 2), 0),
+        Entry::holds_everywhere("group/four", "four processes, one request each", plain(4, 1), 0),
+        Entry::holds("group/unordered", "channels that do not keep the order", Spec { fifo: false, ..plain(3, 1) }, 0),
+        Entry::holds("group/second-thoughts", "two requests cancelled", thoughts, 0),
+        Entry::holds("group/two-lossy", "2 messages lost, 1 timer early", lossy(plain(2, 2), 2, 1), 0),
+        Entry::holds("group/three-lossy", "1 message lost, 1 timer early", lossy(plain(3, 1), 1, 1), 0),
+        Entry::holds("group/three-lossy-cancel", "1 message lost, 1 request cancelled", cancelled, 0),
+        Entry::holds("group/readers-writer", "two readers and writers", readers_and_writers(2, 3), 0),
+        Entry::holds_everywhere("group/readers-writer-3", "three readers and writers", readers_and_writers(3, 1), 0),
+        Entry::holds("group/two-endless", "requests for ever", endless(plain(2, 1)), 0),
+        Entry::holds("group-over-relay/line-3", "three in a line", relayed("line:3"), 0),
+        Entry::holds_everywhere("group-over-relay/line-3-harsh", "the same, and links fail", broken_link, 0),
+        Entry::walks("group/walk-12", "12 processes, losses", walk, 20, 2000, 0),
+        Entry::walks("group-over-relay/walk-grid-12", "12 on a grid, links fail", walk_relay, 10, 1500, 0),
+    ]
+}
+
+fn group(subject: Subject, topology: &str) -> Spec {
+    Spec::new(subject, Variant::Repaired, network(topology))
+}
+
+/// The printed text with all repairs but these, watching one rule, on two sessions.
+fn without(missing: &[&str], n: u32, requests: u32, rule: Rule) -> Spec {
+    let repairs: Vec<_> = REPAIRS.into_iter().filter(|repair| !missing.contains(repair)).collect();
+    let spec = Spec::new(Subject::Group, Variant::with_repairs(&repairs), network(&format!("complete:{n}")));
+    asking(Spec { rules: Some(RuleSet::NONE.with(rule)), ..spec }, requests, &[X, Y])
+}
+
+fn asking(spec: Spec, requests: u32, demands: &[Demand]) -> Spec {
+    Spec { workload: Workload::same(spec.topology.len(), requests, demands.to_vec()), ..spec }
+}
+
+fn with_losses(mut spec: Spec, losses: u32, early_timers: u32) -> Spec {
+    spec.budgets.losses = losses;
+    spec.budgets.early_timers = early_timers;
+    spec.repeats = true;
+    spec
+}
+
+/// Everyone reads or writes, as it likes.
+fn readers_and_writers(n: u32, requests: u32) -> Spec {
+    let spec = group(Subject::Group, &format!("complete:{n}"));
+    let mut workload = Workload::none(spec.topology.len());
+    for node in 0..n {
+        let demands = readers_writer::write(NodeId(node), 1).into_iter().chain([readers_writer::read(1)]).collect();
+        workload = workload.with(node as usize, Work::any(requests, demands));
+    }
+    Spec { workload, ..spec }
 }

@@ -12,6 +12,8 @@ use meshlock_core::{
     Delay, Demand, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Timer, Units,
 };
 
+use meshlock_properties::Rule;
+
 use crate::model::{Model, Workload};
 use crate::topology::Topology;
 
@@ -88,15 +90,29 @@ impl Desk {
         let mut model = Model::new(Self::nodes(count, bug), Topology::star(count));
         model.workload = Workload::same(count as usize, requests, vec![Demand::units(1, 0)]);
         model.workload.nodes[0].count = 0;
+        model.rules = [
+            Rule::Exclusion,
+            Rule::OneToken,
+            Rule::Conservation,
+            Rule::NobodyWaits,
+            Rule::Fences,
+            Rule::UnwantedGrant,
+            Rule::MessagesEnd,
+            Rule::Starvation,
+        ]
+        .into_iter()
+        .collect();
         model
     }
 
-    /// The same, with nodes that ask again when a timer runs out.
+    /// The same, with nodes that ask again when a timer runs out. Copies of a key may be on their way together; only
+    /// one of them is ever taken, so the rule of one token is not for this desk.
     pub(crate) fn repeating(count: u32, requests: u32) -> Model<Self> {
         let mut model = Self::model(count, requests, DeskBug::None);
         for node in &mut model.nodes {
             node.repeats = true;
         }
+        model.rules = model.rules.without(Rule::OneToken);
         model
     }
 

@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use crate::group::Bug;
 use crate::group::message::{Message, Record, Start};
 use crate::group::node::{Copy, Effects, Node};
-use crate::group::token::{Seat, Token};
+use crate::group::token::Token;
 use crate::protocol::Effect;
-use crate::vocabulary::{NodeId, RequestId, Session};
+use crate::vocabulary::{Fence, NodeId, RequestId, Session};
 
 impl Node {
     /// Everything the holder decides. Does nothing without the token.
     pub(super) fn serve(&mut self, effects: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
-        token.followers.retain(|node, seat| self.heard.get(node).is_none_or(|record| !record.ends(seat.number)));
+        token.followers.retain(|node, number| self.heard.get(node).is_none_or(|record| !record.ends(*number)));
         self.take_up(&mut token, effects);
         let followers_gone = token.followers.is_empty() || self.planted.has(Bug::OpenOverFollowers);
         if self.inside.is_some() || !followers_gone {
@@ -65,6 +65,7 @@ impl Node {
         if token.session.is_none() || !self.planted.has(Bug::SessionNotSet) {
             token.session = Some(entry.session);
         }
+        token.clock = Fence(token.clock.0 + 1);
         let own = entry.members.iter().find(|member| member.node == self.id);
         let Some(captain) = own.or(entry.members.first()).map(|member| member.node) else {
             return self.token = Some(token);
@@ -79,7 +80,7 @@ impl Node {
         } else {
             token.transfer += 1;
             self.seen = token.transfer;
-            self.copy = Some(Copy { to: captain, token: token.clone() });
+            self.copy = self.retry.map(|_| Copy { to: captain, token: token.clone() });
             effects.push(Effect::Send { to: captain, message: Message::Token(token) });
         }
     }
@@ -94,11 +95,11 @@ impl Node {
         captain: NodeId,
         effects: &mut Effects,
     ) {
-        let fence = token.next_fence();
+        let fence = token.clock;
         if node == self.id {
             self.enter(number, session, fence, None, effects);
         } else {
-            token.followers.insert(node, Seat { number, fence });
+            token.followers.insert(node, number);
             let start = Start { node, number, session, fence, captain, again: false };
             effects.push(Effect::Send { to: node, message: Message::Start(start) });
         }
@@ -113,13 +114,12 @@ impl Node {
             return;
         };
         let Some(session) = token.session else { return };
-        let again = |(&to, seat): (&NodeId, &Seat)| {
-            let Seat { number, fence } = *seat;
-            let start = Start { node: to, number, session, fence, captain: self.id, again: true };
-            Effect::Send { to, message: Message::Start(start) }
+        let again = |(&node, &number): (&NodeId, &RequestId)| {
+            let start = Start { node, number, session, fence: token.clock, captain: self.id, again: true };
+            Effect::Send { to: node, message: Message::Start(start) }
         };
-        if let Some(seat) = token.followers.get(&asker) {
-            effects.push(again((&asker, seat)));
+        if let Some(number) = token.followers.get(&asker) {
+            effects.push(again((&asker, number)));
         } else if self.inside.is_none() && token.queue.has(asker) {
             effects.extend(token.followers.iter().map(again));
         }

@@ -7,7 +7,7 @@ use crate::counters::{CounterVisitor, Line};
 use crate::group::Bug;
 use crate::group::message::{Message, Record, Stamp};
 use crate::group::node::{Copy, Inside, Node};
-use crate::group::token::{Seat, Token};
+use crate::group::token::Token;
 use crate::protocol::{Effect, Event, Misuse, Protocol};
 use crate::view::{Returning, TokenView, View, Waiting};
 use crate::vocabulary::{Fence, NodeId, RequestId, Units};
@@ -110,8 +110,8 @@ impl Protocol for Node {
 impl Node {
     /// The token as it is or would be here: followers known to be out are not counted.
     fn token_view(&self, token: &Token) -> TokenView {
-        let out = |node: &NodeId, seat: &Seat| self.heard.get(node).is_some_and(|record| record.ends(seat.number));
-        let followers = token.followers.iter().filter(|(node, seat)| !out(node, seat)).count();
+        let out = |node: &NodeId, number: &RequestId| self.heard.get(node).is_some_and(|record| record.ends(*number));
+        let followers = token.followers.iter().filter(|(node, number)| !out(node, number)).count();
         TokenView {
             pass: Some(token.transfer),
             session: token.session,
@@ -144,9 +144,8 @@ fn visit_token(token: &mut Token, visitor: &mut dyn CounterVisitor) {
     for (&node, stamp) in &mut token.accepted {
         visit_stamp(node, stamp, visitor);
     }
-    for (&node, Seat { number, fence }) in &mut token.followers {
+    for (&node, number) in &mut token.followers {
         visit_request(node, number, visitor);
-        visit_fence(fence, visitor);
     }
 }
 

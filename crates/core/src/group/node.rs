@@ -39,7 +39,7 @@ pub struct Node {
     /// All processes, this one included.
     pub(super) members: BTreeSet<NodeId>,
     pub(super) levels: Level,
-    retry: Option<Delay>,
+    pub(super) retry: Option<Delay>,
     pub(super) planted: Planted<Bug>,
     /// The latest record of every process, this one included.
     pub(super) heard: BTreeMap<NodeId, Record>,
@@ -47,7 +47,8 @@ pub struct Node {
     pub(super) inside: Option<Inside>,
     /// Set while the token is here.
     pub(super) token: Option<Token>,
-    /// The token as it was given away last, until it is known to have arrived. Never while the token is here.
+    /// The token as it was given away last, until it is known to have arrived. Never while the token is here, and
+    /// never where nothing is lost.
     pub(super) copy: Option<Copy>,
     /// The greatest transfer given or taken here.
     pub(super) seen: u64,
@@ -288,24 +289,25 @@ impl Node {
         Ok(())
     }
 
-    fn on_token(&mut self, from: NodeId, mut token: Token, effects: &mut Effects) -> Result<(), Rejection> {
+    fn on_token(&mut self, from: NodeId, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
         token.check(&self.members, self.levels)?;
         if !self.heard.contains_key(&self.id) || token.followers.contains_key(&self.id) {
             return Err(Rejection::UnwantedToken);
         }
-        if token.transfer <= self.seen && !self.planted.has(Bug::AcceptTokenTwice) {
+        let taken_again = self.planted.has(Bug::AcceptTokenTwice) && self.token.is_none();
+        if token.transfer <= self.seen && !taken_again {
             effects.push(Effect::Send { to: from, message: Message::Have { transfer: token.transfer } });
             return Ok(());
         }
         if self.token.is_some() {
             return Err(Rejection::SecondToken);
         }
-        self.seen = token.transfer;
+        self.seen = self.seen.max(token.transfer);
         self.copy = None;
         if let Some((number, wish)) = self.waits()
             && token.accepted.get(&self.id).is_some_and(|stamp| stamp.number == number)
         {
-            self.enter(number, wish.session, token.next_fence(), None, effects);
+            self.enter(number, wish.session, token.clock, None, effects);
         }
         self.token = Some(token);
         self.serve(effects);

@@ -15,7 +15,7 @@ use crate::vocabulary::{Fence, NodeId, RequestId, Session, Units};
 pub struct Token {
     /// How often it was given away.
     pub transfer: u64,
-    /// The fence of the latest grant.
+    /// How many sessions were opened: the fence of everybody in the latest.
     pub clock: Fence,
     /// The session that is open; `None` while nobody is inside.
     pub session: Option<Session>,
@@ -23,27 +23,11 @@ pub struct Token {
     pub queue: Queue,
     /// The last word of every process that was taken up.
     pub accepted: BTreeMap<NodeId, Stamp>,
-    /// Who was let in beside the captain and is not known to be out.
-    pub followers: BTreeMap<NodeId, Seat>,
-}
-
-/// The request a follower was let in with, and the fence it got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Seat {
-    /// Which request.
-    pub number: RequestId,
-    /// Which fence.
-    pub fence: Fence,
+    /// Who was let in beside the captain and is not known to be out, each with its request.
+    pub followers: BTreeMap<NodeId, RequestId>,
 }
 
 impl Token {
-    /// The fence of one grant more.
-    pub(super) const fn next_fence(&mut self) -> Fence {
-        self.clock = Fence(self.clock.0 + 1);
-        self.clock
-    }
-
     /// Whether an honest peer could have sent this.
     pub(super) fn check(&self, members: &BTreeSet<NodeId>, levels: Level) -> Result<(), Rejection> {
         if self.transfer >= LIMIT || self.clock.0 >= LIMIT || self.accepted.values().any(|s| s.version >= LIMIT) {

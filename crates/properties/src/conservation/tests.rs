@@ -18,6 +18,19 @@ fn units_in_use_and_units_on_their_way_back_are_accounted_for() {
 }
 
 #[test]
+fn several_grants_of_several_nodes_are_accounted_for() {
+    let scene = Scene::of(Rule::Conservation, 3).capacity(3).token(0, 0);
+    let scene = scene.ledger(0, &[entry(1, 1, 1), entry(1, 2, 1), entry(2, 1, 1)]);
+    scene.uses(1, 1, 1).uses(1, 2, 1).uses(2, 1, 1).holds();
+}
+
+#[test]
+fn an_entry_for_a_node_that_does_not_exist_breaks_the_rule() {
+    let scene = Scene::of(Rule::Conservation, 3).capacity(1).token(0, 0).ledger(0, &[entry(9, 1, 1)]);
+    scene.breaks("conservation broken: the ledger has grant 9.1, but it is neither in use nor on its way back");
+}
+
+#[test]
 fn a_token_on_its_way_keeps_its_books_too() {
     let token = TokenView { free: Units(1), ledger: Some(vec![entry(1, 1, 2)]), ..TokenView::default() };
     let scene = Scene::of(Rule::Conservation, 3).capacity(3).uses(1, 1, 2);

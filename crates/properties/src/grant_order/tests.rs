@@ -2,7 +2,7 @@ use meshlock_core::view::{TokenView, View};
 use meshlock_core::{Aging, Demand, Event, Grant, NodeId, Order, Priority, RequestId, Session, Units, Urgency};
 
 use crate::rule::{Rule, RuleSet, Setting};
-use crate::scene::{SETTING, attending, claim_of, grant, own_claim, wait};
+use crate::scene::{SETTING, attending, claim_of, grant, height, own_claim, wait};
 use crate::step::{check_event_step, check_step};
 
 /// Ann is node 0; these are her views around one step, and what it granted.
@@ -58,6 +58,27 @@ fn a_grant_past_a_more_urgent_claim_breaks_the_rule() {
 }
 
 #[test]
+fn a_blocked_front_may_not_be_passed_when_units_come_back_or_news_arrive() {
+    let mut came_back = granted_one().left_behind(5);
+    came_back.before.queue.insert(0, claim_of(1, 5, 2));
+    assert_eq!(came_back.verdict().as_deref(), Some(PASSED));
+    let mut news = granted_one().left_behind(5);
+    news.before.token.as_mut().unwrap().free = Units(3);
+    assert_eq!(news.verdict().as_deref(), Some(PASSED));
+}
+
+#[test]
+fn of_several_grants_each_is_compared() {
+    let mut around = granted_one().left_behind(5);
+    around.before.queue.splice(0..0, [claim_of(1, 5, 2), own_claim(2, 6)]);
+    around.before.waiting.push(wait(2, 6));
+    around.granted.insert(0, grant(2, 1));
+    assert_eq!(around.verdict().as_deref(), Some(PASSED));
+    around.before.token.as_mut().unwrap().free = Units(4);
+    assert_eq!(around.verdict(), None, "nothing came back, so ranks must have changed");
+}
+
+#[test]
 fn a_more_urgent_request_of_the_same_node_counts_too() {
     let mut around = granted_one();
     around.after.queue.push(own_claim(2, 4));
@@ -71,7 +92,7 @@ fn a_node_that_cannot_grant_is_not_asked() {
     around.before.token = None;
     around.after.token = None;
     assert_eq!(around.verdict(), None);
-    around.after.height = Some(crate::scene::height(0));
+    around.after.height = Some(height(0));
     assert_eq!(around.verdict().as_deref(), Some(PASSED));
 }
 
@@ -136,4 +157,15 @@ fn a_token_that_arrives_tells_which_session_was_open() {
     };
     assert_eq!(arrives(vec![attending(2, 1, 7), attending(0, 1, 7)]), None);
     assert_eq!(arrives(vec![attending(0, 1, 7)]).as_deref(), Some(PASSED));
+}
+
+#[test]
+fn a_token_that_came_and_went_leaves_the_benefit_of_the_doubt() {
+    let mut around = joined(None);
+    around.before.token = None;
+    around.after.token = None;
+    around.after.height = Some(height(0));
+    assert_eq!(around.verdict(), None);
+    around.setting.joins = 0;
+    assert_eq!(around.verdict().as_deref(), Some(PASSED));
 }

@@ -1,0 +1,83 @@
+use meshlock_core::NodeId;
+use meshlock_properties::{Rule, RuleSet};
+
+use crate::explore::Options;
+use crate::model::Model;
+use crate::report::{Outcome, Verdict};
+use crate::testing::{Desk, DeskBug, Echo, explore_with};
+use meshlock_core::{Effect, Protocol};
+
+fn search<P: Protocol>(model: Model<P>) -> Outcome<P> {
+    explore_with(model, Options { graph: true, ..Options::default() })
+}
+
+fn endless(nodes: u32, bug: DeskBug) -> Model<Desk> {
+    let mut model = Desk::model(nodes, 1, bug);
+    model.workload = model.workload.endless();
+    model
+}
+
+#[test]
+fn a_desk_that_serves_in_order_starves_nobody() {
+    let outcome = search(endless(4, DeskBug::None));
+    assert_eq!((outcome.verdict, outcome.progress.unique), (Verdict::Holds, 2064));
+}
+
+#[test]
+fn a_desk_that_prefers_low_numbers_starves_the_highest() {
+    let outcome = search(endless(4, DeskBug::PrefersLow));
+    let broken = outcome.violation.unwrap();
+    assert_eq!((broken.finding.rule(), broken.finding.node()), (Some(Rule::Starvation), Some(NodeId(3))));
+
+    let run = &broken.counterexample;
+    let from = run.cycle_from.unwrap();
+    let granted_to = |node: u32| {
+        let moves = run.steps[from..].iter().flat_map(|step| &step.moves);
+        let grants = moves.filter(|made| made.effects.iter().any(|effect| matches!(effect, Effect::Granted { .. })));
+        grants.filter(|made| made.node == NodeId(node)).count()
+    };
+    assert!(granted_to(1) > 0 && granted_to(2) > 0 && granted_to(3) == 0);
+    assert!(run.to_string().contains("-- from here on the steps repeat for ever --"));
+}
+
+#[test]
+fn two_customers_are_too_few_to_starve_one() {
+    // Whoever gives the key back has to ask again behind the other.
+    assert_eq!(search(endless(3, DeskBug::PrefersLow)).verdict, Verdict::Holds);
+}
+
+#[test]
+fn without_the_rule_starvation_is_not_searched() {
+    let mut model = endless(4, DeskBug::PrefersLow);
+    model.rules = model.rules.without(Rule::Starvation);
+    assert_eq!(search(model).verdict, Verdict::Holds);
+}
+
+#[test]
+fn a_desk_that_is_asked_again_at_once_chatters_for_ever() {
+    let outcome = search(Desk::model(3, 1, DeskBug::Chatters));
+    let broken = outcome.violation.unwrap();
+    assert_eq!(broken.finding.rule(), Some(Rule::MessagesEnd));
+    let run = broken.counterexample;
+    let cycle = &run.steps[run.cycle_from.unwrap()..];
+    assert_eq!(cycle.len(), 2, "Later, and Ask again: {run}");
+    assert!(cycle.iter().all(|step| step.moves[0].effects.len() == 1));
+}
+
+fn game(says_stop: bool) -> Outcome<Echo> {
+    let mut model = Echo::model(says_stop);
+    model.rules = RuleSet::NONE.with(Rule::MessagesEnd);
+    search(model)
+}
+
+#[test]
+fn a_game_that_ends_once_every_message_is_delivered_is_no_endless_game() {
+    assert_eq!(game(true).verdict, Verdict::Holds);
+}
+
+#[test]
+fn a_game_that_nobody_stops_is_endless() {
+    let broken = game(false).violation.unwrap();
+    assert_eq!(broken.finding.rule(), Some(Rule::MessagesEnd));
+    assert_eq!(broken.counterexample.cycle_from, Some(2), "asked, and the word to stop swallowed");
+}
