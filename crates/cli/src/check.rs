@@ -156,7 +156,7 @@ fn several(jobs: Vec<Job>, args: &Args, limits: &Limits, traces: &Traces) -> any
 
 /// Runs one model with progress, and writes its trace.
 fn finish(job: Job, args: &Args, limits: &Limits, traces: &Traces) -> anyhow::Result<Done> {
-    let mut ticker = Ticker::new(&job.name, args.output.quiet);
+    let mut ticker = Ticker::new(&job.name, &job.trial.way, args.output.quiet);
     let done = job.run(limits, &mut ticker, traces.wanted());
     ticker.clear();
     let mut done = done?;

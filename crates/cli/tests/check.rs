@@ -1,9 +1,11 @@
 //! `meshlock check` from the outside: what it prints, what it writes and how it ends.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fs;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use meshlock_trace::{At, Reader, Record, What};
 use serde_json::Value;
@@ -180,6 +182,23 @@ fn a_limit_is_no_verdict() {
     let table = meshlock(&here(), "check reverse-link/p1 reverse-link/p3 --max-depth 5");
     assert_eq!(table.code, Some(3), "{}", table.out);
     assert!(table.out.contains("1 ended early by a limit, the others as expected"), "{}", table.out);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_with_what_there_is() {
+    let line = "check reverse-link --topology complete:5 --requests 9 --link-changes 9 --harsh --max-seconds 60";
+    let mut child =
+        Command::new(env!("CARGO_BIN_EXE_meshlock")).args(words(line)).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    out.read_line(&mut text).unwrap(); // from here on it listens
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    assert!(text.contains("stopped by Ctrl-C; no rule is broken so far"), "{text}");
+    assert!(text.contains(" unique, depth "), "{text}");
 }
 
 #[test]

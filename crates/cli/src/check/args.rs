@@ -186,6 +186,9 @@ pub(crate) struct Rules {
     /// A height above this level shows that messages do not come to an end.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) max_level: Option<i64>,
+    /// More messages than this on their way from one node to another show the same [default: 16].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) max_channel: Option<u8>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -39,6 +39,7 @@ pub(super) fn build(subject: Subject, args: &Args) -> anyhow::Result<Trial> {
         rules: (!args.rules.rule.is_empty()).then(|| args.rules.rule.iter().copied().collect()),
         overtaking_bound: args.rules.overtaking.unwrap_or(u32::MAX),
         max_level: args.rules.max_level,
+        max_channel: args.rules.max_channel.map_or(spec.max_channel, usize::from),
         ..spec
     };
     let way = way(&spec, args)?;
@@ -179,9 +180,9 @@ fn way(spec: &Spec, args: &Args) -> anyhow::Result<Way> {
     } else {
         None
     };
-    // A level that is too high shows endless messages without a graph.
-    let graph_rule =
-        GRAPH_RULES.iter().find(|rule| asked(rule) && (**rule != Rule::MessagesEnd || spec.max_level.is_none()));
+    // A level that is too high, or a channel that is too full, shows endless messages without a graph.
+    let bounded = args.rules.max_level.is_some() || args.rules.max_channel.is_some();
+    let graph_rule = GRAPH_RULES.iter().find(|rule| asked(rule) && !(**rule == Rule::MessagesEnd && bounded));
     if let (Some(rule), Some(way_out)) = (graph_rule, &reason) {
         bail!("the rule {rule} is looked for in the graph of all states: {way_out}");
     }
@@ -189,14 +190,12 @@ fn way(spec: &Spec, args: &Args) -> anyhow::Result<Way> {
     Ok(Way::Explore { search, graph, canonical: args.search.canonical.then_some(true) })
 }
 
-/// Those of the watched rules that this search can find broken.
+/// Those of the watched rules that this search can find broken. Endless messages also show in channels that fill up.
 pub(super) fn looked_for(trial: &Trial) -> RuleSet {
     let watched = trial.spec.watched();
     match trial.way {
         Way::Explore { graph: true, .. } => watched,
-        Way::Explore { graph: false, .. } if trial.spec.max_level.is_some() => watched.without(Rule::Starvation),
-        Way::Explore { graph: false, .. } => GRAPH_RULES.into_iter().fold(watched, RuleSet::without),
-        Way::Walk { .. } => watched.without(Rule::Starvation),
+        Way::Explore { graph: false, .. } | Way::Walk { .. } => watched.without(Rule::Starvation),
     }
 }
 

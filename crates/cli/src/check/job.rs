@@ -1,7 +1,6 @@
 //! One model to run, and what came of it beside what was expected.
 
 use meshlock_check::suite::{Entry, Expected};
-use meshlock_check::trial::Numbers;
 use meshlock_check::{Limits, Observer, Report, Trial, Verdict, Way};
 
 use super::replay;
@@ -122,11 +121,10 @@ impl Done {
 
     /// The same with the number that is compared with the expected one.
     pub(super) fn found_exactly(&self) -> String {
-        match (&self.report.broken, self.report.numbers) {
-            (None, Numbers::Explored(progress)) => {
-                format!("{} with {}", self.found(), several(progress.unique, "different state"))
-            }
-            (None, Numbers::Walked(progress)) => format!("{} with {}", self.found(), several(progress.grants, "grant")),
+        let Report { progress, walked, broken, .. } = &self.report;
+        match (broken, walked) {
+            (None, None) => format!("{} with {}", self.found(), several(progress.unique, "different state")),
+            (None, Some(counts)) => format!("{} with {}", self.found(), several(counts.grants, "grant")),
             (Some(_), _) => self.found(),
         }
     }

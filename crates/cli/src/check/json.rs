@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use meshlock_check::suite::{Entry, Expected};
-use meshlock_check::trial::Numbers;
 use meshlock_check::{Search, Spec, Variant, Way};
 use meshlock_properties::Rule;
 use serde::Serialize;
@@ -92,28 +91,23 @@ impl<'a> What<'a> {
 impl<'a> From<&'a Done> for Model<'a> {
     fn from(done: &'a Done) -> Self {
         let broken = done.report.broken.as_ref();
-        let (numbers, elapsed) = match done.report.numbers {
-            Numbers::Explored(progress) => {
-                let numbers = NumbersJson::Explored {
-                    states: progress.generated,
-                    unique: progress.unique,
-                    depth: progress.depth,
-                    frontier: progress.frontier,
-                    bytes: progress.bytes,
-                    unique_per_second: progress.rate(),
-                };
-                (numbers, progress.elapsed)
-            }
-            Numbers::Walked(progress) => {
-                let numbers = NumbersJson::Walked {
-                    walks: progress.walks,
-                    steps: progress.steps,
-                    deliveries: progress.deliveries,
-                    grants: progress.grants,
-                    link_changes: progress.link_changes,
-                };
-                (numbers, progress.elapsed)
-            }
+        let progress = done.report.progress;
+        let numbers = match done.report.walked {
+            None => NumbersJson::Explored {
+                states: progress.generated,
+                unique: progress.unique,
+                depth: progress.depth,
+                frontier: progress.frontier,
+                bytes: progress.bytes,
+                unique_per_second: progress.rate(),
+            },
+            Some(counts) => NumbersJson::Walked {
+                walks: counts.walks,
+                steps: counts.steps,
+                deliveries: counts.deliveries,
+                grants: counts.grants,
+                link_changes: counts.link_changes,
+            },
         };
         Self {
             name: &done.job.name,
@@ -131,7 +125,7 @@ impl<'a> From<&'a Done> for Model<'a> {
             cycle: broken.and_then(|shown| shown.cycle),
             seed: broken.and_then(|shown| shown.seed),
             numbers,
-            seconds: elapsed.as_secs_f64(),
+            seconds: progress.elapsed.as_secs_f64(),
             trace: done.trace.as_deref(),
             replay: done.replay.as_deref(),
         }

@@ -4,13 +4,15 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use meshlock_check::{Observer, Progress, WalkProgress};
+use meshlock_check::{Observer, Progress, Way};
 
 use crate::text::{count, memory, rate, several, time};
 
 /// Shows how far one model has come.
 pub(super) struct Ticker {
     name: String,
+    /// How many walks there will be, if it is walked.
+    walks: Option<u64>,
     place: Place,
     /// The time in the run of the last line.
     last: Duration,
@@ -25,15 +27,19 @@ enum Place {
 }
 
 impl Ticker {
-    /// For a model of this name.
-    pub(super) fn new(name: &str, quiet: bool) -> Self {
+    /// For a model of this name that is looked at in this way.
+    pub(super) fn new(name: &str, way: &Way, quiet: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let place = match (quiet, io::stderr().is_terminal() && !dumb) {
             (true, _) => Place::Nowhere,
             (false, true) => Place::Terminal,
             (false, false) => Place::File,
         };
-        Self { name: name.to_owned(), place, last: Duration::ZERO, shown: false }
+        let walks = match way {
+            Way::Explore { .. } => None,
+            Way::Walk { walks, .. } => Some(*walks),
+        };
+        Self { name: name.to_owned(), walks, place, last: Duration::ZERO, shown: false }
     }
 
     /// Takes the line away.
@@ -63,11 +69,11 @@ impl Ticker {
 
 impl Observer for Ticker {
     fn progress(&mut self, progress: &Progress) {
-        self.tell(progress.elapsed, &explored(progress));
-    }
-
-    fn walked(&mut self, progress: &WalkProgress) {
-        self.tell(progress.elapsed, &walked(progress));
+        let line = match self.walks {
+            None => explored(progress),
+            Some(walks) => walked(progress, walks),
+        };
+        self.tell(progress.elapsed, &line);
     }
 }
 
@@ -83,14 +89,13 @@ fn explored(progress: &Progress) -> String {
     )
 }
 
-fn walked(progress: &WalkProgress) -> String {
-    let per_second = progress.steps as f64 / progress.elapsed.as_secs_f64().max(1e-9);
+fn walked(progress: &Progress, walks: u64) -> String {
     format!(
-        "{}  {} steps  {} grants  {}  {}",
-        several(progress.walks, "walk"),
-        count(progress.steps),
-        count(progress.grants),
-        rate(per_second),
+        "{} of {}  {} steps  {}  {}",
+        count(walks.saturating_sub(progress.frontier)),
+        several(walks, "walk"),
+        count(progress.generated),
+        rate(progress.rate()),
         time(progress.elapsed),
     )
 }
@@ -123,8 +128,8 @@ mod tests {
         let progress =
             Progress { generated: 1_000_000, unique: 400_000, depth: 17, frontier: 9, elapsed, bytes: 90 << 20 };
         assert_eq!(explored(&progress), "1,000,000 states  400,000 unique  depth 17  200k/s  90 MiB  2.00s");
-        let progress = WalkProgress { walks: 3, steps: 5_000, deliveries: 0, grants: 77, link_changes: 0, elapsed };
-        assert_eq!(walked(&progress), "3 walks  5,000 steps  77 grants  2500/s  2.00s");
+        let progress = Progress { generated: 5_000, unique: 5_000, depth: 2_000, frontier: 17, elapsed, bytes: 0 };
+        assert_eq!(walked(&progress, 20), "3 of 20 walks  5,000 steps  2500/s  2.00s");
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! The command that runs the same model again: what was typed, without what only concerns output.
+//! The command that runs the same model again: what was typed, without what only concerns output, and without limits
+//! that depend on the machine.
 
-/// The command line without options of output.
+/// The command line without options of output, time and memory.
 pub(super) fn command(words: &[String]) -> String {
-    let kept = without(words, &["--json", "--quiet", "-q", "--no-trace"], &["--trace", "--traces"]);
-    join(&kept)
+    let flags = ["--json", "--quiet", "-q", "--no-trace"];
+    let options = ["--trace", "--traces", "--max-seconds", "--max-memory"];
+    join(&without(words, &flags, &options))
 }
 
 /// The command for one of the standard models.
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn options_of_output_are_left_out() {
-        let typed = words("-q flood --trace here --losses 1 --json --traces=there --node 0=-");
+        let typed = words("-q flood --trace here --losses 1 --json --traces=there --max-seconds 9 --node 0=-");
         assert_eq!(command(&typed), "meshlock check flood --losses 1 --node 0=-");
     }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use meshlock_check::trial::Numbers;
 use meshlock_check::{Search, Shown, Trial, Way};
 
 use super::describe::describe;
@@ -86,8 +85,9 @@ fn is_shortest(trial: &Trial) -> bool {
 }
 
 fn explored(done: &Done) -> String {
-    match done.report.numbers {
-        Numbers::Explored(progress) => format!(
+    let progress = done.report.progress;
+    match done.report.walked {
+        None => format!(
             "{}, {} unique, depth {}, {}, {}",
             several(progress.generated, "state"),
             count(progress.unique),
@@ -95,13 +95,13 @@ fn explored(done: &Done) -> String {
             time(progress.elapsed),
             memory(progress.bytes),
         ),
-        Numbers::Walked(progress) => format!(
+        Some(counts) => format!(
             "{}, {}, {}, {}, {}, {}",
-            several(progress.walks, "whole walk"),
-            several(progress.steps, "step"),
-            several(progress.deliveries, "message"),
-            several(progress.grants, "grant"),
-            several(progress.link_changes, "link change"),
+            several(counts.walks, "whole walk"),
+            several(counts.steps, "step"),
+            several(counts.deliveries, "message"),
+            several(counts.grants, "grant"),
+            several(counts.link_changes, "link change"),
             time(progress.elapsed),
         ),
     }

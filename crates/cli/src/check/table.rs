@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use meshlock_check::suite::Entry;
-use meshlock_check::trial::Numbers;
 use meshlock_check::{Subject, Variant, Way};
 
 use super::job::{Done, Job, Judgement, expected_text};
@@ -54,7 +53,7 @@ impl<W: Write> Table<W> {
     /// A table for these models.
     pub(super) fn new(out: W, jobs: &[Job]) -> Self {
         // A title may reach into the first column of numbers, whose own title is short.
-        let titles = jobs.iter().map(|job| Section::of(job).title().len().saturating_sub(6));
+        let titles = jobs.iter().map(|job| Section::of(job).title().len().saturating_sub(5));
         let names = jobs.iter().map(|job| short_name(job).len());
         Self { out, names: names.chain(titles).max().unwrap_or(0), section: None }
     }
@@ -66,19 +65,18 @@ impl<W: Write> Table<W> {
             self.heading(section)?;
         }
         let look = Look::of(done);
-        let (numbers, elapsed) = match done.report.numbers {
-            Numbers::Explored(progress) => {
-                ([progress.generated, progress.unique, progress.depth.into()], progress.elapsed)
-            }
-            Numbers::Walked(progress) => ([progress.steps, progress.grants, progress.walks], progress.elapsed),
+        let progress = done.report.progress;
+        let numbers = match done.report.walked {
+            None => [progress.generated, progress.unique, progress.depth.into()],
+            Some(counts) => [counts.steps, counts.grants, counts.walks],
         };
         let [first, second, third] = numbers.map(count);
         let name = short_name(&done.job);
         writeln!(
             self.out,
-            "{} {name:<names$}{first:>12}{second:>11}{third:>7}{:>8}  {}",
+            "{} {name:<names$}{first:>11}{second:>10}{third:>7}{:>8}  {}",
             styled(look.mark_style, look.mark),
-            time(elapsed),
+            time(progress.elapsed),
             styled(look.verdict_style, done.found()),
             names = self.names,
         )?;
@@ -89,8 +87,8 @@ impl<W: Write> Table<W> {
     fn heading(&mut self, section: Section) -> io::Result<()> {
         let [first, second, third] = section.columns();
         let title = section.title();
-        let room = (self.names + 14).saturating_sub(title.len());
-        let columns = format!("{first:>room$}{second:>11}{third:>7}{:>8}  verdict", "time");
+        let room = (self.names + 13).saturating_sub(title.len());
+        let columns = format!("{first:>room$}{second:>10}{third:>7}{:>8}  verdict", "time");
         writeln!(self.out, "\n{}{}", styled(style::STRONG, title), styled(style::FAINT, columns))
     }
 
