@@ -16,11 +16,12 @@ use crate::space::{Row, Space};
 /// The lines seen so far, and the numbers of everything seen so far.
 pub(crate) struct Canonical {
     lines: Lines,
-    /// By part and number: its counters, sorted, each once.
-    numbers: FixedMap<(Part, u32), Box<[Number]>>,
+    /// For each part, by number: its counters, sorted, each once.
+    numbers: [Vec<Option<Box<[Number]>>>; 4],
     /// By part, number and new counters: what it becomes.
     renumbered: FixedMap<(Part, u32, u32), u32>,
-    values: Interner<Box<[i64]>>,
+    values: Interner<Vec<i64>>,
+    scratch: Vec<i64>,
     old: Vec<Number>,
     new: Vec<i64>,
 }
@@ -99,9 +100,10 @@ impl Canonical {
     pub(crate) fn new(order: Order) -> Self {
         Self {
             lines: Lines::new(order),
-            numbers: FixedMap::default(),
+            numbers: [const { Vec::new() }; 4],
             renumbered: FixedMap::default(),
             values: Interner::new(),
+            scratch: Vec::new(),
             old: Vec::new(),
             new: Vec::new(),
         }
@@ -154,15 +156,20 @@ impl Canonical {
     }
 
     fn collect<P: Protocol>(&mut self, space: &Space<P>, part: Part, id: u32) {
-        if !self.numbers.contains_key(&(part, id)) {
-            let mut visitor = Collect { lines: &mut self.lines, numbers: Vec::new() };
+        let known = &mut self.numbers[part as usize];
+        if known.len() <= id as usize {
+            known.resize(id as usize + 1, None);
+        }
+        let lines = &mut self.lines;
+        let numbers = known[id as usize].get_or_insert_with(|| {
+            let mut visitor = Collect { lines, numbers: Vec::new() };
             visit(space, part, id, &mut visitor);
             let mut numbers = visitor.numbers;
             numbers.sort_unstable();
             numbers.dedup();
-            self.numbers.insert((part, id), numbers.into());
-        }
-        self.old.extend_from_slice(&self.numbers[&(part, id)]);
+            numbers.into()
+        });
+        self.old.extend_from_slice(numbers);
     }
 
     /// Finds the new numbers; whether any differs.
@@ -181,13 +188,14 @@ impl Canonical {
     }
 
     fn replace<P: Protocol>(&mut self, space: &mut Space<P>, part: Part, id: u32) -> u32 {
-        let Some(numbers) = self.numbers.get(&(part, id)) else { return id };
-        let find = |number: &Number| self.old.binary_search(number).map_or(number.1, |at| self.new[at]);
-        let values: Box<[i64]> = numbers.iter().map(find).collect();
-        if values.iter().zip(numbers).all(|(new, old)| *new == old.1) {
+        let Some(Some(numbers)) = self.numbers[part as usize].get(id as usize) else { return id };
+        let (old, new) = (&self.old, &self.new);
+        self.scratch.clear();
+        self.scratch.extend(numbers.iter().map(|number| old.binary_search(number).map_or(number.1, |at| new[at])));
+        if self.scratch.iter().zip(numbers).all(|(new, old)| *new == old.1) {
             return id;
         }
-        let (values, _) = self.values.insert(values);
+        let values = self.values.insert_ref(&self.scratch);
         if let Some(&known) = self.renumbered.get(&(part, id, values)) {
             return known;
         }
@@ -219,8 +227,10 @@ impl Canonical {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        map_bytes(&self.numbers)
-            + self.numbers.len() * 8 * size_of::<Number>()
+        self.numbers
+            .iter()
+            .map(|part| part.len() * (size_of::<Option<Box<[Number]>>>() + 8 * size_of::<Number>()))
+            .sum::<usize>()
             + map_bytes(&self.renumbered)
             + self.values.bytes(64)
     }

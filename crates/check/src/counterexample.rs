@@ -7,7 +7,7 @@ use meshlock_core::{Effect, Event, NodeId, Protocol};
 
 use crate::action::Action;
 use crate::render;
-use crate::space::Space;
+use crate::space::{Applied, Space};
 
 /// A run from the start of a model.
 #[derive(Clone, Debug)]
@@ -106,9 +106,9 @@ fn follow<P: Protocol>(space: &Space<P>, reduce: bool, canonical: bool, path: &[
         space.local.record = Some(Vec::new());
         space.vanished = Some(Vec::new());
         match space.apply(&row, *action, &mut next) {
-            Ok(Some(_)) => {}
+            Ok(Applied::Made { .. }) => {}
             Err(_) if place + 1 == path.len() => {}
-            Ok(None) | Err(_) => return None,
+            Ok(Applied::Impossible | Applied::MustWait) | Err(_) => return None,
         }
         steps.push(recorded(&mut space, *action));
         std::mem::swap(&mut row, &mut next);

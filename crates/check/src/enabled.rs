@@ -23,18 +23,26 @@ impl<P: Protocol> Space<P> {
                 }
             }
         }
-        for (node, id) in row.iter().take(self.layout.nodes).enumerate() {
+        let patient = self.waits_for_channels(row);
+        for (node, id) in row.iter().take(self.layout.nodes).enumerate().filter(|_| !patient) {
             let view = self.local.view(*id);
             actions
                 .extend((0..view.holding.len()).map(|place| Action::Release { node: tiny(node), place: tiny(place) }));
         }
         self.timers(row, actions);
-        for node in 0..self.layout.nodes {
+        for node in (0..self.layout.nodes).filter(|_| !patient) {
             self.application(row, environment, node, actions);
         }
         if environment.link_changes > 0 {
             actions.extend(facts.changes.iter().filter(|change| self.link_is_free(row, **change)));
         }
+    }
+
+    /// Whether applications hold still until channels have emptied.
+    fn waits_for_channels(&self, row: &Row) -> bool {
+        let contents = &row[self.layout.nodes..self.layout.environment()];
+        let most = self.model.workload.patience;
+        most.is_some_and(|most| contents.iter().any(|content| self.channels.len(*content) > most))
     }
 
     fn deliveries(&self, row: &Row, actions: &mut Vec<Action>) {

@@ -14,7 +14,7 @@ use crate::graph::Graph;
 use crate::liveness;
 use crate::model::{Model, ModelError};
 use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
-use crate::space::Space;
+use crate::space::{Applied, Space};
 use crate::store::Store;
 
 /// How to explore.
@@ -220,8 +220,14 @@ impl<'a, P: Protocol> Run<'a, P> {
         self.space.enabled(&self.row, &mut actions);
         for action in &actions {
             let granted = match self.space.apply(&self.row, *action, &mut self.next) {
-                Ok(Some(granted)) => granted,
-                Ok(None) => continue,
+                Ok(Applied::Made { granted }) => granted,
+                Ok(Applied::Impossible) => continue,
+                Ok(Applied::MustWait) => {
+                    if let Some(graph) = &mut self.graph {
+                        graph.add_waiting(*action);
+                    }
+                    continue;
+                }
                 Err(finding) => return Err(self.broken(at, Some(*action), finding)),
             };
             self.generated += 1;

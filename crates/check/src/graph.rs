@@ -15,7 +15,8 @@ pub(crate) struct Graph {
 /// One step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    pub(crate) to: u32,
+    /// `None` for a step that has to wait for a full channel: it is due, but leads nowhere yet.
+    pub(crate) to: Option<u32>,
     pub(crate) action: Action,
     pub(crate) granted: u8,
 }
@@ -30,6 +31,11 @@ impl Graph {
         self.targets.push(to);
         self.actions.push(action.pack());
         self.granted.push(u8::try_from(granted).unwrap_or(u8::MAX));
+    }
+
+    /// Adds a step that is due in the state being looked at but has to wait for a full channel.
+    pub(crate) fn add_waiting(&mut self, action: Action) {
+        self.add(NOWHERE, action, 0);
     }
 
     /// All steps of one state are there; the next state follows.
@@ -49,7 +55,8 @@ impl Graph {
 
     pub(crate) fn edge(&self, place: u32) -> Edge {
         let place = place as usize;
-        Edge { to: self.targets[place], action: self.actions[place].unpack(), granted: self.granted[place] }
+        let to = Some(self.targets[place]).filter(|to| *to != NOWHERE);
+        Edge { to, action: self.actions[place].unpack(), granted: self.granted[place] }
     }
 
     /// The steps that leave a state.
@@ -61,3 +68,5 @@ impl Graph {
         (self.first.capacity() + self.targets.capacity() + self.actions.capacity()) * 4 + self.granted.capacity()
     }
 }
+
+const NOWHERE: u32 = u32::MAX;

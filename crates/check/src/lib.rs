@@ -15,7 +15,7 @@
 //! | [`report`] | what came out of it |
 //!
 //! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
-//! once ([`intern`](mod@intern)) and known by its number. `handle` is pure, so a step of one node is computed once
+//! once (`intern.rs`) and known by its number. `handle` is pure, so a step of one node is computed once
 //! and then looked up. That makes an exact set of visited states affordable.
 
 pub mod action;

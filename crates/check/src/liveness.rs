@@ -6,6 +6,9 @@
 //! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
 //! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
 //!
+//! What has to wait for a full channel (see [`crate::model::Model::wait_when_full`]) counts as possible: a run that
+//! never gets round to it is not fair.
+//!
 //! Who waits is a node. Where a node may have several requests at once, one of them could starve beside others of the
 //! same node that are served; that is not searched.
 
@@ -74,8 +77,7 @@ impl<P: Protocol> Bad<'_, P> {
                 |state, place| {
                     let range = self.graph.range(state);
                     let at = range.start.checked_add(place).filter(|at| *at < range.end)?;
-                    let edge = self.graph.edge(at);
-                    Some(self.keeps(edge).then_some(edge.to))
+                    Some(self.kept(self.graph.edge(at)))
                 },
                 |component| {
                     if found.is_none() && self.is_fair(component) {
@@ -101,12 +103,13 @@ impl<P: Protocol> Bad<'_, P> {
         }
     }
 
-    /// Whether a step stays in the bad part.
-    fn keeps(&self, edge: Edge) -> bool {
-        match self.victim {
-            Some(node) => edge.granted >> node & 1 == 0 && self.holds_in(edge.to),
-            None => matches!(edge.action, Action::Deliver { .. } | Action::Notice { .. }) && self.holds_in(edge.to),
-        }
+    /// Where a step leads, if it stays in the bad part.
+    fn kept(&self, edge: Edge) -> Option<u32> {
+        let bad = match self.victim {
+            Some(node) => edge.granted >> node & 1 == 0,
+            None => matches!(edge.action, Action::Deliver { .. } | Action::Notice { .. }),
+        };
+        edge.to.filter(|to| bad && self.holds_in(*to))
     }
 
     /// The obligations of a state: the classes of obligatory actions that are possible in it.
@@ -138,7 +141,7 @@ impl<P: Protocol> Bad<'_, P> {
 
     fn is_fair(&self, component: &[u32]) -> bool {
         let inside = |state: u32| component.binary_search(&state).is_ok();
-        let kept = |edge: &Edge| self.keeps(*edge) && inside(edge.to);
+        let kept = |edge: &Edge| self.kept(*edge).is_some_and(inside);
         if component.len() == 1 && !self.graph.edges(component[0]).any(|edge| kept(&edge)) {
             return false;
         }

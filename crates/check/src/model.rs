@@ -44,8 +44,11 @@ pub struct Model<P> {
     pub rules: RuleSet,
     /// A node whose height has a greater level than this shows that messages do not come to an end.
     pub max_level: Option<i64>,
-    /// A channel with more messages than this shows the same.
+    /// A channel with more messages than this shows the same, or is full.
     pub max_channel: usize,
+    /// What would overfill a channel has to wait, instead of being a finding. `None`: only if the workload is endless,
+    /// because then a slow channel beside fast ones can grow without end on runs that are not fair.
+    pub wait_when_full: Option<bool>,
     /// Go on when a node rejects a message. By default that is a finding: nobody sends nonsense here.
     pub allow_rejects: bool,
     /// Let messages to nodes without a link vanish. By default sending one is a finding.
@@ -80,6 +83,7 @@ impl<P: Protocol> Model<P> {
             rules: RuleSet::ALL,
             max_level: None,
             max_channel: 16,
+            wait_when_full: None,
             allow_rejects: false,
             allow_stray_sends: false,
             clock_reach: 2,
@@ -167,13 +171,16 @@ pub struct Workload {
     pub outstanding: u32,
     /// Requests never run out: whoever has a count above zero may always ask again.
     pub endless: bool,
+    /// Applications do nothing while a channel holds more messages than this; `None` is no limit. Requests without
+    /// end need one: a message that is never delivered would let channels grow for ever.
+    pub patience: Option<usize>,
 }
 
 impl Workload {
     /// The same for `nodes` nodes: `count` requests, each with any of the demands.
     pub fn same(nodes: usize, count: u32, demands: Vec<Demand>) -> Self {
         let work = Work { count, demands, pick: Pick::Any };
-        Self { nodes: vec![work; nodes], outstanding: 1, endless: false }
+        Self { nodes: vec![work; nodes], outstanding: 1, endless: false, patience: None }
     }
 
     /// Nobody asks for anything, for `nodes` nodes.
@@ -194,6 +201,13 @@ impl Workload {
     #[must_use]
     pub fn endless(mut self) -> Self {
         self.endless = true;
+        self
+    }
+
+    /// The same by applications that do nothing while a channel holds more than `most` messages.
+    #[must_use]
+    pub fn patient(mut self, most: usize) -> Self {
+        self.patience = Some(most);
         self
     }
 }
@@ -319,4 +333,5 @@ pub enum ModelError {
 }
 
 const MOST_CHOICES: usize = 255;
-const MOST_IN_CHANNEL: usize = 255;
+/// Places in a channel are kept in one byte.
+pub(crate) const MOST_IN_CHANNEL: usize = 255;

@@ -48,6 +48,17 @@ pub(crate) struct Vanished {
     pub(crate) fate: Fate,
 }
 
+/// What became of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Applied {
+    /// A step, in which these nodes were granted something, as bits.
+    Made { granted: u64 },
+    /// It is not possible here.
+    Impossible,
+    /// It has to wait, because a channel is full.
+    MustWait,
+}
+
 /// What is asked of an environment again and again.
 pub(crate) struct EnvironmentFacts {
     /// For each node a number that is the same for nodes connected now.
@@ -145,12 +156,11 @@ impl<P: Protocol> Space<P> {
         !facts.notices && facts.due == 0 && !self.in_flight(row)
     }
 
-    /// Makes one step into `next` and returns the nodes that were granted something, as bits. `Ok(None)` if the
-    /// action is not possible here. On `Err`, `next` shows the state in which the mistake was made.
-    pub(crate) fn apply(&mut self, row: &Row, action: Action, next: &mut Row) -> Result<Option<u64>, Finding> {
+    /// Makes one step into `next`. On `Err`, `next` shows the state in which the mistake was made.
+    pub(crate) fn apply(&mut self, row: &Row, action: Action, next: &mut Row) -> Result<Applied, Finding> {
         next.copy_from_slice(row);
         self.pushed.clear();
-        let mut turn = Turn { next, environment: None, changed: 0, granted: 0 };
+        let mut turn = Turn { next, environment: None, changed: 0, granted: 0, overfull: false };
         let result = self.act(&mut turn, action);
         if !matches!(result, Ok(false)) {
             self.count_rounds(&mut turn, action);
@@ -159,15 +169,18 @@ impl<P: Protocol> Space<P> {
             turn.next[self.layout.environment()] = self.add_environment(&environment);
             self.spare = Some(environment);
         }
+        if turn.overfull {
+            return Ok(Applied::MustWait);
+        }
         if !result? {
-            return Ok(None);
+            return Ok(Applied::Impossible);
         }
         let Turn { next, changed, granted, .. } = turn;
         if self.reduce {
             self.drop_stale(next, changed);
         }
         self.renumber(next);
-        Ok(Some(granted))
+        Ok(Applied::Made { granted })
     }
 
     pub(crate) fn add_environment(&mut self, environment: &Environment) -> u32 {

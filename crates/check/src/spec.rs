@@ -9,7 +9,7 @@ mod rules;
 
 use std::fmt;
 
-use meshlock_core::{Aging, Order, Planted, Units, flood, group, reverse_link};
+use meshlock_core::{Aging, Order, Planted, Units, Urgency, flood, group, reverse_link};
 use meshlock_properties::{RuleSet, Setting};
 
 use crate::model::{Budgets, Failing, ModelError, Timers, Workload};
@@ -177,6 +177,30 @@ impl Spec {
     /// The rules that are watched.
     pub fn watched(&self) -> RuleSet {
         self.rules.unwrap_or_else(|| rules::promised(self))
+    }
+
+    /// The same with requests that never run out, made by applications that hold still while a channel has more than
+    /// `patience` messages.
+    #[must_use]
+    pub fn endless(mut self, patience: usize) -> Self {
+        self.workload = self.workload.endless().patient(patience);
+        self
+    }
+
+    /// The largest difference of clocks that can matter: what the spread of priorities is worth in grants.
+    fn clock_reach(&self) -> i64 {
+        let aging = match self.order {
+            Order::Priority { aging } => i64::from(aging.0),
+            Order::Deadline => 0,
+        };
+        let priority = |urgency| match urgency {
+            Urgency::Priority(priority) => Some(i64::from(priority.0)),
+            Urgency::Deadline(_) => None,
+        };
+        let asked = self.workload.nodes.iter().flat_map(|work| &work.demands).map(|demand| demand.urgency);
+        let all = || asked.clone().chain(self.budgets.urgencies.iter().copied()).filter_map(priority);
+        let most = all().map(i64::abs).max().unwrap_or(0);
+        2 + 2 * aging * most
     }
 
     /// What the rules need to know.

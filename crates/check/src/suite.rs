@@ -107,6 +107,9 @@ pub fn named(name: &str) -> Option<Entry> {
     standard().into_iter().find(|entry| entry.name == name)
 }
 
+/// Walks draw channels of very different speed; a slow one may hold many messages without anything being wrong.
+const WALK_CHANNEL: usize = 255;
+
 /// A network that is written right.
 fn network(text: &str) -> crate::Topology {
     text.parse().expect("the networks of the suite are written right")

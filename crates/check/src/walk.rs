@@ -17,10 +17,10 @@ use crate::counterexample::Counterexample;
 use crate::environment::LinkState;
 use crate::finding::Finding;
 use crate::intern::next_id;
-use crate::model::{Model, ModelError};
+use crate::model::{MOST_IN_CHANNEL, Model, ModelError};
 use crate::random::Random;
 use crate::report::{Broken, Observer, Progress, Verdict};
-use crate::space::Space;
+use crate::space::{Applied, Space};
 
 /// How to walk.
 #[derive(Clone, Debug)]
@@ -192,6 +192,9 @@ impl<P: Protocol> Walker<P> {
         endless(&mut budgets.losses, rates.lose);
         endless(&mut budgets.early_timers, rates.expire_early);
         self.model.workload.endless = true;
+        // Slow channels become long on fair runs too; only a channel without end is a finding.
+        self.model.max_channel = MOST_IN_CHANNEL;
+        self.model.wait_when_full = Some(false);
         let (walks, first) = (self.options.walks, self.options.seed);
         let model = self.model;
         let mut run = Run {
@@ -279,7 +282,7 @@ impl Run<'_> {
                 continue; // nothing to do but to wait for the end
             };
             path.push(action);
-            let Some(granted) = space.apply(&row, action, &mut next)? else {
+            let Applied::Made { granted } = space.apply(&row, action, &mut next)? else {
                 path.pop();
                 continue;
             };

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::{Fence, Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
+use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::{cancelled, exclusion, fences, one_session, overtaking};
@@ -71,7 +71,7 @@ pub struct History {
     in_use: Vec<InUse>,
     /// By id; only the latest of each node, see `cancelled.rs`.
     cancelled: Vec<GrantId>,
-    greatest_fence: Option<Fence>,
+    greatest_fence: Option<fences::Greatest>,
 }
 
 /// A request that waits.
@@ -139,7 +139,7 @@ impl History {
         for id in waiting.chain(in_use).chain(&mut self.cancelled) {
             visitor.number(Line::of("request", id.node), &mut id.request.0);
         }
-        if let Some(fence) = &mut self.greatest_fence {
+        if let Some((fence, _)) = &mut self.greatest_fence {
             visitor.number(Line { name: "clock", of: None, reach: clock_reach }, &mut fence.0);
         }
     }
@@ -185,7 +185,7 @@ impl History {
             }
         }
         if self.rules.has(Rule::Fences) {
-            verdict = verdict.and(fences::check(&mut self.greatest_fence, id, grant.fence));
+            verdict = verdict.and(fences::check(&mut self.greatest_fence, id, grant));
         }
         if self.rules.has(Rule::Exclusion) || self.rules.has(Rule::OneSession) {
             let place = self.in_use.partition_point(|used| used.id < id);
@@ -273,6 +273,6 @@ mod tests {
         let clock = Line { name: "clock", of: None, reach: 4 };
         assert_eq!(seen.0, [(requests, 3), (requests, 1), (requests, 2), (clock, 7)]);
         assert_eq!(history.waiting[0].id.request, RequestId(13));
-        assert_eq!(history.greatest_fence, Some(Fence(17)));
+        assert_eq!(history.greatest_fence, Some((Fence(17), None)));
     }
 }

@@ -104,6 +104,11 @@ impl Tale {
         self.happens(Occurrence::Granted { node: NodeId(node), grant })
     }
 
+    pub(crate) fn entered_with_fence(&mut self, node: u32, request: u64, session: u32, fence: u64) -> &mut Self {
+        let grant = Grant { session: Some(Session(session)), fence: Some(Fence(fence)), ..grant(request, 1) };
+        self.happens(Occurrence::Granted { node: NodeId(node), grant })
+    }
+
     pub(crate) fn released(&mut self, node: u32, request: u64) -> &mut Self {
         let GrantId { node, request } = grant_id(node, request);
         self.happens(Occurrence::Released { node, request })

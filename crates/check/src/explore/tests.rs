@@ -173,6 +173,17 @@ fn a_channel_that_overflows_shows_that_messages_do_not_end() {
 }
 
 #[test]
+fn where_requests_are_endless_a_full_channel_makes_the_sender_wait() {
+    let mut model = Desk::repeating(2, 1);
+    model.workload = model.workload.endless();
+    model.budgets.early_timers = 9;
+    model.max_channel = 2;
+    assert_eq!(explore(model.clone()).verdict, Verdict::Holds);
+    model.wait_when_full = Some(false);
+    assert_eq!(broken(&explore(model)), Some((Some(Rule::MessagesEnd), 3)));
+}
+
+#[test]
 fn limits_end_a_search_without_a_verdict() {
     let model = || Desk::model(4, 2, DeskBug::None);
     let limited = |options| explore_with(model(), options).verdict;

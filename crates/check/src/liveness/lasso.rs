@@ -6,7 +6,6 @@ use meshlock_core::Protocol;
 
 use super::{Bad, Class, Places};
 use crate::action::Action;
-use crate::graph::Edge;
 
 /// The actions of a round trip from the first state of a sorted component back to it.
 pub(super) fn cycle<P: Protocol>(bad: &Bad<'_, P>, component: &[u32]) -> Vec<Action> {
@@ -17,14 +16,21 @@ pub(super) fn cycle<P: Protocol>(bad: &Bad<'_, P>, component: &[u32]) -> Vec<Act
     let mut at = start;
     let mut actions = Vec::new();
     while !open.is_empty() {
-        let Some(way) = trip.shortest(at, |state, edge| trip.meets(&open, state, edge)) else { break };
+        let Some(way) = trip.shortest(at, |state, step| trip.meets(&open, state, step)) else { break };
         at = trip.follow(at, &way, &mut open, &mut actions);
     }
     if at != start || actions.is_empty() {
-        let home = trip.shortest(at, |_, edge| edge.to == start).unwrap_or_default();
+        let home = trip.shortest(at, |_, step| step.to == start).unwrap_or_default();
         trip.follow(at, &home, &mut open, &mut actions);
     }
     actions
+}
+
+/// A step within the component.
+#[derive(Clone, Copy)]
+struct Step {
+    action: Action,
+    to: u32,
 }
 
 struct Trip<'a, 'b, P: Protocol> {
@@ -34,52 +40,54 @@ struct Trip<'a, 'b, P: Protocol> {
 }
 
 impl<P: Protocol> Trip<'_, '_, P> {
-    fn edges(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
+    /// The steps within the component, with where they lead.
+    fn steps(&self, state: u32) -> impl Iterator<Item = Step> + '_ {
         let edges = self.bad.graph.edges(state);
-        edges.filter(|edge| self.bad.keeps(*edge) && self.places.contains_key(&edge.to))
+        let steps = edges.filter_map(|edge| Some(Step { action: edge.action, to: self.bad.kept(edge)? }));
+        steps.filter(|step| self.places.contains_key(&step.to))
     }
 
     /// Whether a step takes an open obligation, or leads to a state where one is not possible.
-    fn meets(&self, open: &BTreeSet<Class>, state: u32, edge: Edge) -> bool {
-        let taken = self.bad.class(state, edge.action).is_some_and(|class| open.contains(&class));
-        taken || !open.is_subset(&self.bad.obligations(edge.to))
+    fn meets(&self, open: &BTreeSet<Class>, state: u32, step: Step) -> bool {
+        let taken = self.bad.class(state, step.action).is_some_and(|class| open.contains(&class));
+        taken || !open.is_subset(&self.bad.obligations(step.to))
     }
 
     /// The shortest way from a state whose last step is a wanted one.
-    fn shortest(&self, from: u32, wanted: impl Fn(u32, Edge) -> bool) -> Option<Vec<Edge>> {
-        let mut back: Vec<Option<(u32, Edge)>> = vec![None; self.component.len()];
+    fn shortest(&self, from: u32, wanted: impl Fn(u32, Step) -> bool) -> Option<Vec<Step>> {
+        let mut back: Vec<Option<(u32, Step)>> = vec![None; self.component.len()];
         let mut queue = VecDeque::from([from]);
         while let Some(state) = queue.pop_front() {
-            for edge in self.edges(state) {
-                if wanted(state, edge) {
-                    let mut way = vec![edge];
+            for step in self.steps(state) {
+                if wanted(state, step) {
+                    let mut way = vec![step];
                     let mut at = state;
                     while at != from {
-                        let (before, edge) = back[self.places[&at]]?;
-                        way.push(edge);
+                        let (before, step) = back[self.places[&at]]?;
+                        way.push(step);
                         at = before;
                     }
                     way.reverse();
                     return Some(way);
                 }
-                let place = self.places[&edge.to];
-                if edge.to != from && back[place].is_none() {
-                    back[place] = Some((state, edge));
-                    queue.push_back(edge.to);
+                let place = self.places[&step.to];
+                if step.to != from && back[place].is_none() {
+                    back[place] = Some((state, step));
+                    queue.push_back(step.to);
                 }
             }
         }
         None
     }
 
-    fn follow(&self, from: u32, way: &[Edge], open: &mut BTreeSet<Class>, actions: &mut Vec<Action>) -> u32 {
+    fn follow(&self, from: u32, way: &[Step], open: &mut BTreeSet<Class>, actions: &mut Vec<Action>) -> u32 {
         let mut at = from;
-        for edge in way {
-            if let Some(class) = self.bad.class(at, edge.action) {
+        for step in way {
+            if let Some(class) = self.bad.class(at, step.action) {
                 open.remove(&class);
             }
-            actions.push(edge.action);
-            at = edge.to;
+            actions.push(step.action);
+            at = step.to;
             let possible = self.bad.obligations(at);
             open.retain(|class| possible.contains(class));
         }

@@ -1,11 +1,11 @@
-use meshlock_core::NodeId;
+use meshlock_core::{Effect, NodeId, Protocol, reverse_link};
 use meshlock_properties::{Rule, RuleSet};
 
 use crate::explore::Options;
 use crate::model::Model;
 use crate::report::{Outcome, Verdict};
 use crate::testing::{Desk, DeskBug, Echo, explore_with};
-use meshlock_core::{Effect, Protocol};
+use crate::topology::Topology;
 
 fn search<P: Protocol>(model: Model<P>) -> Outcome<P> {
     explore_with(model, Options { graph: true, ..Options::default() })
@@ -44,6 +44,19 @@ fn a_desk_that_prefers_low_numbers_starves_the_highest() {
 fn two_customers_are_too_few_to_starve_one() {
     // Whoever gives the key back has to ask again behind the other.
     assert_eq!(search(endless(3, DeskBug::PrefersLow)).verdict, Verdict::Holds);
+}
+
+#[test]
+fn who_has_to_wait_for_a_full_channel_is_not_starved_by_a_fair_run() {
+    // With room for two messages, the token for node 0 does not fit behind two notices to it. If that excused the
+    // delivery of its request from happening, nodes 1 and 2 could pass the token to and fro for ever.
+    let config = |id| reverse_link::Config::mutex(NodeId(id), id == 0);
+    let nodes = (0..3).map(|id| reverse_link::Node::new(config(id))).collect();
+    let mut model = Model::settled(nodes, Topology::line(3), Vec::new()).unwrap();
+    model.workload = model.workload.endless();
+    model.max_channel = 2;
+    model.rules = RuleSet::NONE.with(Rule::Starvation).with(Rule::MessagesEnd);
+    assert_eq!(search(model).verdict, Verdict::Holds);
 }
 
 #[test]

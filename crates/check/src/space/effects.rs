@@ -93,6 +93,10 @@ impl<P: Protocol> Space<P> {
         };
         self.pushed.push(u16::try_from(channel).unwrap_or(u16::MAX));
         if self.channels.len(*content) > self.model.max_channel {
+            if self.model.wait_when_full.unwrap_or(self.model.workload.endless) {
+                turn.overfull = true;
+                return Ok(());
+            }
             let channel = self.layout.channels[channel];
             let what = format!("more than {} messages are on their way to node {}", self.model.max_channel, channel.to);
             return Err(Finding::endless(Some(channel.from), what));

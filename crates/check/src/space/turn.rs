@@ -21,6 +21,8 @@ pub(super) struct Turn<'a> {
     pub(super) changed: u64,
     /// The nodes that were granted something, as bits.
     pub(super) granted: u64,
+    /// A channel is too full for what it has to take.
+    pub(super) overfull: bool,
 }
 
 impl<P: Protocol> Space<P> {

@@ -79,6 +79,7 @@ impl Spec {
             rules: self.watched(),
             max_level: self.max_level,
             max_channel: self.max_channel,
+            clock_reach: self.clock_reach(),
             ..model
         }
     }

@@ -3,7 +3,7 @@
 use meshlock_core::Demand;
 use meshlock_properties::{Rule, RuleSet};
 
-use super::{Entry, network};
+use super::{Entry, WALK_CHANNEL, network};
 use crate::model::{Failing, Workload};
 use crate::spec::{Spec, Subject, Variant};
 use crate::topology::parse_links;
@@ -51,11 +51,11 @@ pub(super) fn repaired() -> Vec<Entry> {
     let plain = |topology, requests| asking(flood(topology), requests);
     let lossy = |topology, requests, losses, early| with_losses(plain(topology, requests), losses, early);
     let moved = |down, changes, failing| moving(plain("line:3", 1), down, changes, failing);
-    let endless = |spec: Spec| Spec { workload: spec.workload.clone().endless(), ..spec };
     let mut cancelled = lossy("line:3", 1, 1, 0);
     cancelled.budgets.cancels = 1;
     let mut walk = moving(lossy("grid:3x4", u32::MAX, 1, 1), "0-11", 1, Failing::Harsh);
     walk.budgets.cancels = 1;
+    walk.max_channel = WALK_CHANNEL;
     vec![
         Entry::holds("flood/line-3", "three requests each", plain("line:3", 3), 0),
         Entry::holds("flood/triangle", "two requests each, on every path", plain("triangle", 2), 0),
@@ -73,7 +73,7 @@ pub(super) fn repaired() -> Vec<Entry> {
             Spec { fifo: false, ..plain("triangle", 1) },
             0,
         ),
-        Entry::holds("flood/pair-endless", "requests for ever", endless(plain("pair", 1)), 0),
+        Entry::holds("flood/line-3-endless", "requests for ever", plain("line:3", 1).endless(1), 0),
         Entry::walks("flood/walk-grid-12", "12 nodes, losses, harsh link changes", walk, 20, 1500, 0),
     ]
 }

@@ -4,7 +4,7 @@ use meshlock_core::group::readers_writer;
 use meshlock_core::{Demand, NodeId};
 use meshlock_properties::{Rule, RuleSet};
 
-use super::{Entry, network};
+use super::{Entry, WALK_CHANNEL, network};
 use crate::model::{Failing, Work, Workload};
 use crate::spec::{Spec, Subject, Variant};
 
@@ -75,10 +75,11 @@ pub(super) fn repaired() -> Vec<Entry> {
     broken_link.failing = Failing::Harsh;
     let mut walk = lossy(asking(group(Subject::Group, "complete:12"), u32::MAX, &urgent), 1, 1);
     walk.budgets.cancels = 1;
+    walk.max_channel = WALK_CHANNEL;
     let mut walk_relay = asking(relayed("grid:3x4"), u32::MAX, &urgent);
     walk_relay.budgets.link_changes = 1;
     walk_relay.failing = Failing::Harsh;
-    let endless = |spec: Spec| Spec { workload: spec.workload.clone().endless(), ..spec };
+    walk_relay.max_channel = WALK_CHANNEL;
     vec![
         Entry::holds("group/two", "two processes, four requests each", plain(2, 4), 0),
         Entry::holds("group/two-urgent", "two sessions, three levels", asking(plain(2, 2), 2, &urgent), 0),
@@ -91,7 +92,8 @@ pub(super) fn repaired() -> Vec<Entry> {
         Entry::holds("group/three-lossy-cancel", "1 message lost, 1 request cancelled", cancelled, 0),
         Entry::holds("group/readers-writer", "two readers and writers", readers_and_writers(2, 3), 0),
         Entry::holds_everywhere("group/readers-writer-3", "three readers and writers", readers_and_writers(3, 1), 0),
-        Entry::holds("group/two-endless", "requests for ever", endless(plain(2, 1)), 0),
+        Entry::holds("group/two-endless", "requests for ever", plain(2, 1).endless(2), 0),
+        Entry::holds("group/three-endless", "the same by three patient ones", plain(3, 1).endless(0), 0),
         Entry::holds("group-over-relay/line-3", "three in a line", relayed("line:3"), 0),
         Entry::holds_everywhere("group-over-relay/line-3-harsh", "the same, and links fail", broken_link, 0),
         Entry::walks("group/walk-12", "12 processes, losses", walk, 20, 2000, 0),

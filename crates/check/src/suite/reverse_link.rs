@@ -2,9 +2,12 @@
 
 use meshlock_core::{Aging, Demand, Order, Priority, Urgency};
 
-use super::{Entry, network};
+use super::{Entry, Expected, WALK_CHANNEL, network};
+use meshlock_properties::Rule;
+
 use crate::model::{Failing, Work, Workload};
 use crate::spec::{Spec, Subject, Variant};
+use crate::trial::Way;
 
 pub(super) fn entries() -> Vec<Entry> {
     [still(), changing(), sessions(), endless(), walks()].into_iter().flatten().collect()
@@ -87,7 +90,7 @@ fn changing() -> Vec<Entry> {
             "two changes under the paper's assumptions, 2 units",
             asked_by(
                 Spec { capacity: 2, keep_connected: true, ..with_changes(repaired("triangle"), 2, Failing::Gentle) },
-                &[0, 1, 2],
+                &[1, 2],
             ),
             0,
         ),
@@ -117,11 +120,11 @@ fn sessions() -> Vec<Entry> {
     let meeting = |topology, joins| asking(Spec { capacity: 3, joins, ..repaired(topology) }, 1, &two);
     vec![
         Entry::holds("reverse-link/line-3-sessions", "two sessions, nobody passes the front", meeting("line:3", 0), 0),
-        Entry::holds("reverse-link/star-4-joins", "two sessions, one may join past the front", meeting("star:4", 1), 0),
+        Entry::holds("reverse-link/line-4-joins", "two sessions, one may join past the front", meeting("line:4", 1), 0),
         Entry::holds(
-            "reverse-link/triangle-sessions-harsh",
-            "two sessions, one may join, and a link fails",
-            with_changes(meeting("triangle", 1), 1, Failing::Harsh),
+            "reverse-link/line-3-sessions-harsh",
+            "two sessions, one may join, and links fail",
+            with_changes(meeting("line:3", 1), 2, Failing::Harsh),
             0,
         ),
     ]
@@ -129,15 +132,22 @@ fn sessions() -> Vec<Entry> {
 
 /// Requests without end: starvation shows as a cycle.
 fn endless() -> Vec<Entry> {
-    let forever = |spec: Spec| Spec { workload: spec.workload.clone().endless(), ..spec };
-    let aged = |topology, aging| Spec { order: Order::Priority { aging: Aging(aging) }, ..repaired(topology) };
     let two = [Demand::units(1, 0), Demand::units(1, 1)];
+    let strict = || asking(repaired("line:3"), 1, &two);
+    let aged = |aging| Spec { order: Order::Priority { aging: Aging(aging) }, ..strict() };
     vec![
-        Entry::holds("reverse-link/line-3-endless", "equal priorities for ever", forever(repaired("line:3")), 0),
+        Entry::holds("reverse-link/line-3-endless", "equal priorities for ever", repaired("line:3").endless(1), 0),
+        Entry::new(
+            "reverse-link/line-3-strict-endless",
+            "two strict priorities for ever: the less urgent one starves, as it must",
+            strict().endless(0),
+            Way::GRAPH,
+            Expected::Breaks { rule: Rule::Starvation, steps: 0 },
+        ),
         Entry::holds(
-            "reverse-link/line-2-aging-endless",
-            "two priorities for ever, aging",
-            Spec { overtaking_bound: 4, ..forever(asking(aged("line:2", 1), 1, &two)) },
+            "reverse-link/line-3-aging-endless",
+            "two priorities for ever, with aging: nobody starves, and overtaking is bounded",
+            Spec { overtaking_bound: 4, ..aged(1).endless(0) },
             0,
         ),
     ]
@@ -145,7 +155,10 @@ fn endless() -> Vec<Entry> {
 
 fn walks() -> Vec<Entry> {
     let mixed = [Demand::units(1, 0), Demand::units(2, 1), Demand::units(3, 5)];
-    let busy = |topology| asking(Spec { capacity: 3, ..repaired(topology) }, u32::MAX, &mixed);
+    let busy = |topology| {
+        let spec = Spec { capacity: 3, max_channel: WALK_CHANNEL, ..repaired(topology) };
+        asking(spec, u32::MAX, &mixed)
+    };
     let grid = with_second_thoughts(with_changes(busy("grid:3x4"), 1, Failing::Harsh), 1, 1);
     vec![
         Entry::walks("reverse-link/walk-grid-12", "12 nodes, 3 units, harsh link changes", grid, 40, 2000, 0),
