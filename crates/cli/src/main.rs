@@ -1,3 +1,79 @@
-//! The command line of meshlock.
+//! The command line of meshlock: one binary with all commands.
+//!
+//! This file parses, hands over to a command and turns its end into an exit code; each command has a module.
 
-fn main() {}
+mod check;
+mod exit;
+mod interrupt;
+mod style;
+mod text;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::style::styled;
+
+/// Locks without a lock server: every node of a network takes part, and no node is special.
+#[derive(Debug, Parser)]
+#[command(name = "meshlock", version, propagate_version = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(Box<check::Args>),
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock check                       run all standard models
+  meshlock check reverse-link/p1       look at one of them
+  meshlock check --help                build your own";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    match run(&words) {
+        Ok(exit) => exit.into(),
+        // Whoever reads our output has seen enough.
+        Err(error) if is_broken_pipe(&error) => Exit::PipeClosed.into(),
+        Err(error) => {
+            anstream::eprintln!("{} {error:#}", styled(style::ERROR, "error:"));
+            Exit::Failed.into()
+        }
+    }
+}
+
+fn run(words: &[String]) -> anyhow::Result<Exit> {
+    let matches = Cli::command().get_matches_from(words);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match (cli.command, matches.subcommand()) {
+        (Some(Command::Check(args)), Some((name, matches))) => {
+            let definition = Cli::command();
+            let given = definition.find_subcommand(name).map(|command| check::Given::of(command, matches));
+            check::run(*args, &given.unwrap_or_default(), words.get(2..).unwrap_or_default())
+        }
+        (None, _) | (_, None) => {
+            Cli::command().print_help()?;
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_pipe = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_pipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_defined_without_contradiction() {
+        Cli::command().debug_assert();
+    }
+}

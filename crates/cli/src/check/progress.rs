@@ -1,0 +1,141 @@
+//! How far a run has come, on standard error: one line that is written over and over on a terminal, a line now and then
+//! elsewhere, nothing for a short run.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use meshlock_check::{Observer, Progress, Way};
+
+use crate::text::{count, memory, rate, several, time};
+
+/// Shows how far one model has come.
+pub(super) struct Ticker {
+    name: String,
+    /// How many walks there will be, if it is walked.
+    walks: Option<u64>,
+    place: Place,
+    /// The time in the run of the last line.
+    last: Duration,
+    shown: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Terminal,
+    File,
+}
+
+impl Ticker {
+    /// For a model of this name that is looked at in this way.
+    pub(super) fn new(name: &str, way: &Way, quiet: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let place = match (quiet, io::stderr().is_terminal() && !dumb) {
+            (true, _) => Place::Nowhere,
+            (false, true) => Place::Terminal,
+            (false, false) => Place::File,
+        };
+        let walks = match way {
+            Way::Explore { .. } => None,
+            Way::Walk { walks, .. } => Some(*walks),
+        };
+        Self { name: name.to_owned(), walks, place, last: Duration::ZERO, shown: false }
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&mut self) {
+        if self.shown && self.place == Place::Terminal {
+            let _ = write!(io::stderr(), "\r{ERASE_LINE}");
+            self.shown = false;
+        }
+    }
+
+    fn tell(&mut self, elapsed: Duration, line: &str) {
+        // A terminal or file that cannot be written to is no reason to end an exploration.
+        match self.place {
+            Place::Nowhere => {}
+            Place::Terminal => {
+                let _ = write!(io::stderr(), "\r{ERASE_LINE}{}", cut(&format!("{}  {line}", self.name), width()));
+                self.shown = true;
+            }
+            Place::File if elapsed >= self.last + BETWEEN_LINES => {
+                let _ = writeln!(io::stderr(), "{}: {line}", self.name);
+                self.last = elapsed;
+            }
+            Place::File => {}
+        }
+    }
+}
+
+impl Observer for Ticker {
+    fn progress(&mut self, progress: &Progress) {
+        let line = match self.walks {
+            None => explored(progress),
+            Some(walks) => walked(progress, walks),
+        };
+        self.tell(progress.elapsed, &line);
+    }
+}
+
+fn explored(progress: &Progress) -> String {
+    format!(
+        "{} states  {} unique  depth {}  {}  {}  {}",
+        count(progress.generated),
+        count(progress.unique),
+        progress.depth,
+        rate(progress.rate()),
+        memory(progress.bytes),
+        time(progress.elapsed),
+    )
+}
+
+fn walked(progress: &Progress, walks: u64) -> String {
+    format!(
+        "{} of {}  {} steps  {}  {}",
+        count(walks.saturating_sub(progress.frontier)),
+        several(walks, "walk"),
+        count(progress.generated),
+        rate(progress.rate()),
+        time(progress.elapsed),
+    )
+}
+
+/// The columns of the terminal.
+fn width() -> usize {
+    terminal_size::terminal_size_of(io::stderr()).map_or(80, |(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// A line that would go on below cannot be taken away again. The last columns are left to the `^C` that a terminal shows.
+fn cut(line: &str, width: usize) -> String {
+    let room = width.saturating_sub(3).max(1);
+    if line.chars().count() <= room {
+        return line.to_owned();
+    }
+    line.chars().take(room - 1).chain(['…']).collect()
+}
+
+/// A little less than ten seconds: reports come a little less than a second apart.
+const BETWEEN_LINES: Duration = Duration::from_millis(9_500);
+const ERASE_LINE: &str = "\x1b[2K";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_much_how_deep_how_fast_and_how_large() {
+        let elapsed = Duration::from_secs(2);
+        let progress =
+            Progress { generated: 1_000_000, unique: 400_000, depth: 17, frontier: 9, elapsed, bytes: 90 << 20 };
+        assert_eq!(explored(&progress), "1,000,000 states  400,000 unique  depth 17  200k/s  90 MiB  2.00s");
+        let progress = Progress { generated: 5_000, unique: 5_000, depth: 2_000, frontier: 17, elapsed, bytes: 0 };
+        assert_eq!(walked(&progress, 20), "3 of 20 walks  5,000 steps  2500/s  2.00s");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut() {
+        assert_eq!(cut("twelve chars", 15), "twelve chars");
+        assert_eq!(cut("twelve chars", 14), "twelve cha…");
+        assert_eq!(cut("twelve chars", 0), "…");
+    }
+}

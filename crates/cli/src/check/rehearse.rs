@@ -1,0 +1,98 @@
+//! Asks the nodes of a model what its applications will ask them, before anything is explored.
+//!
+//! The checker tries every act of an application and passes over those that a node refuses. That is right for a node
+//! that is busy, but a demand that is always refused would be passed over for ever, unnoticed.
+
+use anyhow::bail;
+use meshlock_check::spec::Visitor;
+use meshlock_check::{Budgets, Model, Spec, Variant, Workload};
+use meshlock_core::{Demand, Event, Misuse, Protocol, RequestId};
+
+use super::values::demand_text;
+
+/// Fails if something that applications will ask is always refused.
+pub(super) fn rehearse(spec: &Spec) -> anyhow::Result<()> {
+    let protocol = match spec.variant {
+        Variant::Repaired => spec.subject.to_string(),
+        Variant::Published { .. } => format!("the published {}", spec.subject),
+    };
+    spec.with_model(Rehearsal { protocol })?
+}
+
+struct Rehearsal {
+    protocol: String,
+}
+
+impl Visitor for Rehearsal {
+    type Output = anyhow::Result<()>;
+
+    fn visit<P: Protocol>(self, model: Model<P>) -> anyhow::Result<()> {
+        model.validate()?;
+        for (node, work) in model.nodes.iter().zip(&model.workload.nodes) {
+            for demand in work.demands.iter().filter(|_| work.count > 0) {
+                self.asks(node, demand, &model.workload, &model.budgets)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rehearsal {
+    fn asks<P: Protocol>(
+        &self,
+        node: &P,
+        demand: &Demand,
+        workload: &Workload,
+        budgets: &Budgets,
+    ) -> anyhow::Result<()> {
+        let (protocol, first) = (&self.protocol, RequestId(1));
+        let mut asked = node.clone();
+        if let Err(misuse) = asked.handle(Event::Request { request: first, demand: *demand }) {
+            bail!("{protocol} refuses the demand {}: {misuse}{}", demand_text(demand), way_out(misuse));
+        }
+        let mut again = asked.clone();
+        let second = Event::Request { request: RequestId(2), demand: *demand };
+        if workload.outstanding > 1 && again.handle(second) == Err(Misuse::Busy) {
+            bail!("{protocol} serves one request per node at a time: leave out --outstanding");
+        }
+        if budgets.cancels > 0
+            && let Err(Misuse::Unsupported(what)) = asked.clone().handle(Event::Cancel { request: first })
+        {
+            bail!("{protocol} cannot {what}: leave out --cancels");
+        }
+        for urgency in budgets.urgencies.iter().filter(|_| budgets.reprioritisations > 0) {
+            match asked.clone().handle(Event::Reprioritize { request: first, urgency: *urgency }) {
+                Err(Misuse::Unsupported(what)) => {
+                    bail!("{protocol} cannot {what}: leave out --reprioritise and --urgency");
+                }
+                Err(misuse @ (Misuse::NoSuchLevel { .. } | Misuse::WrongUrgency { .. })) => {
+                    bail!("{protocol} refuses this --urgency: {misuse}");
+                }
+                Ok(_) | Err(_) => {} // a grant at once cannot be changed any more
+            }
+        }
+        Ok(())
+    }
+}
+
+fn way_out(misuse: Misuse) -> &'static str {
+    match misuse {
+        Misuse::OverCapacity { .. } => " (raise --k)",
+        Misuse::WrongUrgency { wants_deadline: false } => {
+            " (write UNITS@PRIORITY; only the repaired reverse-link has --deadlines)"
+        }
+        Misuse::WrongUrgency { wants_deadline: true } => " (write UNITS#DEADLINE, or leave out --deadlines)",
+        Misuse::NoSuchLevel { .. } => " (write another priority, or raise --levels)",
+        Misuse::SessionNeeded => " (write UNITS@PRIORITY/SESSION, such as 1@1/7)",
+        Misuse::NoSessions => " (leave out the /SESSION)",
+        Misuse::ZeroUnits
+        | Misuse::RequestNumberUsed(_)
+        | Misuse::UnknownRequest(_)
+        | Misuse::NotGranted(_)
+        | Misuse::AlreadyGranted(_)
+        | Misuse::AlreadyOver(_)
+        | Misuse::PartialRelease { .. }
+        | Misuse::Busy
+        | Misuse::Unsupported(_) => "",
+    }
+}

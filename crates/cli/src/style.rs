@@ -1,0 +1,39 @@
+//! The few colours there are, by what they mean. Streams of `anstream` leave them out where they are not wanted.
+
+use std::fmt::{self, Display};
+
+use anstyle::{AnsiColor, Style};
+
+/// Something went wrong that nobody expected.
+pub(crate) const ALARM: Style = AnsiColor::Red.on_default().bold();
+/// The word before an error message.
+pub(crate) const ERROR: Style = ALARM;
+/// As it should be.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// A rule is broken, as it was known to be.
+pub(crate) const KNOWN: Style = AnsiColor::Cyan.on_default();
+/// Not the whole answer.
+pub(crate) const PARTIAL: Style = AnsiColor::Yellow.on_default();
+/// What leads the eye.
+pub(crate) const STRONG: Style = Style::new().bold();
+/// What can be passed over.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+
+/// A text in a style.
+pub(crate) fn styled<T: Display>(style: Style, text: T) -> Styled<T> {
+    Styled { style, text }
+}
+
+/// See [`styled`]. Widths and alignment apply to the text alone.
+pub(crate) struct Styled<T> {
+    style: Style,
+    text: T,
+}
+
+impl<T: Display> Display for Styled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.style)?;
+        self.text.fmt(f)?;
+        write!(f, "{:#}", self.style)
+    }
+}
