@@ -384,9 +384,9 @@ mod losses {
             "
             P2  ask             -> request to P1 (lost), request to P3, timer
             P3  request from P2 -> -
-            P2  timer           -> request to P1, request to P3, timer
-            P1  request from P2 -> token to P2
-            P3  request from P2 -> -
+            P2  timer           -> request-again to P1, request-again to P3, timer
+            P1  request-again from P2 -> token to P2
+            P3  request-again from P2 -> -
             P2  token from P1   -> granted",
         );
     }
@@ -399,9 +399,9 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P2  timer           -> request to P1, request to P3, timer
-            P1  request from P2 -> token to P2
-            P3  request from P2 -> -
+            P2  timer           -> request-again to P1, request-again to P3, timer
+            P1  request-again from P2 -> token to P2
+            P3  request-again from P2 -> -
             P2  token from P1   -> granted",
         );
     }
@@ -413,9 +413,9 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P2  timer               -> request to P1, request to P3, timer
-            P1  request from P2     -> start-again to P2
-            P3  request from P2     -> -
+            P2  timer               -> request-again to P1, request-again to P3, timer
+            P1  request-again from P2     -> start-again to P2
+            P3  request-again from P2     -> -
             P2  start-again from P1 -> granted",
         );
         story.releases("P2").releases("P1").settles();
@@ -432,9 +432,9 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P3  timer               -> request to P1, request to P2, timer
-            P1  request from P3     -> start-again to P2
-            P2  request from P3     -> -
+            P3  timer               -> request-again to P1, request-again to P2, timer
+            P1  request-again from P3     -> start-again to P2
+            P2  request-again from P3     -> -
             P2  start-again from P1 -> over to P1
             P1  over from P2        -> token to P3
             P3  token from P1       -> granted",
@@ -472,9 +472,9 @@ mod losses {
         story.begins().timer_fires("P3").settles();
         story.expect_trace(
             "
-            P3  timer           -> request to P1, request to P2, timer
-            P1  request from P3 -> token to P2
-            P2  request from P3 -> -
+            P3  timer           -> request-again to P1, request-again to P2, timer
+            P1  request-again from P3 -> token to P2
+            P2  request-again from P3 -> -
             P2  token from P1   -> token to P3
             P3  token from P2   -> granted",
         );
@@ -487,14 +487,14 @@ mod losses {
         story.timers_fire().settles().timers_fire().settles();
         story.expect_trace(
             "
-            P3  timer           -> request to P1, request to P2, timer
-            P1  request from P3 -> token to P2
-            P2  request from P3 -> -
+            P3  timer           -> request-again to P1, request-again to P2, timer
+            P1  request-again from P3 -> token to P2
+            P2  request-again from P3 -> -
             P2  token from P1   -> have to P1
             P1  have from P2    -> -
-            P3  timer           -> request to P1, request to P2, timer
-            P1  request from P3 -> -
-            P2  request from P3 -> -",
+            P3  timer           -> request-again to P1, request-again to P2, timer
+            P1  request-again from P3 -> -
+            P2  request-again from P3 -> -",
         );
         story.releases("P2").settles().expect_holding(["P3"]);
     }
@@ -507,8 +507,8 @@ mod losses {
             story.delivers(a, b).forges(a, b, message);
         };
         story.asks("P2", X);
-        twice(&mut story, "P2", "P1"); // request: the token, and its copy
-        assert_eq!(story.under_way("P1", "P2").len(), 2);
+        twice(&mut story, "P2", "P1"); // request
+        assert_eq!(story.under_way("P1", "P2").len(), 1);
         twice(&mut story, "P1", "P2"); // token
         story.settles().expect_holding(["P2"]).expect_token_at(["P2"]);
         story.asks("P3", X).delivers("P3", "P2");

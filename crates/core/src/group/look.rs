@@ -61,9 +61,9 @@ impl Protocol for Node {
 
     fn is_stale(&self, from: NodeId, message: &Message) -> bool {
         match message {
-            // An equal wish is a request said again, which may move something.
-            Message::Request { record, .. } => self.heard.get(&from).is_some_and(|known| {
-                known.stamp > record.stamp || (known.stamp == record.stamp && known.wish.is_none())
+            Message::Request { record, again, .. } => self.heard.get(&from).is_some_and(|known| {
+                let over = known.wish.is_none() || !again;
+                known.stamp > record.stamp || (known.stamp == record.stamp && over)
             }),
             Message::Complete { stamp, .. } => self.heard.get(&from).is_some_and(|known| known.stamp >= *stamp),
             Message::Start(start) => {
@@ -95,7 +95,7 @@ impl Protocol for Node {
 
     fn visit_message_counters(message: &mut Message, visitor: &mut dyn CounterVisitor) {
         match message {
-            Message::Request { node, record } => visit_stamp(*node, &mut record.stamp, visitor),
+            Message::Request { node, record, .. } => visit_stamp(*node, &mut record.stamp, visitor),
             Message::Start(start) => {
                 visit_request(start.node, &mut start.number, visitor);
                 visit_fence(&mut start.fence, visitor);

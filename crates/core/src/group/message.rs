@@ -78,6 +78,8 @@ pub enum Message {
         node: NodeId,
         /// Its latest word.
         record: Record,
+        /// Said again, because the sender has waited long.
+        again: bool,
     },
     /// To one: enter.
     Start(Start),
@@ -102,11 +104,12 @@ impl Message {
     /// withdrawn or something was sent again.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
-            Self::Request { record: Record { wish: Some(_), .. }, .. } => "request",
+            Self::Request { record: Record { wish: Some(_), .. }, again: false, .. } => "request",
             Self::Start(Start { again: false, .. }) => "start",
             Self::Complete { .. } => "complete",
             Self::Token(_) => "token",
             Self::Request { record: Record { wish: None, .. }, .. } => "over",
+            Self::Request { record: Record { wish: Some(_), .. }, again: true, .. } => "request-again",
             Self::Start(Start { again: true, .. }) => "start-again",
             Self::Have { .. } => "have",
         }

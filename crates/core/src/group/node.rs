@@ -8,8 +8,8 @@
 //! - a complete that runs ahead of the token is found when the token brings the list of followers;
 //! - a copy of a request that was served elsewhere is not newer than what was taken up.
 //!
-//! Losses are mended by one timer, at whoever waits: it says its request again. Whoever hears a request a second time
-//! knows that somebody has waited long and does what may be missing ([`Node::chase`]):
+//! Losses are mended by one timer, at whoever waits: it says its request again. Whoever hears that knows that somebody
+//! has waited long, and does again what may have been lost ([`Node::chase`]):
 //!
 //! ```text
 //! the holder, asker let in already   -> start again to it          (the start was lost)
@@ -191,13 +191,14 @@ impl Node {
         if self.token.is_some() {
             self.serve(effects);
         } else {
-            self.say(record, effects);
+            self.say(record, false, effects);
         }
     }
 
-    fn say(&self, record: Record, effects: &mut Effects) {
+    fn say(&self, record: Record, again: bool, effects: &mut Effects) {
         let others = self.members.iter().filter(|&&member| member != self.id);
-        effects.extend(others.map(|&to| Effect::Send { to, message: Message::Request { node: self.id, record } }));
+        let message = Message::Request { node: self.id, record, again };
+        effects.extend(others.map(|&to| Effect::Send { to, message: message.clone() }));
     }
 
     /// While something is waited for, its timer runs.
@@ -213,7 +214,7 @@ impl Node {
             return; // stale: the request it was for is inside or over
         }
         if self.token.is_none() {
-            self.say(own, effects);
+            self.say(own, true, effects);
         }
         self.chase(self.id, effects);
         self.arm(effects);
@@ -227,17 +228,17 @@ impl Node {
             Message::Request { node, .. } | Message::Complete { node, .. } if node != from => {
                 Err(Rejection::UnknownNode)
             }
-            Message::Request { record, .. } => {
+            Message::Request { record, again, .. } => {
                 if self.token.is_none() && self.planted.has(Bug::HeardOnlyByHolder) {
                     return Ok(());
                 }
-                self.on_record(from, record, effects)
+                self.on_record(from, record, again, effects)
             }
             Message::Complete { stamp, .. } => {
                 if self.token.is_none() && self.planted.has(Bug::DropEarlyComplete) {
                     return Ok(());
                 }
-                self.on_record(from, Record { stamp, wish: None }, effects)
+                self.on_record(from, Record { stamp, wish: None }, false, effects)
             }
             Message::Start(start) => self.on_start(start, effects),
             Message::Token(token) => self.on_token(from, token, effects),
@@ -245,21 +246,25 @@ impl Node {
         }
     }
 
-    fn on_record(&mut self, from: NodeId, record: Record, effects: &mut Effects) -> Result<(), Rejection> {
+    fn on_record(&mut self, from: NodeId, record: Record, again: bool, effects: &mut Effects) -> Result<(), Rejection> {
         if record.stamp.version >= LIMIT || record.wish.is_some_and(|wish| !wish.level.is_within(self.levels)) {
             return Err(Rejection::NumberOutOfRange);
         }
-        match self.heard.get(&from) {
-            Some(known) if known.stamp > record.stamp => {}
-            Some(known) if known.stamp == record.stamp => {
-                if known.wish.is_some() {
-                    self.chase(from, effects);
-                }
+        let known = self.heard.get(&from).map(|known| known.stamp);
+        if known > Some(record.stamp) {
+            return Ok(());
+        }
+        let had_token = self.token.is_some();
+        if known < Some(record.stamp) {
+            self.heard.insert(from, record);
+            self.serve(effects);
+            // What was just done for it is not done again.
+            let open = self.token.as_ref().map_or(!had_token, |token| token.queue.has(from));
+            if again && open {
+                self.chase(from, effects);
             }
-            Some(_) | None => {
-                self.heard.insert(from, record);
-                self.serve(effects);
-            }
+        } else if again && self.heard.get(&from).is_some_and(|known| known.wish.is_some()) {
+            self.chase(from, effects);
         }
         Ok(())
     }
@@ -277,7 +282,7 @@ impl Node {
             if self.planted.has(Bug::GrantCancelled) && self.inside.is_none() && own.stamp.number == start.number {
                 self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
             } else if start.again && !self.planted.has(Bug::LoseComplete) {
-                let message = Message::Request { node: self.id, record: own };
+                let message = Message::Request { node: self.id, record: own, again: false };
                 effects.push(Effect::Send { to: start.captain, message });
             }
         } else if self.inside.is_none() {
