@@ -166,7 +166,8 @@ impl Spec {
             repeats: false,
             epsilon: 0,
             budgets: Budgets::default(),
-            timers: Timers::default(),
+            // A timer that runs out while somebody is inside only repeats what is known.
+            timers: Timers { while_held: false, ..Timers::default() },
             rules: None,
             overtaking_bound: u32::MAX,
             max_level: None,

@@ -52,8 +52,10 @@ fn group(spec: &Spec) -> RuleSet {
     if spec.variant == Variant::Repaired {
         rules = rules.with(Rule::Fences);
     }
-    // Repeated starts and completes are not counted one by one, so the count is exact only where nothing is lost.
-    if spec.budgets.losses == 0 && spec.budgets.early_timers == 0 && spec.subject == Subject::Group {
+    // Repeated starts are not counted one by one, and a request that was cancelled is reported by no complete: so the
+    // count is exact only where nothing is lost or cancelled.
+    let exact = spec.budgets.losses == 0 && spec.budgets.early_timers == 0 && spec.budgets.cancels == 0;
+    if exact && spec.subject == Subject::Group {
         rules = rules.with(Rule::Followers);
     }
     rules

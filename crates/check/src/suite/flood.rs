@@ -17,33 +17,33 @@ pub(super) fn published() -> Vec<Entry> {
     let f9 = with_losses(without(&[], "pair", 1, waits), 1, 0);
     let f1 = Spec { max_channel: 4, ..without(&["f1"], "line:3", 1, Rule::MessagesEnd) };
     vec![
-        Entry::breaks("flood/f1", "relays have no memory: floods never end", f1, Rule::MessagesEnd, 0),
+        Entry::breaks("flood/f1", "relays have no memory: floods never end", f1, Rule::MessagesEnd, 9),
         Entry::breaks("flood/f2", "a release blocks everybody", without(&["f2"], "pair", 1, waits), waits, 4),
         Entry::breaks(
             "flood/f3",
             "every copy of a flooded token is accepted",
             without(&["f3"], "triangle", 1, Rule::Exclusion),
             Rule::Exclusion,
-            0,
+            13,
         ),
-        Entry::breaks("flood/f4", "two transfers look the same", without(&["f4"], "line:3", 2, waits), waits, 0),
-        Entry::breaks("flood/f5", "requests are queued twice", without(&["f5"], "triangle", 1, waits), waits, 0),
+        Entry::breaks("flood/f4", "two transfers look the same", without(&["f4"], "line:3", 2, waits), waits, 18),
+        Entry::breaks("flood/f5", "requests are queued twice", without(&["f5"], "triangle", 1, waits), waits, 14),
         Entry::breaks(
             "flood/f6",
             "a request is dropped between arrival and entry",
             without(&["f6", "f7"], "pair", 1, waits),
             waits,
-            0,
+            7,
         ),
         Entry::breaks(
             "flood/f7",
             "a request that crosses the token is lost",
             without(&["f7"], "line:3", 1, waits),
             waits,
-            0,
+            8,
         ),
-        Entry::breaks("flood/f8", "a station that moves misses a flood", f8, waits, 0),
-        Entry::breaks("flood/f9", "a message is lost", f9, waits, 0),
+        Entry::breaks("flood/f8", "a station that moves misses a flood", f8, waits, 4),
+        Entry::breaks("flood/f9", "a message is lost", f9, waits, 2),
     ]
 }
 
@@ -57,24 +57,24 @@ pub(super) fn repaired() -> Vec<Entry> {
     walk.budgets.cancels = 1;
     walk.max_channel = WALK_CHANNEL;
     vec![
-        Entry::holds("flood/line-3", "three requests each", plain("line:3", 3), 0),
-        Entry::holds("flood/triangle", "two requests each, on every path", plain("triangle", 2), 0),
-        Entry::holds("flood/line-4", "one request each", plain("line:4", 1), 0),
-        Entry::holds("flood/square", "one request each on a ring", plain("square", 1), 0),
-        Entry::holds("flood/pair-lossy", "3 messages lost, 2 timers early", lossy("pair", 2, 3, 2), 0),
-        Entry::holds("flood/line-3-lossy", "2 messages lost, 1 timer early", lossy("line:3", 1, 2, 1), 0),
-        Entry::holds("flood/triangle-lossy", "1 message lost, 1 timer early", lossy("triangle", 1, 1, 1), 0),
-        Entry::holds("flood/line-3-cancel", "a request cancelled, a message lost", cancelled, 0),
-        Entry::holds("flood/line-3-moving", "2 link changes, nothing lost", moved("0-2", 2, Failing::Gentle), 0),
-        Entry::holds("flood/line-3-harsh", "2 link changes with losses", moved("0-2", 2, Failing::Harsh), 0),
+        Entry::holds("flood/line-3", "three requests each", plain("line:3", 3), 527_219),
+        Entry::holds("flood/triangle", "two requests each, on every path", plain("triangle", 2), 91_218),
+        Entry::holds("flood/line-4", "one request each", plain("line:4", 1), 44_148),
+        Entry::holds("flood/square", "one request each on a ring", plain("square", 1), 560_358),
+        Entry::holds("flood/pair-lossy", "3 messages lost, 2 timers early", lossy("pair", 2, 3, 2), 176_716),
+        Entry::holds("flood/line-3-lossy", "2 messages lost, 1 timer early", lossy("line:3", 1, 2, 1), 366_854),
+        Entry::holds("flood/triangle-lossy", "1 message lost, 1 timer early", lossy("triangle", 1, 1, 1), 156_559),
+        Entry::holds("flood/line-3-cancel", "a request cancelled, a message lost", cancelled, 29_865),
+        Entry::holds("flood/line-3-moving", "2 link changes, nothing lost", moved("0-2", 2, Failing::Gentle), 146_299),
+        Entry::holds("flood/line-3-harsh", "2 link changes with losses", moved("0-2", 2, Failing::Harsh), 396_467),
         Entry::holds(
             "flood/triangle-unordered",
             "links that do not keep the order",
             Spec { fifo: false, ..plain("triangle", 1) },
-            0,
+            3_603,
         ),
-        Entry::holds("flood/line-3-endless", "requests for ever", plain("line:3", 1).endless(1), 0),
-        Entry::walks("flood/walk-grid-12", "12 nodes, losses, harsh link changes", walk, 20, 1500, 0),
+        Entry::holds("flood/line-3-endless", "requests for ever", plain("line:3", 1).endless(0), 1_466_439),
+        Entry::walks("flood/walk-grid-12", "12 nodes, losses, harsh link changes", walk, 100, 1500, 1_780),
     ]
 }
 

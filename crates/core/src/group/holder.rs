@@ -14,7 +14,8 @@ impl Node {
     pub(super) fn serve(&mut self, effects: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
         token.followers.retain(|node, number| self.heard.get(node).is_none_or(|record| !record.ends(*number)));
-        self.take_up(&mut token, effects);
+        self.take_up(&mut token);
+        self.let_join(&mut token, effects);
         let followers_gone = token.followers.is_empty() || self.planted.has(Bug::OpenOverFollowers);
         if self.inside.is_some() || !followers_gone {
             self.token = Some(token);
@@ -27,7 +28,7 @@ impl Node {
     }
 
     /// Takes up every record that is newer than what the token knows.
-    fn take_up(&mut self, token: &mut Token, effects: &mut Effects) {
+    fn take_up(&self, token: &mut Token) {
         let is_news =
             |node: &NodeId, record: &Record| token.accepted.get(node).is_none_or(|stamp| *stamp < record.stamp);
         let heard = self.heard.iter().map(|(&node, &record)| (node, record));
@@ -46,13 +47,18 @@ impl Node {
                 continue;
             }
             token.queue.remove(node, self.levels); // an earlier request, withdrawn since
-            let open = self.inside.is_some() || !token.followers.is_empty();
-            let alone = token.queue.is_empty() || self.planted.has(Bug::JoinWhileOthersWait);
-            if open && alone && token.session == Some(wish.session) {
-                self.admit(token, node, stamp.number, wish.session, self.id, effects);
-            } else {
-                token.queue.add(node, stamp.number, wish, self.levels);
-            }
+            token.queue.add(node, stamp.number, wish, self.levels);
+        }
+    }
+
+    /// Whoever wants the open session may join it, while nobody waits for another one.
+    fn let_join(&mut self, token: &mut Token, effects: &mut Effects) {
+        let open = self.inside.is_some() || !token.followers.is_empty();
+        let Some(session) = token.session.filter(|_| open) else { return };
+        let others_wait = token.queue.wants_other_than(session) && !self.planted.has(Bug::JoinWhileOthersWait);
+        let joining = if others_wait { None } else { token.queue.take(session) };
+        for member in joining.into_iter().flat_map(|entry| entry.members) {
+            self.admit(token, member.node, member.number, session, self.id, effects);
         }
     }
 

@@ -139,6 +139,17 @@ impl Queue {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
+    /// Takes the entry of a session out.
+    pub(super) fn take(&mut self, session: Session) -> Option<Entry> {
+        let at = self.0.iter().position(|entry| entry.session == session)?;
+        Some(self.0.remove(at))
+    }
+
+    /// Whether somebody waits for another session than this one.
+    pub(super) fn wants_other_than(&self, session: Session) -> bool {
+        self.0.iter().any(|entry| entry.session != session)
+    }
+
     /// Every waiting process, in order of service, at the level of its entry.
     pub(super) fn claimants(&self, levels: Level) -> Vec<Claimant> {
         let claimant = |entry: &Entry, member: &Member| Claimant {

@@ -59,3 +59,36 @@ pub enum Bug {
     /// A new neighbour is not told about open questions.
     ForgetQuestions,
 }
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 27] = [
+        Self::ForgetPreempted,
+        Self::PassWithoutLowering,
+        Self::DropAskBehindToken,
+        Self::CountReleaseTwice,
+        Self::NeverUpdateAsk,
+        Self::AgeWithoutCarrying,
+        Self::AcceptOldToken,
+        Self::KeepCancelled,
+        Self::KeepAskAfterReversal,
+        Self::RaiseBeforeTakingBack,
+        Self::NeverWithdraw,
+        Self::BelieveStaleAsk,
+        Self::BelieveStaleHeight,
+        Self::GuessLost,
+        Self::GuessArrived,
+        Self::NoPromise,
+        Self::MergeReleases,
+        Self::ForgetCustody,
+        Self::RaiseWithoutLooking,
+        Self::RaiseInDoubt,
+        Self::IgnoreSessions,
+        Self::JoinWithoutCap,
+        Self::IgnoreUnits,
+        Self::LocalFences,
+        Self::IgnoreRanks,
+        Self::NoCopy,
+        Self::ForgetQuestions,
+    ];
+}
