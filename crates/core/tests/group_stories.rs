@@ -542,6 +542,14 @@ mod changes_of_mind {
     }
 
     #[test]
+    fn who_queued_behind_a_withdrawn_request_joins_the_open_session() {
+        let mut story = repaired();
+        story.asks("P1", X).asks("P2", Y).settles().asks("P3", X).settles().expect_waiting(["P2", "P3"]);
+        story.cancels("P2").settles().expect_holding(["P1", "P3"]);
+        assert_eq!(roles(&story), "EC N EF");
+    }
+
+    #[test]
     fn a_start_for_a_withdrawn_request_is_not_followed() {
         let mut story = repaired();
         story.asks("P1", X).asks("P2", X).delivers("P2", "P1").cancels("P2").settles();

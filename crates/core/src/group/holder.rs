@@ -15,6 +15,7 @@ impl Node {
         let Some(mut token) = self.token.take() else { return };
         token.followers.retain(|node, number| self.heard.get(node).is_none_or(|record| !record.ends(*number)));
         self.take_up(&mut token, effects);
+        self.let_in_if_unopposed(&mut token, effects);
         let followers_gone = token.followers.is_empty() || self.planted.has(Bug::OpenOverFollowers);
         if self.inside.is_some() || !followers_gone {
             self.token = Some(token);
@@ -52,6 +53,19 @@ impl Node {
                 self.admit(token, node, stamp.number, wish.session, self.id, effects);
             } else {
                 token.queue.add(node, stamp.number, wish, self.levels);
+            }
+        }
+    }
+
+    /// Whoever wanted another session has withdrawn: those who queued behind it for the open one need not wait.
+    fn let_in_if_unopposed(&mut self, token: &mut Token, effects: &mut Effects) {
+        let open = self.inside.is_some() || !token.followers.is_empty();
+        if !open || !token.queue.is_all_for(token.session) {
+            return;
+        }
+        if let Some(entry) = token.queue.take_first() {
+            for member in entry.members {
+                self.admit(token, member.node, member.number, entry.session, self.id, effects);
             }
         }
     }

@@ -134,6 +134,11 @@ impl Queue {
         }
     }
 
+    /// Whether somebody waits, and all for this session.
+    pub(super) fn is_all_for(&self, session: Option<Session>) -> bool {
+        matches!(self.0.as_slice(), [only] if Some(only.session) == session)
+    }
+
     /// Takes the first entry out.
     pub(super) fn take_first(&mut self) -> Option<Entry> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }

@@ -59,6 +59,11 @@ impl<M> Channels<M> {
         self.queues.get(&(from, to)).into_iter().flatten().map(|(_, message)| message).collect()
     }
 
+    /// The pairs with something under way.
+    pub(super) fn busy(&self) -> impl Iterator<Item = Pair> {
+        self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(pair, _)| *pair)
+    }
+
     /// How many messages are under way.
     pub(super) fn len(&self) -> usize {
         self.queues.values().map(VecDeque::len).sum()

@@ -9,6 +9,7 @@
 
 #![allow(dead_code, reason = "every test file uses the verbs it needs")]
 
+pub(crate) mod central;
 mod channels;
 mod trace;
 
@@ -275,6 +276,18 @@ impl<P: Protocol> Story<P> {
     /// The messages under way from `a` to `b`, oldest first.
     pub(crate) fn under_way(&self, a: &str, b: &str) -> Vec<&P::Message> {
         self.channels.on(self.id(a), self.id(b))
+    }
+
+    /// Whether the link is up.
+    pub(crate) fn is_linked(&self, a: &str, b: &str) -> bool {
+        let (a, b) = (self.id(a), self.id(b));
+        self.links.contains(&(a.min(b), a.max(b)))
+    }
+
+    /// The pairs with something under way, in order.
+    pub(crate) fn busy_pairs(&self) -> Vec<(&'static str, &'static str)> {
+        let name = |id: NodeId| self.cast[usize::try_from(id.0).expect("a cast is small") - 1];
+        self.channels.busy().map(|(from, to)| (name(from), name(to))).collect()
     }
 
     /// How many messages are under way.
