@@ -114,7 +114,7 @@ impl Node {
             self.enter(number, session, fence, None, effects);
         } else {
             token.followers.insert(node, number);
-            let start = Start { node, number, session, fence, captain, again: false };
+            let start = Start { node, number, session, fence, captain };
             effects.push(Effect::Send { to: node, message: Message::Start(start) });
         }
     }
@@ -127,15 +127,18 @@ impl Node {
             }
             return;
         };
-        let Some(session) = token.session else { return };
-        let again = |(&node, &number): (&NodeId, &RequestId)| {
-            let start = Start { node, number, session, fence: token.clock, captain: self.id, again: true };
-            Effect::Send { to: node, message: Message::Start(start) }
-        };
-        if let Some(number) = token.followers.get(&asker) {
-            effects.push(again((&asker, number)));
-        } else if self.inside.is_none() && token.queue.has(asker) {
-            effects.extend(token.followers.iter().map(again));
+        if let (Some(&number), Some(session)) = (token.followers.get(&asker), token.session) {
+            let start = Start { node: asker, number, session, fence: token.clock, captain: self.id };
+            effects.push(Effect::Send { to: asker, message: Message::Start(start) });
+            return;
+        }
+        let Some(session) = token.queue.session_of(asker) else { return };
+        let ask = |(node, number)| Effect::Send { to: node, message: Message::Ask { node, number } };
+        if self.inside.is_none() {
+            effects.extend(token.followers.iter().map(|(&node, &number)| ask((node, number))));
+        }
+        if token.session == Some(session) {
+            effects.extend(token.queue.others(session).filter(|(node, _)| *node != self.id).map(ask));
         }
     }
 }

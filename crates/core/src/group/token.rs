@@ -95,7 +95,7 @@ impl Queue {
 
     /// Whether this process waits here.
     pub fn has(&self, node: NodeId) -> bool {
-        self.0.iter().flat_map(|entry| &entry.members).any(|member| member.node == node)
+        self.session_of(node).is_some()
     }
 
     /// Adds a request: to the entry of its session, or as a new one at the rear.
@@ -132,6 +132,18 @@ impl Queue {
         for member in self.0.iter_mut().flat_map(|entry| &mut entry.members) {
             member.age = (member.age + 1).min(levels.0.saturating_sub(1));
         }
+    }
+
+    /// The session this process waits for.
+    pub(super) fn session_of(&self, node: NodeId) -> Option<Session> {
+        let waits = |entry: &&Entry| entry.members.iter().any(|member| member.node == node);
+        self.0.iter().find(waits).map(|entry| entry.session)
+    }
+
+    /// Who waits for another session than this, each with its request.
+    pub(super) fn others(&self, session: Session) -> impl Iterator<Item = (NodeId, RequestId)> {
+        let others = self.0.iter().filter(move |entry| entry.session != session);
+        others.flat_map(|entry| &entry.members).map(|member| (member.node, member.number))
     }
 
     /// Whether somebody waits, and all for this session.
