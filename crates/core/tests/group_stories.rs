@@ -414,9 +414,9 @@ mod losses {
         story.expect_trace(
             "
             P2  timer               -> request-again to P1, request-again to P3, timer
-            P1  request-again from P2     -> start-again to P2
+            P1  request-again from P2     -> start to P2
             P3  request-again from P2     -> -
-            P2  start-again from P1 -> granted",
+            P2  start from P1 -> granted",
         );
         story.releases("P2").releases("P1").settles();
         assert_eq!(roles(&story), "HI N N");
@@ -433,9 +433,9 @@ mod losses {
         story.expect_trace(
             "
             P3  timer               -> request-again to P1, request-again to P2, timer
-            P1  request-again from P3     -> start-again to P2
+            P1  request-again from P3     -> ask to P2
             P2  request-again from P3     -> -
-            P2  start-again from P1 -> over to P1
+            P2  ask from P1 -> over to P1
             P1  over from P2        -> token to P3
             P3  token from P1       -> granted",
         );
@@ -449,8 +449,8 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P1  timer               -> start-again to P2, timer
-            P2  start-again from P1 -> over to P1
+            P1  timer               -> ask to P2, timer
+            P2  ask from P1 -> over to P1
             P1  over from P2        -> granted",
         );
     }
@@ -477,6 +477,23 @@ mod losses {
             P2  request-again from P3 -> -
             P2  token from P1   -> token to P3
             P3  token from P2   -> granted",
+        );
+    }
+
+    #[test]
+    fn a_lost_withdrawal_does_not_keep_others_from_joining() {
+        let mut story = on_radio();
+        story.asks("P1", X).asks("P2", Y).settles().asks("P3", X).settles();
+        story.loses_next("P2", "P1").cancels("P2").settles().expect_waiting(["P3"]);
+        story.begins().timer_fires("P3").settles();
+        story.expect_trace(
+            "
+            P3  timer                 -> request-again to P1, request-again to P2, timer
+            P1  request-again from P3 -> ask to P2
+            P2  request-again from P3 -> -
+            P2  ask from P1           -> over to P1
+            P1  over from P2          -> start to P3
+            P3  start from P1         -> granted",
         );
     }
 
@@ -539,6 +556,14 @@ mod changes_of_mind {
         story.cancels("P2").settles();
         assert_eq!(queue(&story, "P1"), [(3, 1)]);
         story.releases("P1").settles().expect_holding(["P3"]).expect_waiting([]);
+    }
+
+    #[test]
+    fn who_queued_behind_a_withdrawn_request_joins_the_open_session() {
+        let mut story = repaired();
+        story.asks("P1", X).asks("P2", Y).settles().asks("P3", X).settles().expect_waiting(["P2", "P3"]);
+        story.cancels("P2").settles().expect_holding(["P1", "P3"]);
+        assert_eq!(roles(&story), "EC N EF");
     }
 
     #[test]

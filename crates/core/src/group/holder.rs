@@ -14,8 +14,8 @@ impl Node {
     pub(super) fn serve(&mut self, effects: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
         token.followers.retain(|node, number| self.heard.get(node).is_none_or(|record| !record.ends(*number)));
-        self.take_up(&mut token);
-        self.let_join(&mut token, effects);
+        self.take_up(&mut token, effects);
+        self.let_in_if_unopposed(&mut token, effects);
         let followers_gone = token.followers.is_empty() || self.planted.has(Bug::OpenOverFollowers);
         if self.inside.is_some() || !followers_gone {
             self.token = Some(token);
@@ -28,7 +28,7 @@ impl Node {
     }
 
     /// Takes up every record that is newer than what the token knows.
-    fn take_up(&self, token: &mut Token) {
+    fn take_up(&mut self, token: &mut Token, effects: &mut Effects) {
         let is_news =
             |node: &NodeId, record: &Record| token.accepted.get(node).is_none_or(|stamp| *stamp < record.stamp);
         let heard = self.heard.iter().map(|(&node, &record)| (node, record));
@@ -47,18 +47,26 @@ impl Node {
                 continue;
             }
             token.queue.remove(node, self.levels); // an earlier request, withdrawn since
-            token.queue.add(node, stamp.number, wish, self.levels);
+            let open = self.inside.is_some() || !token.followers.is_empty();
+            let alone = token.queue.is_empty() || self.planted.has(Bug::JoinWhileOthersWait);
+            if open && alone && token.session == Some(wish.session) {
+                self.admit(token, node, stamp.number, wish.session, self.id, effects);
+            } else {
+                token.queue.add(node, stamp.number, wish, self.levels);
+            }
         }
     }
 
-    /// Whoever wants the open session may join it, while nobody waits for another one.
-    fn let_join(&mut self, token: &mut Token, effects: &mut Effects) {
+    /// Whoever wanted another session has withdrawn: those who queued behind it for the open one need not wait.
+    fn let_in_if_unopposed(&mut self, token: &mut Token, effects: &mut Effects) {
         let open = self.inside.is_some() || !token.followers.is_empty();
-        let Some(session) = token.session.filter(|_| open) else { return };
-        let others_wait = token.queue.wants_other_than(session) && !self.planted.has(Bug::JoinWhileOthersWait);
-        let joining = if others_wait { None } else { token.queue.take(session) };
-        for member in joining.into_iter().flat_map(|entry| entry.members) {
-            self.admit(token, member.node, member.number, session, self.id, effects);
+        if !open || !token.queue.is_all_for(token.session) {
+            return;
+        }
+        if let Some(entry) = token.queue.take_first() {
+            for member in entry.members {
+                self.admit(token, member.node, member.number, entry.session, self.id, effects);
+            }
         }
     }
 
@@ -106,7 +114,7 @@ impl Node {
             self.enter(number, session, fence, None, effects);
         } else {
             token.followers.insert(node, number);
-            let start = Start { node, number, session, fence, captain, again: false };
+            let start = Start { node, number, session, fence, captain };
             effects.push(Effect::Send { to: node, message: Message::Start(start) });
         }
     }
@@ -119,15 +127,18 @@ impl Node {
             }
             return;
         };
-        let Some(session) = token.session else { return };
-        let again = |(&node, &number): (&NodeId, &RequestId)| {
-            let start = Start { node, number, session, fence: token.clock, captain: self.id, again: true };
-            Effect::Send { to: node, message: Message::Start(start) }
-        };
-        if let Some(number) = token.followers.get(&asker) {
-            effects.push(again((&asker, number)));
-        } else if self.inside.is_none() && token.queue.has(asker) {
-            effects.extend(token.followers.iter().map(again));
+        if let (Some(&number), Some(session)) = (token.followers.get(&asker), token.session) {
+            let start = Start { node: asker, number, session, fence: token.clock, captain: self.id };
+            effects.push(Effect::Send { to: asker, message: Message::Start(start) });
+            return;
+        }
+        let Some(session) = token.queue.session_of(asker) else { return };
+        let ask = |(node, number)| Effect::Send { to: node, message: Message::Ask { node, number } };
+        if self.inside.is_none() {
+            effects.extend(token.followers.iter().map(|(&node, &number)| ask((node, number))));
+        }
+        if token.session == Some(session) {
+            effects.extend(token.queue.others(session).filter(|(node, _)| *node != self.id).map(ask));
         }
     }
 }

@@ -69,9 +69,10 @@ impl Protocol for Node {
             Message::Start(start) => {
                 let past = self.heard.get(&self.id).is_some_and(|own| own.ends(start.number));
                 let inside = self.inside.is_some_and(|inside| inside.grant.request == start.number);
-                (past || inside) && !start.again && !self.planted.has(Bug::GrantCancelled)
+                (past || inside) && !self.planted.has(Bug::GrantCancelled)
             }
-            Message::Token(_) => false, // one that arrived before is answered
+            // Answered when the request is over, and when the token arrived before.
+            Message::Ask { .. } | Message::Token(_) => false,
             Message::Have { transfer } => {
                 let awaited = |copy: &Copy| copy.to == from && copy.token.transfer == *transfer;
                 *transfer <= self.seen && !self.copy.as_ref().is_some_and(awaited)
@@ -101,6 +102,7 @@ impl Protocol for Node {
                 visit_fence(&mut start.fence, visitor);
             }
             Message::Complete { node, stamp } => visit_stamp(*node, stamp, visitor),
+            Message::Ask { node, number } => visit_request(*node, number, visitor),
             Message::Token(token) => visit_token(token, visitor),
             Message::Have { transfer } => visitor.number(TRANSFERS, transfer),
         }

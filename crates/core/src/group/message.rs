@@ -63,8 +63,6 @@ pub struct Start {
     pub fence: Fence,
     /// Whom to tell when it is over.
     pub captain: NodeId,
-    /// Said again, because somebody has waited long. Whoever is past it then says so.
-    pub again: bool,
 }
 
 /// What travels between the processes.
@@ -72,7 +70,7 @@ pub struct Start {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Message {
     /// To everybody: the sender's latest request, a change of it, or that it is withdrawn.
-    /// To a captain that said `start` again: that it is over.
+    /// To a holder that asked: that it is over.
     Request {
         /// The sender.
         node: NodeId,
@@ -92,6 +90,13 @@ pub enum Message {
     },
     /// To the next captain.
     Token(Token),
+    /// To a follower or to one in the queue, when somebody has waited long: say so if you are past this request.
+    Ask {
+        /// The receiver.
+        node: NodeId,
+        /// Its request.
+        number: RequestId,
+    },
     /// To the last giver, if it sent the token again: it arrived before.
     Have {
         /// The transfer in which it arrived.
@@ -105,12 +110,12 @@ impl Message {
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Request { record: Record { wish: Some(_), .. }, again: false, .. } => "request",
-            Self::Start(Start { again: false, .. }) => "start",
+            Self::Start(_) => "start",
             Self::Complete { .. } => "complete",
             Self::Token(_) => "token",
             Self::Request { record: Record { wish: None, .. }, .. } => "over",
             Self::Request { record: Record { wish: Some(_), .. }, again: true, .. } => "request-again",
-            Self::Start(Start { again: true, .. }) => "start-again",
+            Self::Ask { .. } => "ask",
             Self::Have { .. } => "have",
         }
     }

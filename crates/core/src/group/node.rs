@@ -12,13 +12,14 @@
 //! has waited long, and does again what may have been lost ([`Node::chase`]):
 //!
 //! ```text
-//! the holder, asker let in already   -> start again to it          (the start was lost)
-//! the holder, asker queued           -> start again to followers   (a start or a complete was lost)
-//! the last giver of the token        -> token again to its captain (the token was lost)
+//! the holder, it was let in already       -> start again to it             (the start was lost)
+//! the holder, it waits until all are out  -> ask the followers             (a complete was lost)
+//! the holder, others keep it from joining -> ask the others in the queue   (a withdrawal was lost)
+//! the last giver of the token             -> token again to its captain    (the token was lost)
 //! ```
 //!
-//! A follower that gets a start again enters if it still waits, and answers with its latest record if it is past it.
-//! A token has a transfer number and is taken once; a repeated one is answered by `have`, and the copy is dropped.
+//! Who is asked about a request it is past answers with its latest record. A token has a transfer number and is taken
+//! once; a repeated one is answered by `have`, and the copy is dropped.
 //! Where nothing is lost and no timer runs out early, only the paper's four messages are sent.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -241,6 +242,7 @@ impl Node {
                 self.on_record(from, Record { stamp, wish: None }, false, effects)
             }
             Message::Start(start) => self.on_start(start, effects),
+            Message::Ask { node, number } => self.on_ask(from, node, number, effects),
             Message::Token(token) => self.on_token(from, token, effects),
             Message::Have { transfer } => self.on_have(from, transfer),
         }
@@ -281,15 +283,25 @@ impl Node {
         if own.ends(start.number) {
             if self.planted.has(Bug::GrantCancelled) && self.inside.is_none() && own.stamp.number == start.number {
                 self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
-            } else if start.again && !self.planted.has(Bug::LoseComplete) {
-                let message = Message::Request { node: self.id, record: own, again: false };
-                effects.push(Effect::Send { to: start.captain, message });
             }
         } else if self.inside.is_none() {
             if own.wish.is_none_or(|wish| wish.session != start.session) {
                 return Err(Rejection::UnexpectedAnswer);
             }
             self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
+        }
+        Ok(())
+    }
+
+    fn on_ask(&self, from: NodeId, node: NodeId, number: RequestId, effects: &mut Effects) -> Result<(), Rejection> {
+        if node != self.id {
+            return Err(Rejection::UnknownNode);
+        }
+        let own = self.heard.get(&self.id).copied().filter(|own| own.stamp.number >= number);
+        let own = own.ok_or(Rejection::UnexpectedAnswer)?;
+        if own.ends(number) && !self.planted.has(Bug::LoseComplete) {
+            let message = Message::Request { node: self.id, record: own, again: false };
+            effects.push(Effect::Send { to: from, message });
         }
         Ok(())
     }

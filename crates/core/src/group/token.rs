@@ -95,7 +95,7 @@ impl Queue {
 
     /// Whether this process waits here.
     pub fn has(&self, node: NodeId) -> bool {
-        self.0.iter().flat_map(|entry| &entry.members).any(|member| member.node == node)
+        self.session_of(node).is_some()
     }
 
     /// Adds a request: to the entry of its session, or as a new one at the rear.
@@ -134,20 +134,26 @@ impl Queue {
         }
     }
 
+    /// The session this process waits for.
+    pub(super) fn session_of(&self, node: NodeId) -> Option<Session> {
+        let waits = |entry: &&Entry| entry.members.iter().any(|member| member.node == node);
+        self.0.iter().find(waits).map(|entry| entry.session)
+    }
+
+    /// Who waits for another session than this, each with its request.
+    pub(super) fn others(&self, session: Session) -> impl Iterator<Item = (NodeId, RequestId)> {
+        let others = self.0.iter().filter(move |entry| entry.session != session);
+        others.flat_map(|entry| &entry.members).map(|member| (member.node, member.number))
+    }
+
+    /// Whether somebody waits, and all for this session.
+    pub(super) fn is_all_for(&self, session: Option<Session>) -> bool {
+        matches!(self.0.as_slice(), [only] if Some(only.session) == session)
+    }
+
     /// Takes the first entry out.
     pub(super) fn take_first(&mut self) -> Option<Entry> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
-    }
-
-    /// Takes the entry of a session out.
-    pub(super) fn take(&mut self, session: Session) -> Option<Entry> {
-        let at = self.0.iter().position(|entry| entry.session == session)?;
-        Some(self.0.remove(at))
-    }
-
-    /// Whether somebody waits for another session than this one.
-    pub(super) fn wants_other_than(&self, session: Session) -> bool {
-        self.0.iter().any(|entry| entry.session != session)
     }
 
     /// Every waiting process, in order of service, at the level of its entry.

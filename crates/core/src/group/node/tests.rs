@@ -40,7 +40,7 @@ fn complete_of(node: u32, number: u64, version: u64) -> Message {
 
 fn start_for(node: u32, number: u64) -> Start {
     let (node, number, captain) = (NodeId(node), RequestId(number), NodeId(1));
-    Start { node, number, session: Session(1), fence: Fence(4), captain, again: false }
+    Start { node, number, session: Session(1), fence: Fence(4), captain }
 }
 
 /// A token for the first request of node 2.
@@ -148,6 +148,8 @@ fn a_peers_mistake_is_rejected_and_changes_nothing() {
         (1, Message::Start(Start { fence: Fence(huge), ..start_for(2, 1) }), Rejection::NumberOutOfRange),
         (1, Message::Start(start_for(2, 2)), Rejection::UnexpectedAnswer),
         (1, Message::Start(Start { session: Session(7), ..start_for(2, 1) }), Rejection::UnexpectedAnswer),
+        (1, Message::Ask { node: NodeId(3), number: RequestId(1) }, Rejection::UnknownNode),
+        (1, Message::Ask { node: NodeId(2), number: RequestId(2) }, Rejection::UnexpectedAnswer),
         (1, Message::Token(Token { transfer: huge, ..token_for_2() }), Rejection::NumberOutOfRange),
         (1, Message::Token(Token { clock: Fence(huge), ..token_for_2() }), Rejection::NumberOutOfRange),
         (1, Message::Token(queued(4)), Rejection::NumberOutOfRange),
@@ -252,7 +254,11 @@ fn only_what_can_never_matter_is_stale() {
     let is_stale = |node: &Node, message: &Message| node.is_stale(NodeId(2), message);
     let again = match wanted.clone() {
         Message::Request { node, record, .. } => Message::Request { node, record, again: true },
-        other @ (Message::Start(_) | Message::Complete { .. } | Message::Token(_) | Message::Have { .. }) => other,
+        other @ (Message::Start(_)
+        | Message::Complete { .. }
+        | Message::Ask { .. }
+        | Message::Token(_)
+        | Message::Have { .. }) => other,
     };
     assert!(is_stale(&node, &wanted), "heard already");
     assert!(!is_stale(&node, &again), "said again, it may move something");
@@ -265,12 +271,15 @@ fn only_what_can_never_matter_is_stale() {
     let mut follower = self::node(2);
     ask(&mut follower, 1, X).unwrap();
     let start = Message::Start(start_for(2, 1));
-    let again = Message::Start(Start { again: true, ..start_for(2, 1) });
+    let ask = Message::Ask { node: NodeId(2), number: RequestId(1) };
     assert!(!follower.is_stale(NodeId(1), &start));
     tell(&mut follower, 1, start.clone());
-    assert!(follower.is_stale(NodeId(1), &start) && !follower.is_stale(NodeId(1), &again));
+    assert!(follower.is_stale(NodeId(1), &start) && !follower.is_stale(NodeId(1), &ask));
+    assert_eq!(tell(&mut follower, 1, ask.clone()), [], "still inside");
     follower.handle(Event::Release { request: RequestId(1), units: Units(1) }).unwrap();
-    assert!(follower.is_stale(NodeId(1), &start) && !follower.is_stale(NodeId(1), &again));
+    assert!(follower.is_stale(NodeId(1), &start) && !follower.is_stale(NodeId(1), &ask));
+    let answer = Effect::Send { to: NodeId(1), message: request_of(2, 1, 1, None) };
+    assert_eq!(tell(&mut follower, 1, ask), [answer]);
 }
 
 #[test]
