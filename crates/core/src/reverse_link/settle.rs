@@ -17,6 +17,7 @@ use crate::vocabulary::{Fence, Grant, GrantId, NodeId, RequestId};
 
 impl Node {
     pub(crate) fn settle(&mut self, out: &mut Effects) {
+        self.answer_questions(out); // first: a promise may tell us that our copy of the token is only a copy
         if self.token.is_some() {
             self.hand_in_releases();
             self.dispatch(out);
@@ -27,7 +28,6 @@ impl Node {
             self.send_releases(out);
             self.keep_asking(out);
         }
-        self.answer_questions(out);
     }
 
     fn hand_in_releases(&mut self) {
@@ -191,19 +191,23 @@ impl Node {
 
     /// Answers what this node can answer, and what it has found out itself.
     fn answer_questions(&mut self, out: &mut Effects) {
-        let open: Vec<News> = self.questions.open_ones().collect();
         let mut answers = Vec::new();
-        for news in open {
-            let Inquiry::Open(about) = news.inquiry else { continue };
-            if let Some(inquiry) = self.answer(about) {
-                let answer = News { inquiry, ..news };
-                self.questions.record(answer);
-                answers.push(answer);
-            }
+        // One at a time: to promise something is to learn something, which may answer the next.
+        while let Some(answer) = self.next_answer() {
+            self.questions.record(answer);
+            answers.push(answer);
         }
         if !answers.is_empty() {
             self.broadcast(Body::News(answers), out);
         }
+    }
+
+    fn next_answer(&mut self) -> Option<News> {
+        let open: Vec<News> = self.questions.open_ones().collect();
+        open.into_iter().find_map(|news| {
+            let Inquiry::Open(about) = news.inquiry else { return None };
+            self.answer(about).map(|inquiry| News { inquiry, ..news })
+        })
     }
 
     fn answer(&mut self, about: About) -> Option<Inquiry> {
