@@ -142,7 +142,7 @@ impl<P: Protocol> Local<P> {
         let event = self.events.get(event).clone().map(|message| messages.get(message).clone());
         let mut machine = self.nodes.get(node).clone();
         let id = machine.id();
-        let effects = match machine.handle(event) {
+        let effects = match machine.handle(event.clone()) {
             Ok(effects) => effects,
             Err(misuse) => {
                 self.misuses.push(misuse);
@@ -159,8 +159,8 @@ impl<P: Protocol> Local<P> {
         let granted: Vec<Grant> = effects.iter().filter_map(LocalEffect::grant).collect();
         let mut finding = NONE;
         if !granted.is_empty() {
-            let (before, after) = (self.view(node), self.view(after));
-            if let Err(violation) = check_step(self.rules, &self.setting, id, before, after, &granted) {
+            let views = (self.view(node), self.view(after));
+            if let Err(violation) = check_step(self.rules, &self.setting, id, &event, views, &granted) {
                 finding = next_id(self.findings.len());
                 self.findings.push(violation.into());
             }

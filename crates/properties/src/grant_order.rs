@@ -10,15 +10,12 @@
 //! can grant.
 //!
 //! Excused is
-//! - **joining**, if the setting allows it: a request of the session that was open already may pass entries of other
-//!   sessions or of none. How many may do so is counted by the protocol; one that forgets to count starves the front,
+//! - **joining**, if the setting allows it: a request of the session that was open already, or was opened by an earlier
+//!   grant of this step, may pass entries of other sessions or of none. How many may do so is counted by the protocol; one that forgets to count starves the front,
 //!   which the checker sees on its graph. If the token came and went within the step, nobody knows what was open, and
 //!   the benefit of the doubt is given;
-//! - **a request made in this very step**, whose rank nobody has seen, unless the event is at hand and ranks do not
-//!   depend on the clock (strict priority, deadlines): then its rank is computed, and jumping the queue is caught;
-//! - **a request raised in this very step**, likewise. Without the event such a step is known by this: the token was
-//!   here, no units came back, and nothing in the queue has changed but what was granted. If its rank had not changed
-//!   it would have been granted earlier or not at all.
+//! - **a request made or changed in this very step where requests age**: its rank depends on a clock that is not seen
+//!   here. With strict priority or deadlines its rank is computed from the event, and jumping the queue is caught.
 
 use meshlock_core::view::{Claimant, Origin, View};
 use meshlock_core::{Aging, Event, Fence, Grant, NodeId, Order, Rank, RequestId, Session, Urgency};
@@ -34,16 +31,8 @@ pub(crate) struct Step<'a> {
     pub(crate) granted: &'a [Grant],
 }
 
-/// Checks a step of which only the views are known.
-pub(crate) fn check(step: &Step<'_>) -> Result<(), Violation> {
-    if step.only_ranks_changed() {
-        return Ok(());
-    }
-    step.check(|request| step.rank_before(request))
-}
-
-/// Checks a step whose event is known.
-pub(crate) fn check_event<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violation> {
+/// Checks one step.
+pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violation> {
     let wish = match event {
         Event::Request { request, demand } => Some((*request, demand.urgency)),
         Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
@@ -93,22 +82,11 @@ impl Step<'_> {
         self.granted.iter().any(|grant| grant.request == request)
     }
 
-    /// Whether nothing happened but that a waiting request was given another rank, as far as can be seen.
-    fn only_ranks_changed(&self) -> bool {
-        let (Some(before), Some(after)) = (&self.before.token, &self.after.token) else {
-            return false;
-        };
-        let given: u64 = self.granted.iter().map(|grant| u64::from(grant.units.0)).sum();
-        let left = self.before.queue.iter().filter(|claim| match claim.origin {
-            Origin::Local(request) => !self.is_granted(request),
-            Origin::Node(_) => true,
-        });
-        u64::from(before.free.0) == u64::from(after.free.0) + given && left.eq(&self.after.queue)
-    }
-
     fn may_join(&self, grant: &Grant, passed: &Claimant) -> bool {
         let joins = self.setting.joins > 0 && grant.session.is_some() && passed.session != grant.session;
-        joins && self.open_session().is_none_or(|open| open == grant.session)
+        let mut earlier = self.granted.iter().take_while(|other| other.request != grant.request);
+        let opened_now = earlier.any(|other| other.session == grant.session);
+        joins && (opened_now || self.open_session().is_none_or(|open| open == grant.session))
     }
 
     /// The session that was open before the step granted anything; the outer `None` if nobody can tell.

@@ -203,6 +203,8 @@ impl History {
 
 #[cfg(test)]
 mod tests {
+    use meshlock_core::Fence;
+
     use super::*;
     use crate::scene::{SETTING, grant};
 

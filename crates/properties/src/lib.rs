@@ -13,7 +13,7 @@
 //! | [`one-token`](Rule::OneToken) | at most one usable token, held or on its way | every state | [`check_snapshot`] | `one_token.rs` |
 //! | [`conservation`](Rule::Conservation) | free + in use + on the way back = k, and the ledger knows every grant | every state | [`check_snapshot`] | `conservation.rs` |
 //! | [`nobody-waits`](Rule::NobodyWaits) | nobody who could be served waits | quiet states | [`check_snapshot`] | `nobody_waits.rs` |
-//! | [`grant-order`](Rule::GrantOrder) | a grant goes to the most urgent request its granter knows | steps that grant | [`check_step`], [`check_event_step`] | `grant_order.rs` |
+//! | [`grant-order`](Rule::GrantOrder) | a grant goes to the most urgent request its granter knows | steps that grant | [`check_step`] | `grant_order.rs` |
 //! | [`most-urgent-known`](Rule::MostUrgentKnown) | the holder knows the most urgent request | quiet states | [`check_snapshot`] | `most_urgent_known.rs` |
 //! | [`no-idle-units`](Rule::NoIdleUnits) | the most urgent request does not wait beside units that would do | quiet states | [`check_snapshot`] | `no_idle_units.rs` |
 //! | [`overtaking`](Rule::Overtaking) | a waiting request sees boundedly many grants to later ones | requests and grants | [`History`] | `overtaking.rs` |
@@ -56,4 +56,4 @@ mod scene;
 pub use history::{History, Occurrence};
 pub use rule::{Rule, RuleSet, Setting, Violation};
 pub use snapshot::{Flight, Snapshot, check_snapshot};
-pub use step::{check_event_step, check_step};
+pub use step::check_step;
