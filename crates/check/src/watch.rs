@@ -49,7 +49,10 @@ impl<P: Protocol> Space<P> {
             quiet: self.is_quiet(row),
             parts: &self.environment_facts(row).parts,
         };
-        check_snapshot(self.model.rules, &self.model.setting, &snapshot).map_err(Finding::Rule)
+        check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
+        let history = self.histories.get(row[self.layout.history()]);
+        let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
+        history.check_known(view).map_err(Finding::Rule)
     }
 
     fn check_levels(&self, row: &Row) -> Result<(), Finding> {

@@ -3,10 +3,11 @@
 use std::hash::{Hash, Hasher};
 
 use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::view::View;
 use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
-use crate::{cancelled, exclusion, fences, one_session, overtaking};
+use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking};
 
 /// Something an application did or was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,6 +131,15 @@ impl History {
         Ok(())
     }
 
+    /// Compares what waits with what the nodes show; the first that has forgotten something is returned.
+    pub fn check_known<'a>(&self, view: impl Fn(NodeId) -> Option<&'a View>) -> Result<(), Violation> {
+        if !self.rules.has(Rule::Forgotten) {
+            return Ok(());
+        }
+        let seen = self.waiting.iter().filter_map(|waiter| view(waiter.id.node).map(|view| (waiter.id, view)));
+        seen.into_iter().try_for_each(|(id, view)| forgotten::check(id, view))
+    }
+
     /// Shows the growing numbers it remembers, on the lines the protocols use: requests on `Line::of("request", node)`
     /// and fences on `Line { name: "clock", .. }`.
     pub fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor, clock_reach: i64) {
@@ -145,7 +155,7 @@ impl History {
     }
 
     fn wait(&mut self, id: GrantId) {
-        if !(self.rules.has(Rule::UnwantedGrant) || self.rules.has(Rule::Overtaking)) {
+        if ![Rule::UnwantedGrant, Rule::Overtaking, Rule::Forgotten].into_iter().any(|rule| self.rules.has(rule)) {
             return;
         }
         if self.waiting.iter().any(|waiter| waiter.id == id) {

@@ -23,6 +23,7 @@
 //! | [`fences`](Rule::Fences) | fences strictly grow | grants | [`History`] | `fences.rs` |
 //! | [`cancelled`](Rule::Cancelled) | a cancelled request is never granted | cancellations and grants | [`History`] | `cancelled.rs` |
 //! | [`unwanted-grant`](Rule::UnwantedGrant) | nobody is granted what it does not wait for | requests and grants | [`History`] | `cancelled.rs` |
+//! | [`forgotten`](Rule::Forgotten) | a request that waits is known to its own node | every state | [`History::check_known`] | `forgotten.rs` |
 //! | [`queues`](Rule::Queues) | a queue names a neighbour once and says what it wants | every state; more in quiet ones | [`check_snapshot`] | `queues.rs` |
 //! | [`roles`](Rule::Roles) | the state that a process names is the one it is in | every state | [`check_snapshot`] | `roles.rs` |
 //! | [`messages-end`](Rule::MessagesEnd) | messages alone come to an end | the graph of states | the checker | - |
@@ -40,6 +41,7 @@ mod conservation;
 mod exclusion;
 mod fences;
 mod followers;
+mod forgotten;
 mod grant_order;
 mod most_urgent_known;
 mod no_idle_units;

@@ -35,6 +35,8 @@ pub enum Rule {
     Cancelled,
     /// Nobody is granted what it does not wait for.
     UnwantedGrant,
+    /// A request that waits is known to its own node.
+    Forgotten,
     /// A queue names a neighbour once; when nothing is under way, what a node has been told is what the neighbour wants.
     Queues,
     /// The state that a node of the group protocol names is the one it is in.
@@ -47,7 +49,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -62,6 +64,7 @@ impl Rule {
         Self::Fences,
         Self::Cancelled,
         Self::UnwantedGrant,
+        Self::Forgotten,
         Self::Queues,
         Self::Roles,
         Self::MessagesEnd,
@@ -85,6 +88,7 @@ impl Rule {
             Self::Fences => "fences",
             Self::Cancelled => "cancelled",
             Self::UnwantedGrant => "unwanted-grant",
+            Self::Forgotten => "forgotten",
             Self::Queues => "queues",
             Self::Roles => "roles",
             Self::MessagesEnd => "messages-end",
@@ -109,6 +113,7 @@ impl Rule {
             Self::Fences => "fences strictly grow",
             Self::Cancelled => "a cancelled request is never granted",
             Self::UnwantedGrant => "nobody is granted what it does not wait for",
+            Self::Forgotten => "a request that waits is known to its own node",
             Self::Queues => "a queue names a neighbour once, and says of it what it wants",
             Self::Roles => "the state that a process names is the one it is in",
             Self::MessagesEnd => "messages alone come to an end",

@@ -12,7 +12,7 @@ pub(super) fn promised(spec: &Spec) -> RuleSet {
         Subject::Flood => flood(spec),
         Subject::Group | Subject::GroupOverRelay => group(spec),
     };
-    rules.with(Rule::MessagesEnd).with(Rule::Starvation)
+    rules.with(Rule::Forgotten).with(Rule::MessagesEnd).with(Rule::Starvation)
 }
 
 fn reverse_link(spec: &Spec) -> RuleSet {

@@ -149,10 +149,10 @@ fn endless() -> Vec<Entry> {
     let two = [Demand::units(1, 0), Demand::units(1, 1)];
     let strict = || asking(repaired("line:3"), 1, &two);
     let aged = |aging| Spec { order: Order::Priority { aging: Aging(aging) }, ..strict() };
-    let sessions = [Demand::session(1, 0), Demand::session(1, 0), Demand::session(2, 0)];
-    let mut joining = Spec { capacity: 3, joins: 1, ..repaired("line:3") }.endless(0);
-    for (work, session) in joining.workload.nodes.iter_mut().zip(sessions) {
-        *work = Work::in_order(vec![session]);
+    let mut joining = Spec { capacity: 3, joins: 1, ..repaired("line:2") }.endless(0);
+    joining.workload.outstanding = 2;
+    for (work, session) in joining.workload.nodes.iter_mut().zip([1, 2]) {
+        *work = Work::in_order(vec![Demand::session(session, 0)]);
     }
     vec![
         Entry::holds("reverse-link/line-3-endless", "equal priorities for ever", repaired("line:3").endless(1), 11_249),
@@ -170,8 +170,8 @@ fn endless() -> Vec<Entry> {
             94_057,
         ),
         Entry::holds(
-            "reverse-link/line-3-joins-endless",
-            "two sessions for ever, one of them always joined past the front: the cap lets the other in",
+            "reverse-link/line-2-joins-endless",
+            "two sessions for ever, each always joined past the front: the cap lets the other in",
             joining,
             3_709,
         ),
@@ -185,7 +185,10 @@ fn walks() -> Vec<Entry> {
         asking(spec, u32::MAX, &mixed)
     };
     let grid = with_second_thoughts(with_changes(busy("grid:3x4"), 1, Failing::Harsh), 1, 1);
+    let small = asking(Spec { capacity: 5, max_channel: WALK_CHANNEL, ..repaired("grid:2x3") }, u32::MAX, &[ONE]);
+    let small = with_changes(small, 1, Failing::Harsh);
     vec![
+        Entry::walks("reverse-link/walk-grid-6", "6 nodes, 5 units, releases on failing links", small, 1500, 1500, 0),
         Entry::walks("reverse-link/walk-grid-12", "12 nodes, 3 units, harsh link changes", grid, 400, 2000, 11_467),
         Entry::walks("reverse-link/walk-line-12", "12 nodes in a line, no trouble", busy("line:12"), 40, 2000, 5_052),
     ]

@@ -26,10 +26,6 @@ pub enum Bug {
     RaiseBeforeTakingBack,
     /// Asks are dropped without telling the node that was asked.
     NeverWithdraw,
-    /// Asks sent before the token arrived are believed.
-    BelieveStaleAsk,
-    /// Heights sent before the token arrived are believed.
-    BelieveStaleHeight,
     /// A token on a failed link is taken for lost.
     GuessLost,
     /// A token on a failed link is taken for arrived.
@@ -42,8 +38,6 @@ pub enum Bug {
     ForgetCustody,
     /// A node without a downward link raises itself without asking where the token is.
     RaiseWithoutLooking,
-    /// A node in doubt raises itself like any other.
-    RaiseInDoubt,
     /// Sessions are not looked at.
     IgnoreSessions,
     /// Any number of requests may join past the front.
@@ -62,7 +56,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 24] = [
         Self::ForgetPreempted,
         Self::PassWithoutLowering,
         Self::DropAskBehindToken,
@@ -74,15 +68,12 @@ impl Bug {
         Self::KeepAskAfterReversal,
         Self::RaiseBeforeTakingBack,
         Self::NeverWithdraw,
-        Self::BelieveStaleAsk,
-        Self::BelieveStaleHeight,
         Self::GuessLost,
         Self::GuessArrived,
         Self::NoPromise,
         Self::MergeReleases,
         Self::ForgetCustody,
         Self::RaiseWithoutLooking,
-        Self::RaiseInDoubt,
         Self::IgnoreSessions,
         Self::JoinWithoutCap,
         Self::IgnoreUnits,

@@ -305,11 +305,8 @@ impl Node {
 
     fn on_ask(&mut self, from: NodeId, claim: Claim) {
         let Some(peer) = self.peers.get(&from) else { return };
-        if peer.expecting.is_some() && !self.bug(Bug::BelieveStaleAsk) {
-            return; // sent before the token reached it
-        }
         if peer.height.is_some_and(|height| height < self.height) {
-            return; // it will learn that it is below us, and ask elsewhere
+            return; // it has been sent the token, or will learn that it is below us and ask elsewhere
         }
         if self.bug(Bug::IgnoreRanks) {
             self.queue.remove_peer(from);
@@ -363,10 +360,9 @@ impl Node {
 
     /// Believes what a neighbour says about its height, unless it was said before our token reached it.
     fn note_height(&mut self, from: NodeId, height: Height) {
-        let stale = self.bug(Bug::BelieveStaleHeight);
         let Some(peer) = self.peers.get_mut(&from) else { return };
         match peer.expecting {
-            Some(expected) if expected != height && !stale => return,
+            Some(expected) if expected != height => return,
             Some(_) | None => *peer = Peer { height: Some(height), expecting: None },
         }
         self.forget_lower_claims();

@@ -54,7 +54,7 @@ impl Node {
             if next != Some(front)
                 && let Some(token) = &mut self.token
             {
-                token.joined += 1;
+                token.joined = (token.joined + 1).min(self.config.joins);
             }
         }
     }
@@ -226,8 +226,7 @@ impl Node {
 
     /// Whether links have to be turned: no way down, and neither the token nor a copy of it here.
     fn is_stranded(&self) -> bool {
-        let doubt = self.limbo.is_some() && !self.bug(Bug::RaiseInDoubt);
-        self.token.is_none() && !doubt && self.is_lowest()
+        self.token.is_none() && self.limbo.is_none() && self.is_lowest()
     }
 
     /// Every neighbour's height is known and none is below us.
