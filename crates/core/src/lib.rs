@@ -9,6 +9,7 @@
 //! | [`protocol`] | the one trait, its events and effects, and the two kinds of mistakes |
 //! | [`view`] | what a property, a trace or a viewer may see of a node |
 //! | [`counters`] | how the checker keeps growing numbers from making its space infinite |
+//! | [`repairs`] | which defects of a printed text are repaired |
 //! | [`reverse_link`] | Jiang: prioritized h-out-of-k over a reverse-link graph; `published` and the default |
 //! | [`flood`] | the PSAR report: Suzuki-Kasami by flooding; `published` and `repaired` |
 //! | [`group`] | Swaroop and Singh: prioritized group mutual exclusion; `published` and `repaired` |
@@ -26,6 +27,7 @@ pub mod group;
 pub mod planted;
 pub mod protocol;
 pub mod relay;
+pub mod repairs;
 pub mod reverse_link;
 pub mod view;
 pub mod vocabulary;

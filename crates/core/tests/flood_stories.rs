@@ -5,7 +5,7 @@
 
 mod story;
 
-use meshlock_core::flood::published::{self, Repair, Repairs};
+use meshlock_core::flood::published::{self, Defect, Repairs};
 use meshlock_core::flood::{self, Message};
 use meshlock_core::{Demand, Event, Misuse, NodeId, Protocol, RequestId, Units};
 use story::Story;
@@ -31,13 +31,13 @@ fn repaired(links: &[(&str, &str)]) -> Story<flood::Node> {
     Story::new(CAST, make).linked(links)
 }
 
-fn all_but<const N: usize>(missing: [Repair; N]) -> Repairs {
+fn all_but<const N: usize>(missing: [Defect; N]) -> Repairs {
     Repairs::all_but(missing)
 }
 
 #[test]
 fn f1_relays_without_memory_repeat_a_request_for_ever() {
-    let mut story = printed(LINE, all_but([Repair::F1]));
+    let mut story = printed(LINE, all_but([Defect::F1]));
     story.asks("cy", ONE).delivers("cy", "bob").delivers("bob", "cy").delivers("cy", "bob").expect_trace(
         "cy  ask              -> REQUEST to all
          bob REQUEST from cy  -> REQUEST to all
@@ -60,7 +60,7 @@ fn f2_an_idle_holder_that_still_believes_to_be_inside_queues_and_never_sends() {
     fn schedule<P: Protocol>(story: &mut Story<P>) {
         story.asks("ann", ONE).releases("ann").asks("bob", ONE).settles();
     }
-    let mut story = printed(PAIR, all_but([Repair::F2]));
+    let mut story = printed(PAIR, all_but([Defect::F2]));
     schedule(&mut story);
     story.expect_trace(
         "ann ask              -> granted
@@ -85,7 +85,7 @@ fn f3_a_slow_copy_of_the_token_makes_a_second_token() {
         story.delivers("cy", "bob"); // the slow copy
         story.asks("cy", ONE).delivers("cy", "bob");
     }
-    let mut story = printed(TRIANGLE, all_but([Repair::F3]));
+    let mut story = printed(TRIANGLE, all_but([Defect::F3]));
     schedule(&mut story);
     story.expect_holding(["ann"]).expect_trace(
         "bob ask              -> REQUEST to all
@@ -117,7 +117,7 @@ fn f4_a_token_stamped_by_a_slow_clock_is_taken_for_an_old_one() {
         story.asks("bob", ONE).settles().releases("cy").settles().expect_holding(["bob"]);
         story.asks("cy", ONE).settles().releases("bob").settles();
     }
-    let mut story = printed(LINE, all_but([Repair::F4]));
+    let mut story = printed(LINE, all_but([Defect::F4]));
     schedule(&mut story);
     story.expect_token_at([]).expect_holding([]).expect_waiting(["cy"]);
 
@@ -133,7 +133,7 @@ fn f5_a_request_queued_twice_brings_the_token_to_a_station_that_wants_nothing() 
         story.releases("ann").settles(); // bob is inside
         story.asks("ann", ONE).settles().releases("bob").settles();
     }
-    let mut story = printed(TRIANGLE, all_but([Repair::F5]));
+    let mut story = printed(TRIANGLE, all_but([Defect::F5]));
     schedule(&mut story);
     story.expect_waiting(["ann"]).expect_token_at(["bob"]);
     let bob = story.view("bob");
@@ -151,7 +151,7 @@ fn f6_a_request_between_the_arrival_of_the_token_and_entry_is_forgotten() {
         story.asks("bob", ONE).delivers("bob", "ann").delivers("ann", "bob");
         story.asks("ann", ONE).delivers("ann", "bob").timer_fires("bob").releases("bob").settles();
     }
-    let mut story = printed(PAIR, all_but([Repair::F6, Repair::F7]));
+    let mut story = printed(PAIR, all_but([Defect::F6, Defect::F7]));
     schedule(&mut story);
     story.expect_waiting(["ann"]).expect_token_at(["bob"]).expect_trace(
         "bob ask              -> REQUEST to all
@@ -164,7 +164,7 @@ fn f6_a_request_between_the_arrival_of_the_token_and_entry_is_forgotten() {
     );
 
     // The repair of F7 is enough: what was heard is remembered until the release.
-    let mut story = printed(PAIR, all_but([Repair::F6]));
+    let mut story = printed(PAIR, all_but([Defect::F6]));
     schedule(&mut story);
     story.timers_fire().expect_holding(["ann"]);
 
@@ -180,7 +180,7 @@ fn f7_a_request_that_passed_the_next_holder_before_the_token_did_is_known_to_nob
         story.asks("cy", ONE).delivers("cy", "bob").delivers("bob", "ann"); // cy's REQUEST passes bob, then ann
         story.delivers("ann", "bob").releases("bob").settles();
     }
-    let mut story = printed(LINE, all_but([Repair::F7]));
+    let mut story = printed(LINE, all_but([Defect::F7]));
     schedule(&mut story);
     story.expect_waiting(["cy"]).expect_token_at(["bob"]).expect_trace(
         "bob ask              -> REQUEST to all

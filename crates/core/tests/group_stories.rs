@@ -3,7 +3,7 @@
 
 mod story;
 
-use meshlock_core::group::published::{self, Defect, Repairs};
+use meshlock_core::group::published::{self, Defect};
 use meshlock_core::group::{Config, Level, Node, State};
 use meshlock_core::view::Origin;
 use meshlock_core::{Delay, Demand, NodeId, Planted, Priority, Protocol, Session, Urgency};
@@ -21,7 +21,10 @@ fn members() -> Vec<NodeId> {
 
 /// The printed text with all repairs but one, as far as they let it show.
 fn printed_with(defect: Defect) -> Story<published::Node> {
-    let repairs = Repairs::all_but(defect);
+    printed(defect.alone())
+}
+
+fn printed(repairs: published::Repairs) -> Story<published::Node> {
     let make = |id| published::Node::new(published::Config { id, members: members(), levels: Level(3), repairs });
     Story::new(&CAST, make).any_to_any()
 }
@@ -295,6 +298,34 @@ mod defects {
         g10(&mut story);
         story.asks("P2", Demand::session(1, 2)).settles();
         assert_eq!(queue(&story, "P3"), [(1, 3), (2, 2)]);
+    }
+
+    /// The paper claims that at most max(min(n, m), K - 1) = 2 sessions are opened while a request waits (n = 3, m = 2,
+    /// K = 3). Reaching the top level and waiting for those ahead follow one another, so it can be
+    /// min(n - 1, m) + max(K - 2, 0) = 3, in this protocol as in the printed text with all its repairs.
+    fn g11<P: Protocol>(story: &mut Story<P>) -> Vec<Vec<(&'static str, u32)>> {
+        story.asks("P2", X).settles().expect_holding(["P2"]);
+        story.asks("P3", Y).settles().asks("P1", X).settles();
+        assert_eq!(queue(story, "P2"), [(3, 1), (1, 1)]);
+        let mut opened = Vec::new();
+        story.releases("P2").settles();
+        opened.push(sessions(story));
+        assert_eq!(queue(story, "P3"), [(1, 2)]);
+        story.asks("P2", Demand::session(2, 3)).settles();
+        assert_eq!(queue(story, "P3"), [(2, 3), (1, 2)]);
+        story.releases("P3").settles();
+        opened.push(sessions(story));
+        assert_eq!(queue(story, "P2"), [(1, 3)]);
+        story.releases("P2").settles();
+        opened.push(sessions(story));
+        opened
+    }
+
+    #[test]
+    fn g11_three_sessions_are_opened_for_a_request_where_the_paper_claims_two() {
+        let openings = [[("P3", 2)], [("P2", 2)], [("P1", 1)]];
+        assert_eq!(g11(&mut repaired()), openings);
+        assert_eq!(g11(&mut printed(published::Repairs::all())), openings);
     }
 }
 

@@ -6,7 +6,7 @@
 mod story;
 
 use meshlock_core::reverse_link::Height;
-use meshlock_core::reverse_link::published::{Body, Config, Message, Node, Repair, network};
+use meshlock_core::reverse_link::published::{Body, Config, Defect, Message, Node, network};
 use meshlock_core::view::Origin;
 use meshlock_core::{Demand, Event, NodeId};
 use story::Story;
@@ -121,14 +121,14 @@ fn p1_a_waiting_holder_gives_the_token_away_and_forgets_itself() {
 
 #[test]
 fn p1_repaired_the_waiting_holder_keeps_its_place() {
-    let mut story = p1(Config::printed(1).repaired(Repair::P1));
+    let mut story = p1(Config::printed(1).repaired(Defect::P1));
     story.expect_token_at(["cy"]).settles().releases("bob").settles();
     story.expect_holding(["cy"]).releases("cy").settles().expect_holding(["ann"]).expect_waiting([]);
 }
 
 /// Twelve steps after which an UPDATE has taken the token from cy, which waited with it.
 fn p2(config: Config) -> Story<Node> {
-    let mut story = stage(LINE_OF_5, config.repaired(Repair::P1));
+    let mut story = stage(LINE_OF_5, config.repaired(Defect::P1));
     story.asks("bob", one(9)).delivers("bob", "ann").asks("cy", one(3));
     arrive(&mut story, "cy>bob ann>bob bob>cy bob>cy");
     story.asks("dan", one(2)).delivers("dan", "cy").asks("eve", one(5)).delivers("eve", "dan").delivers("dan", "cy");
@@ -161,7 +161,7 @@ fn p2_an_update_takes_the_token_from_a_waiting_holder_which_forgets_itself() {
 
 #[test]
 fn p2_repaired_the_waiting_holder_goes_back_into_its_queue() {
-    let mut story = p2(Config::printed(1).repaired(Repair::P2));
+    let mut story = p2(Config::printed(1).repaired(Defect::P2));
     story.settles().releases("bob").settles().releases("eve").settles();
     story.expect_holding(["cy"]).releases("cy").settles().expect_holding(["dan"]).expect_waiting([]);
 }
@@ -184,7 +184,7 @@ fn p3_a_holder_in_its_critical_section_keeps_the_free_units() {
     story.expect_waiting(["bob"]);
     assert_eq!((story.in_flight(), free_units(&story, "ann")), (0, 1));
 
-    tell(Config::printed(2).repaired(Repair::P3)).settles().expect_holding(["ann", "bob"]);
+    tell(Config::printed(2).repaired(Defect::P3)).settles().expect_holding(["ann", "bob"]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn p4_a_more_urgent_request_of_its_own_is_not_reported() {
     assert_eq!(queue(&story, "bob"), [("bob", 5), ("cy", 1)]);
     assert_eq!(queue(&story, "ann"), [("bob", 1)], "the holder knows the old priority");
 
-    let mut story = tell(Config::printed(1).repaired(Repair::P4));
+    let mut story = tell(Config::printed(1).repaired(Defect::P4));
     story.settles();
     assert_eq!(queue(&story, "ann"), [("bob", 5)]);
 }
@@ -237,7 +237,7 @@ fn p5_a_raised_priority_travels_one_hop() {
     assert_eq!(queue(&story, "bob"), [("cy", 5)]);
     assert_eq!(queue(&story, "ann"), [("bob", 1)], "the holder knows the old priority");
 
-    let mut story = tell(Config::printed(1).repaired(Repair::P5));
+    let mut story = tell(Config::printed(1).repaired(Defect::P5));
     story.settles();
     assert_eq!(queue(&story, "ann"), [("bob", 5)]);
 }
@@ -246,7 +246,7 @@ fn p5_a_raised_priority_travels_one_hop() {
 fn p6_an_update_goes_where_the_request_is_not() {
     let tell = |config: Config| {
         // With p5 in place the UPDATE would end at ann even if it went there.
-        let mut story = stage(KITE, config.repaired(Repair::P5));
+        let mut story = stage(KITE, config.repaired(Defect::P5));
         story.asks("bob", one(1));
         arrive(&mut story, "bob>ann ann>bob bob>ann");
         story.asks("cy", one(1));
@@ -276,7 +276,7 @@ fn p6_an_update_goes_where_the_request_is_not() {
     assert_eq!(queue(&story, "ann"), [("cy", 1)], "ann has the request of cy");
     assert_eq!(queue(&story, "bob"), [("ann", 1)], "bob got the UPDATE and has no such request");
 
-    let mut story = tell(Config::printed(1).repaired(Repair::P6));
+    let mut story = tell(Config::printed(1).repaired(Defect::P6));
     story.settles();
     assert_eq!(queue(&story, "bob"), [("ann", 5)]);
 }
@@ -324,7 +324,7 @@ fn p7_a_release_makes_a_node_forget_where_its_request_is() {
 
 #[test]
 fn p7_repaired_a_release_leaves_next_alone() {
-    let mut story = p7(Config::printed(1).repaired(Repair::P7));
+    let mut story = p7(Config::printed(1).repaired(Defect::P7));
     story.settles().expect_holding(["ann"]).expect_waiting([]);
 }
 
@@ -357,7 +357,7 @@ fn p8_a_node_is_queued_twice() {
     );
     assert_eq!(queue(&story, "bob"), [("ann", 1), ("ann", 1)]);
 
-    let mut story = p9(Config::printed(1).repaired(Repair::P8));
+    let mut story = p9(Config::printed(1).repaired(Defect::P8));
     story.asks("ann", one(1)).delivers("ann", "bob");
     assert_eq!(queue(&story, "bob"), [("ann", 1)]);
 }
@@ -428,7 +428,7 @@ fn p11_a_request_made_meanwhile_is_never_sent() {
 
 #[test]
 fn p11_units_released_meanwhile_are_lost_for_ever() {
-    let mut story = stage(LINE, Config::printed(1).repaired(Repair::P1));
+    let mut story = stage(LINE, Config::printed(1).repaired(Defect::P1));
     story.asks("bob", one(1)).delivers("bob", "ann").asks("ann", one(1)).asks("cy", one(1));
     arrive(&mut story, "cy>bob ann>bob ann>bob");
     story.releases("bob");

@@ -2,6 +2,7 @@
 
 use meshlock_core::group::Level;
 use meshlock_core::relay::Relayed;
+use meshlock_core::repairs::{Defect, Repairs};
 use meshlock_core::{Delay, NodeId, Protocol, Units, flood, group, relay, reverse_link};
 use serde::Serialize;
 
@@ -103,8 +104,8 @@ impl Spec {
     }
 
     fn reverse_link_published(&self, names: &[String]) -> Result<Vec<reverse_link::published::Node>, SpecError> {
-        use reverse_link::published::{Config, Repair, Repairs, network};
-        let repairs: Repairs = self.repairs(names, &Repair::ALL)?.into_iter().collect();
+        use reverse_link::published::{Config, network};
+        let repairs = self.repairs(names)?;
         let config = Config { capacity: Units(self.capacity), epsilon: self.epsilon, repairs };
         let up = self.topology.links().iter().filter(|link| !self.down.contains(link));
         let edges: Vec<_> = up.map(|link| (link.low().0, link.high().0)).collect();
@@ -124,8 +125,8 @@ impl Spec {
     }
 
     fn flood_published(&self, names: &[String]) -> Result<Vec<flood::published::Node>, SpecError> {
-        use flood::published::{Config, Node, Repair, Repairs};
-        let repairs = self.repairs(names, &Repair::ALL)?.into_iter().fold(Repairs::NONE, Repairs::with);
+        use flood::published::{Config, Node};
+        let repairs = self.repairs(names)?;
         let node = |id| Node::new(Config { id, stations: self.ids(), repairs });
         Ok(self.ids().into_iter().map(node).collect())
     }
@@ -144,20 +145,19 @@ impl Spec {
     }
 
     fn group_published(&self, names: &[String]) -> Result<Vec<group::published::Node>, SpecError> {
-        use group::published::{Config, Defect, Node, Repairs};
-        let repairs = self.repairs(names, &Defect::ALL)?.into_iter().fold(Repairs::NONE, Repairs::with);
+        use group::published::{Config, Node};
+        let repairs = self.repairs(names)?;
         let node = |id| Node::new(Config { id, members: self.ids(), levels: Level(self.levels), repairs });
         Ok(self.ids().into_iter().map(node).collect())
     }
 
     /// The defects of these names, whatever their case.
-    fn repairs<D: Copy + std::fmt::Debug>(&self, names: &[String], known: &[D]) -> Result<Vec<D>, SpecError> {
+    fn repairs<D: Defect>(&self, names: &[String]) -> Result<Repairs<D>, SpecError> {
         let find = |name: &String| {
-            let found = known.iter().copied().find(|defect| format!("{defect:?}").eq_ignore_ascii_case(name));
-            found.ok_or_else(|| SpecError::NoSuchRepair {
+            D::named(name).ok_or_else(|| SpecError::NoSuchRepair {
                 subject: self.subject,
                 name: name.clone(),
-                known: known.iter().map(|d| format!("{d:?}").to_lowercase()).collect::<Vec<_>>().join(", "),
+                known: D::ALL.iter().map(|defect| defect.name()).collect::<Vec<_>>().join(", "),
             })
         };
         names.iter().map(find).collect()

@@ -27,7 +27,7 @@ mod repairs;
 #[cfg(test)]
 mod tests;
 
-pub use repairs::{Repair, Repairs};
+pub use repairs::{Defect, Repairs};
 
 /// How a station is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,8 +145,8 @@ impl Node {
         self.etat
     }
 
-    fn repaired(&self, repair: Repair) -> bool {
-        self.repairs.has(repair)
+    fn repaired(&self, defect: Defect) -> bool {
+        self.repairs.has(defect)
     }
 
     fn request_cs(&mut self, request: RequestId, demand: &Demand, effects: &mut Effects) -> Result<(), Misuse> {
@@ -199,10 +199,10 @@ impl Node {
         }
         self.caller = Caller::Elsewhere;
         self.ln.insert(self.id, self.rn.get(&self.id).copied().unwrap_or(0)); // L1
-        if self.repaired(Repair::F7) {
+        if self.repaired(Defect::F7) {
             self.queue_all_unserved();
         }
-        if self.repaired(Repair::F2) {
+        if self.repaired(Defect::F2) {
             self.etat = Etat::NotRequesting;
         }
         if let Some(site) = self.q.pop_front() {
@@ -223,7 +223,7 @@ impl Node {
 
     fn send_token(&mut self, dest: NodeId, effects: &mut Effects) {
         self.token = false;
-        let clock = if self.repaired(Repair::F4) {
+        let clock = if self.repaired(Defect::F4) {
             core::mem::take(&mut self.transfer) + 1
         } else {
             self.tick();
@@ -238,13 +238,13 @@ impl Node {
 
     /// The local clock matters only while tokens are recognised by it.
     fn tick(&mut self) {
-        if !self.repaired(Repair::F4) {
+        if !self.repaired(Defect::F4) {
             self.clock += 1;
         }
     }
 
     fn flood_request(&mut self, site: NodeId, k: u64, effects: &mut Effects) {
-        if self.repaired(Repair::F1) {
+        if self.repaired(Defect::F1) {
             self.request_l.insert(site, k);
         }
         effects.push(Effect::Broadcast { message: Message::Request { site, k } });
@@ -269,7 +269,7 @@ impl Node {
         }
         if self.etat == Etat::CriticalSection {
             let wanted = unserved && !self.q.contains(&j);
-            if wanted || !self.repaired(Repair::F5) {
+            if wanted || !self.repaired(Defect::F5) {
                 self.q.push_back(j); // Q5
             }
         }
@@ -298,9 +298,9 @@ impl Node {
         self.token = true;
         self.ln = ln;
         self.q = q;
-        self.transfer = if self.repaired(Repair::F4) { clock } else { 0 };
+        self.transfer = if self.repaired(Defect::F4) { clock } else { 0 };
         if self.caller == Caller::Waiting {
-            if self.repaired(Repair::F6) {
+            if self.repaired(Defect::F6) {
                 self.enter(effects);
             } else {
                 self.epoch += 1;
@@ -322,7 +322,7 @@ impl Node {
 
     /// Kept only where a repair reads it.
     fn remember_token(&mut self, dest: NodeId, clock: u64) {
-        let read = if dest == self.id { Repair::F3 } else { Repair::F1 };
+        let read = if dest == self.id { Defect::F3 } else { Defect::F1 };
         if self.repaired(read) {
             let seen = self.token_l.entry(dest).or_default();
             *seen = clock.max(*seen);
@@ -371,7 +371,7 @@ impl Protocol for Node {
         let waiting = Waiting { request: self.request, rank: Rank(0), units: Units(1), session: None };
         let grant = Grant { request: self.request, units: Units(1), session: None, fence: None };
         let free = Units(u32::from(self.caller != Caller::Inside));
-        let pass = if self.repaired(Repair::F4) { Some(self.transfer) } else { self.token_l.get(&self.id).copied() };
+        let pass = if self.repaired(Defect::F4) { Some(self.transfer) } else { self.token_l.get(&self.id).copied() };
         View {
             role: role.into(),
             token: self.token.then(|| token_view(pass, free, &self.q)),
@@ -385,7 +385,7 @@ impl Protocol for Node {
     fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
         match message {
             Message::Token { dest, clock, q, .. } => {
-                let accepted = !self.repaired(Repair::F3) || self.is_new_token(*dest, *clock);
+                let accepted = !self.repaired(Defect::F3) || self.is_new_token(*dest, *clock);
                 (*dest == self.id && accepted && self.neighbours.contains(&from))
                     .then(|| token_view(Some(*clock), Units(1), q))
             }
@@ -408,7 +408,7 @@ impl Protocol for Node {
     fn is_stale(&self, _from: NodeId, message: &Message) -> bool {
         match message {
             Message::Token { dest, clock, .. } => {
-                let read = if *dest == self.id { Repair::F3 } else { Repair::F1 };
+                let read = if *dest == self.id { Defect::F3 } else { Defect::F1 };
                 self.repaired(read) && !self.is_new_token(*dest, *clock)
             }
             Message::Request { site, k } => self.is_old_request(*site, *k),

@@ -53,7 +53,7 @@ fn the_caller_wakes_in_a_step_of_its_own_unless_repaired() {
     assert_eq!(node.handle(Event::Expired { timer: Timer { epoch: 1 } }).unwrap().len(), 1);
     assert_eq!(node.etat(), Etat::CriticalSection);
 
-    let mut node = waiting(Repairs::NONE.with(Repair::F6));
+    let mut node = waiting(Repairs::NONE.with(Defect::F6));
     assert!(matches!(node.handle(arrival).unwrap()[..], [Effect::Granted { .. }]));
 }
 

@@ -34,7 +34,7 @@ mod tests;
 pub use message::{Body, Message};
 pub use network::network;
 pub use node::{Node, State};
-pub use repairs::{Repair, Repairs};
+pub use repairs::{Defect, Repairs};
 
 use crate::vocabulary::Units;
 
@@ -64,7 +64,7 @@ impl Config {
 
     /// The same with one more defect repaired.
     #[must_use]
-    pub const fn repaired(self, repair: Repair) -> Self {
-        Self { repairs: self.repairs.with(repair), ..self }
+    pub fn repaired(self, defect: Defect) -> Self {
+        Self { repairs: self.repairs.with(defect), ..self }
     }
 }

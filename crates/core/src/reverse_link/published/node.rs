@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::message::{Body, Message};
-use super::{Config, Repair};
+use super::{Config, Defect};
 use crate::protocol::{Effect, Misuse};
 use crate::reverse_link::Height;
 use crate::vocabulary::{Demand, NodeId, Rank, RequestId, Units, Urgency};
@@ -109,8 +109,8 @@ impl Node {
         }
     }
 
-    pub(super) fn repaired(&self, repair: Repair) -> bool {
-        self.config.repairs.has(repair)
+    pub(super) fn repaired(&self, defect: Defect) -> bool {
+        self.config.repairs.has(defect)
     }
 
     /// When node i requests to enter the CS to access h resources with priority R.
@@ -124,7 +124,7 @@ impl Node {
             // 3
             if self.q.len() == 1 {
                 self.forward_request(out); // 4
-            } else if place == 0 && self.repaired(Repair::P4) {
+            } else if place == 0 && self.repaired(Defect::P4) {
                 self.forward_update(out);
             }
         } else {
@@ -173,8 +173,8 @@ impl Node {
         let place = self.is_below(j).then(|| self.enqueue(j, s)); // 2
         if self.token_holder {
             // 3
-            if self.state != State::Cs || self.repaired(Repair::P3) {
-                if self.repaired(Repair::P1) {
+            if self.state != State::Cs || self.repaired(Defect::P3) {
+                if self.repaired(Defect::P1) {
                     self.put_own_request_back();
                 }
                 self.give_token_to_front_of_q(out); // 4
@@ -196,18 +196,18 @@ impl Node {
         let own = self.own.filter(|own| self.state == State::Es && s > own.priority);
         if let (true, Some(own), true) = (self.token_holder, own, is_front) {
             // 3
-            if self.repaired(Repair::P2) {
+            if self.repaired(Defect::P2) {
                 self.put_own_request_back();
             }
             self.give_token_to_front_of_q(out); // 4
-            if !self.repaired(Repair::P2) {
+            if !self.repaired(Defect::P2) {
                 self.send_request(self.next, own.priority, out); // 5
             }
         } else if !self.token_holder {
             // 6
             let moved = is_front && old != 0;
             let changed = self.q.first().map(|entry| entry.priority) != front.map(|entry| entry.priority);
-            if moved || (changed && self.repaired(Repair::P5)) {
+            if moved || (changed && self.repaired(Defect::P5)) {
                 self.forward_update(out); // 7
             }
         }

@@ -1,6 +1,6 @@
 //! The procedures that the handlers call, with the names and line numbers of the appendix.
 
-use super::Repair;
+use super::Defect;
 use super::message::{Body, Message};
 use super::node::{Effects, Entry, Node, State};
 use crate::protocol::Effect;
@@ -19,9 +19,9 @@ impl Node {
     pub(super) fn forward_update(&mut self, out: &mut Effects) {
         let (Some(lowest), Some(front)) = (self.lowest_neighbour(), self.q.first()) else { return };
         let s = front.priority;
-        let has_request = self.repaired(Repair::P6) && self.neighbours.contains(&self.next);
+        let has_request = self.repaired(Defect::P6) && self.neighbours.contains(&self.next);
         let to = if has_request { self.next } else { lowest };
-        if !self.repaired(Repair::P7) {
+        if !self.repaired(Defect::P7) {
             self.next = to; // 1
         }
         self.send(to, Body::Update(s), out); // 2
@@ -30,7 +30,7 @@ impl Node {
     /// Procedure forwardRelease(r). With N empty the units are gone (p11).
     pub(super) fn forward_release(&mut self, r: Units, out: &mut Effects) {
         let Some(lowest) = self.lowest_neighbour() else { return };
-        if !self.repaired(Repair::P7) {
+        if !self.repaired(Defect::P7) {
             self.next = lowest; // 1
         }
         self.send(lowest, Body::Release(r), out); // 2
@@ -103,7 +103,7 @@ impl Node {
 
     /// enqueue(Q, REQUEST(node, priority)), by priority and equal ones by arrival; returns its place.
     pub(super) fn enqueue(&mut self, node: NodeId, priority: Rank) -> usize {
-        if self.repaired(Repair::P8) {
+        if self.repaired(Defect::P8) {
             self.delete(node);
         }
         let place = self.q.partition_point(|entry| entry.priority >= priority);

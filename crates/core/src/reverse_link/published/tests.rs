@@ -120,7 +120,7 @@ fn a_preempted_waiter_is_forgotten_as_printed_and_speaks_for_itself_when_repaire
     assert_eq!(receive(&mut printed, height(0, 0, 1), Body::Request(Rank(5))), core::slice::from_ref(&token));
     assert_eq!((printed.state, queue(&printed)), (State::Es, vec![]));
 
-    let mut repaired = waiting_holder(Config::printed(2).repaired(Repair::P1), 1);
+    let mut repaired = waiting_holder(Config::printed(2).repaired(Defect::P1), 1);
     let request = send(1, own, Body::Request(Rank(1)));
     assert_eq!(receive(&mut repaired, height(0, 0, 1), Body::Request(Rank(5))), [token, request]);
     assert_eq!(queue(&repaired), [(2, 1)]);
@@ -128,7 +128,7 @@ fn a_preempted_waiter_is_forgotten_as_printed_and_speaks_for_itself_when_repaire
 
 #[test]
 fn a_repaired_waiter_keeps_the_token_from_those_who_are_not_more_urgent() {
-    let mut repaired = waiting_holder(Config::printed(2).repaired(Repair::P1), 5);
+    let mut repaired = waiting_holder(Config::printed(2).repaired(Defect::P1), 5);
     assert_eq!(receive(&mut repaired, height(0, 0, 1), Body::Request(Rank(5))), []);
     let enters = receive(&mut repaired, height(0, 0, 1), Body::Release(Units(1)));
     assert_eq!(enters[..2], [granted(1, 2), send(1, height(0, -1, 2), Body::Token(Units(0)))]);
