@@ -42,6 +42,7 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::KeepAskAfterReversal, "reverse-link/square-harsh", "nobody-waits"),
         Caught(Bug::RaiseBeforeTakingBack, "reverse-link/kite-harsh", "queues"),
         Caught(Bug::NeverWithdraw, "reverse-link/line-3-harsh", "queues"),
+        Caught(Bug::BelieveStaleAsk, "reverse-link/triangle-rounds", "messages-end"),
         Caught(Bug::GuessLost, "reverse-link/line-3-harsh", "one-token"),
         Caught(Bug::GuessArrived, "reverse-link/line-3-harsh", "nobody-waits"),
         Caught(Bug::NoPromise, "reverse-link/square-harsh", "one-token"),

@@ -5,6 +5,7 @@ use meshlock_core::{Aging, Demand, Order, Priority, Urgency};
 use super::{Entry, Expected, WALK_CHANNEL, network};
 use meshlock_properties::Rule;
 
+use crate::explore::Search;
 use crate::model::{Failing, Work, Workload};
 use crate::spec::{Spec, Subject, Variant};
 use crate::trial::Way;
@@ -14,7 +15,7 @@ pub(super) fn entries() -> Vec<Entry> {
 }
 
 fn repaired(topology: &str) -> Spec {
-    Spec::new(Subject::ReverseLink, Variant::Repaired, network(topology))
+    Spec { max_level: Some(MOST_RAISES), ..Spec::new(Subject::ReverseLink, Variant::Repaired, network(topology)) }
 }
 
 /// Every node makes `count` requests, each time any of the demands.
@@ -25,7 +26,6 @@ fn asking(spec: Spec, count: u32, demands: &[Demand]) -> Spec {
 fn with_changes(mut spec: Spec, changes: u32, failing: Failing) -> Spec {
     spec.budgets.link_changes = changes;
     spec.failing = failing;
-    spec.max_level = Some(MOST_RAISES);
     spec
 }
 
@@ -49,6 +49,13 @@ fn still() -> Vec<Entry> {
         Entry::holds("reverse-link/line-3", "mutex, two requests each", mutex("line:3", 2), 8_621),
         Entry::holds("reverse-link/square", "mutex on a ring", mutex("square", 1), 22_973),
         Entry::holds("reverse-link/kite", "mutex on a triangle with a tail", mutex("kite", 1), 41_902),
+        Entry::new(
+            "reverse-link/triangle-rounds",
+            "two priorities, two requests each, with renumbered counters: the token chases no ghost",
+            asking(repaired("triangle"), 2, &[ONE, Demand::units(1, 1)]),
+            Way::Explore { search: Search::BreadthFirst, graph: true, canonical: Some(true) },
+            Expected::Holds { unique: 278_035 },
+        ),
         Entry::holds("reverse-link/star-5", "mutex on a star", mutex("star:5", 1), 161_072),
         Entry::holds(
             "reverse-link/line-2-second-thoughts",

@@ -26,6 +26,8 @@ pub enum Bug {
     RaiseBeforeTakingBack,
     /// Asks are dropped without telling the node that was asked.
     NeverWithdraw,
+    /// Asks sent before the token arrived are believed.
+    BelieveStaleAsk,
     /// A token on a failed link is taken for lost.
     GuessLost,
     /// A token on a failed link is taken for arrived.
@@ -56,7 +58,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::ForgetPreempted,
         Self::PassWithoutLowering,
         Self::DropAskBehindToken,
@@ -68,6 +70,7 @@ impl Bug {
         Self::KeepAskAfterReversal,
         Self::RaiseBeforeTakingBack,
         Self::NeverWithdraw,
+        Self::BelieveStaleAsk,
         Self::GuessLost,
         Self::GuessArrived,
         Self::NoPromise,

@@ -305,8 +305,11 @@ impl Node {
 
     fn on_ask(&mut self, from: NodeId, claim: Claim) {
         let Some(peer) = self.peers.get(&from) else { return };
+        if peer.expecting.is_some() && !self.bug(Bug::BelieveStaleAsk) {
+            return; // sent before the token reached it
+        }
         if peer.height.is_some_and(|height| height < self.height) {
-            return; // it has been sent the token, or will learn that it is below us and ask elsewhere
+            return; // it will learn that it is below us, and ask elsewhere
         }
         if self.bug(Bug::IgnoreRanks) {
             self.queue.remove_peer(from);
