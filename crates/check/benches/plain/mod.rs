@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use meshlock_check::Model;
 use meshlock_core::reverse_link::{Message, Node};
 use meshlock_core::{Demand, Effect, Event, Grant, NodeId, Protocol, RequestId, Units};
+use meshlock_properties::Rule;
 use stateright::{Checker, Model as _, Property};
 
 /// A network of nodes at rest, with a number of requests for each.
@@ -51,7 +52,7 @@ pub(crate) enum Act {
     Release(u32),
 }
 
-/// What `stateright` counted.
+/// How many different states there are, and how many steps lead to them (with the start as one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) unique: u64,
@@ -60,7 +61,7 @@ pub(crate) struct Counts {
 
 impl Plain {
     /// The same start, work and number of units as in our model. Panics unless it is one that this side can play.
-    pub(crate) fn of(model: &Model<Node>, watches_exclusion: bool) -> Self {
+    pub(crate) fn of(model: &Model<Node>) -> Self {
         let work = &model.workload.nodes[0];
         assert!(
             model.workload.nodes.iter().all(|other| other == work) && work.demands.len() == 1,
@@ -76,6 +77,7 @@ impl Plain {
             applications: vec![application; model.nodes.len()],
         };
         let capacity = model.setting.capacity;
+        let watches_exclusion = model.rules.has(Rule::Exclusion);
         Self { start, demand: work.demands[0], requests: work.count, capacity, watches_exclusion }
     }
 
