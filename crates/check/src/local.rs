@@ -17,8 +17,10 @@ pub(crate) struct Local<P: Protocol> {
     messages: Interner<P::Message>,
     message_facts: Vec<MessageFacts>,
     events: Interner<Event<u32>>,
-    known: FixedMap<(u32, u32), u32>,
-    steps: Vec<LocalStep>,
+    /// By node and event.
+    known: FixedMap<(u32, u32), LocalStep>,
+    /// By node, sender and message. Most steps are of this kind, so they are found without a detour over `events`.
+    received: FixedMap<(u32, u32, u32), LocalStep>,
     effects: Interner<Box<[LocalEffect]>>,
     findings: Vec<Finding>,
     misuses: Vec<Misuse>,
@@ -68,7 +70,7 @@ impl<P: Protocol> Local<P> {
             message_facts: Vec::new(),
             events: Interner::new(),
             known: FixedMap::default(),
-            steps: Vec::new(),
+            received: FixedMap::default(),
             effects: Interner::new(),
             findings: Vec::new(),
             misuses: Vec::new(),
@@ -124,22 +126,42 @@ impl<P: Protocol> Local<P> {
         if let Some(record) = &mut self.record {
             record.push((node, event.clone()));
         }
-        let (event, _) = self.events.insert(event);
-        let step = match self.known.get(&(node, event)) {
-            Some(&step) => self.steps[step as usize],
-            None => {
-                let step = self.compute(node, event);
-                self.known.insert((node, event), next_id(self.steps.len()));
-                self.steps.push(step);
-                step
+        let step = match event {
+            Event::Receive { from, message } => {
+                let key = (node, from.0, message);
+                match self.received.get(&key) {
+                    Some(&step) => step,
+                    None => {
+                        let step = self.compute(node, event);
+                        self.received.insert(key, step);
+                        step
+                    }
+                }
+            }
+            Event::Request { .. }
+            | Event::Cancel { .. }
+            | Event::Reprioritize { .. }
+            | Event::Release { .. }
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Expired { .. } => {
+                let key = (node, self.events.insert_ref(&event));
+                match self.known.get(&key) {
+                    Some(&step) => step,
+                    None => {
+                        let step = self.compute(node, event);
+                        self.known.insert(key, step);
+                        step
+                    }
+                }
             }
         };
         if step.misuse == NONE { Ok(step) } else { Err(self.misuses[step.misuse as usize]) }
     }
 
-    fn compute(&mut self, node: u32, event: u32) -> LocalStep {
+    fn compute(&mut self, node: u32, event: Event<u32>) -> LocalStep {
         let messages = &self.messages;
-        let event = self.events.get(event).clone().map(|message| messages.get(message).clone());
+        let event = event.map(|message| messages.get(message).clone());
         let mut machine = self.nodes.get(node).clone();
         let id = machine.id();
         let effects = match machine.handle(event.clone()) {
@@ -216,7 +238,7 @@ impl<P: Protocol> Local<P> {
 
     /// How many node states, messages and local steps there are.
     pub(crate) fn sizes(&self) -> [usize; 3] {
-        [self.nodes.len(), self.messages.len(), self.steps.len()]
+        [self.nodes.len(), self.messages.len(), self.known.len() + self.received.len()]
     }
 
     /// The memory of the tables; the parts of nodes and messages outside of their own size are estimated.
@@ -227,7 +249,7 @@ impl<P: Protocol> Local<P> {
             + self.message_facts.capacity() * size_of::<MessageFacts>()
             + self.events.bytes(0)
             + map_bytes(&self.known)
-            + self.steps.capacity() * size_of::<LocalStep>()
+            + map_bytes(&self.received)
             + self.effects.bytes(2 * size_of::<LocalEffect>())
             + map_bytes(&self.stale)
             + map_bytes(&self.tokens)
