@@ -18,7 +18,8 @@ fn all_are_caught<B: Copy + Ord + Debug>(all: &[B], caught: &[Caught<B>], seeds:
         let entry = suite::named(model).unwrap_or_else(|| panic!("there is no model {model}"));
         let mut trial = entry.trial;
         trial.spec.seeds = seeds(*bug);
-        let report = trial.run(&Limits { states: Some(4_000_000), ..Limits::default() }, "", &mut Silent).unwrap();
+        let limits = Limits { states: Some(4_000_000), ..Limits::default() };
+        let report = trial.run(&limits, "", &mut Silent).expect("a planted bug changes no model");
         let found = report.broken.as_ref().map(|shown| shown.rule.map_or("protocol", |rule| rule.name()));
         if found != Some(rule) {
             survivors.push(format!("{bug:?} in {model}: expected {rule}, found {found:?} ({})", report.verdict));
