@@ -18,6 +18,7 @@
 //! without the token falls silent; the token moves only to where it can be used; grants have fences; requests may
 //! belong to sessions. It runs on links that lose what is in flight when they fail, and in partitions.
 
+mod application;
 mod bug;
 mod custody;
 mod height;

@@ -1,0 +1,81 @@
+//! What the application at a node does: ask, cancel, change its mind, give back. Its mistakes change nothing.
+
+use super::bug::Bug;
+use super::node::Node;
+use super::queue::{Claim, Claimer, Entry};
+use crate::protocol::Misuse;
+use crate::vocabulary::{Demand, Fence, GrantId, Order, Rank, RequestId, Units, Urgency};
+
+impl Node {
+    pub(super) fn on_request(&mut self, request: RequestId, demand: Demand) -> Result<(), Misuse> {
+        Misuse::check_units(&demand, self.config.capacity)?;
+        if self.last_request.is_some_and(|last| request <= last) {
+            return Err(Misuse::RequestNumberUsed(request));
+        }
+        let rank = self.rank(demand.urgency, self.clock)?;
+        self.last_request = Some(request);
+        let claimer = Claimer::Local { request, urgency: demand.urgency, since: self.clock };
+        self.enqueue(Entry { claimer, claim: Claim { rank, units: demand.units, session: demand.session } });
+        Ok(())
+    }
+
+    pub(super) fn on_cancel(&mut self, request: RequestId) -> Result<(), Misuse> {
+        self.waiting(request)?;
+        if !self.bug(Bug::KeepCancelled) {
+            self.queue.remove_local(request);
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_reprioritize(&mut self, request: RequestId, urgency: Urgency) -> Result<(), Misuse> {
+        let Entry { claimer, claim } = self.waiting(request)?;
+        let Claimer::Local { since, .. } = claimer else { return Err(Misuse::UnknownRequest(request)) };
+        let rank = self.rank(urgency, since)?;
+        self.queue.remove_local(request);
+        self.enqueue(Entry { claimer: Claimer::Local { request, urgency, since }, claim: Claim { rank, ..claim } });
+        Ok(())
+    }
+
+    pub(super) fn on_release(&mut self, request: RequestId, units: Units) -> Result<(), Misuse> {
+        let Some(at) = self.holding.iter().position(|grant| grant.request == request) else {
+            return Err(match self.waiting(request) {
+                Ok(_) => Misuse::NotGranted(request),
+                Err(over_or_unknown) => over_or_unknown,
+            });
+        };
+        let held = self.holding[at].units;
+        if held != units {
+            return Err(Misuse::PartialRelease { request, held, asked: units });
+        }
+        self.holding.remove(at);
+        self.custody.take(GrantId { node: self.config.id, request });
+        Ok(())
+    }
+
+    /// The entry of a waiting request, or why there is none.
+    fn waiting(&self, request: RequestId) -> Result<Entry, Misuse> {
+        if let Some(entry) = self.queue.local(request) {
+            return Ok(*entry);
+        }
+        if self.holding.iter().any(|grant| grant.request == request) {
+            return Err(Misuse::AlreadyGranted(request));
+        }
+        Err(match self.last_request {
+            Some(last) if request <= last => Misuse::AlreadyOver(request),
+            Some(_) | None => Misuse::UnknownRequest(request),
+        })
+    }
+
+    fn rank(&self, urgency: Urgency, since: Fence) -> Result<Rank, Misuse> {
+        let wants_deadline = self.config.order == Order::Deadline;
+        self.config.order.rank(urgency, since).ok_or(Misuse::WrongUrgency { wants_deadline })
+    }
+
+    fn enqueue(&mut self, entry: Entry) {
+        if self.bug(Bug::IgnoreRanks) {
+            self.queue.append(entry);
+        } else {
+            self.queue.insert(entry);
+        }
+    }
+}
