@@ -28,7 +28,7 @@ impl Random {
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
+        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("less than a usize")
     }
 }
 
@@ -82,7 +82,7 @@ where
             todo.extend(pairs.map(|(a, b)| (NodeId(a), Event::LinkUp { neighbour: NodeId(b) })));
         }
         for _ in 0..STEPS {
-            let node = NodeId(u32::try_from(random.below(NODES as usize)).unwrap());
+            let node = NodeId(u32::try_from(random.below(NODES as usize)).expect("less than a u32"));
             let (node, event) = match todo.pop() {
                 Some(first) => first,
                 None => match random.below(10) {
@@ -108,7 +108,7 @@ where
                         let (from, mut to, mut message) = wires.swap_remove(random.below(wires.len()));
                         match random.below(6) {
                             0 | 1 => {
-                                let mut value = serde_json::to_value(&message).unwrap();
+                                let mut value = serde_json::to_value(&message).expect("messages can be written");
                                 damage(&mut value, &mut random);
                                 let Ok(lie) = serde_json::from_value(value) else { continue };
                                 message = lie;
@@ -122,7 +122,7 @@ where
                     }
                 },
             };
-            let machine = nodes.get_mut(&node).unwrap();
+            let machine = nodes.get_mut(&node).expect("wires lead to nodes");
             let before = machine.clone();
             let Ok(effects) = machine.handle(event) else {
                 assert_eq!(*machine, before, "a refused call changed the node (seed {seed})");

@@ -86,19 +86,19 @@ pub(crate) struct Protocol {
     /// Units of the resource [default: 1].
     #[arg(long, value_name = "UNITS", value_parser = at_least_one)]
     pub(crate) k: Option<u32>,
-    /// How many grants of waiting are worth one step of priority (0: strict) [reverse-link].
+    /// How many grants of waiting are worth one step of priority (0: strict) (reverse-link).
     #[arg(long, value_name = "GRANTS", conflicts_with = "deadlines")]
     pub(crate) aging: Option<u32>,
-    /// Order requests by deadline, the earliest first [reverse-link].
+    /// Order requests by deadline, the earliest first (reverse-link).
     #[arg(long)]
     pub(crate) deadlines: bool,
-    /// How many may join a session past the front of the queue [reverse-link].
+    /// How many may join a session past the front of the queue (reverse-link).
     #[arg(long, value_name = "N")]
     pub(crate) joins: Option<u32>,
     /// Levels of priority, 1 to K [group; default: 3].
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub(crate) levels: Option<u32>,
-    /// Repeat messages by timers [group].
+    /// Repeat messages by timers (group).
     #[arg(long)]
     pub(crate) repeats: bool,
     /// What aging adds, the paper's epsilon [published reverse-link].
