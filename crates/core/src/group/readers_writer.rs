@@ -35,7 +35,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// What this session stands for.
+    /// What a session stands for.
     pub const fn of(session: Session) -> Self {
         match session.0.checked_sub(1) {
             None => Self::Read,

@@ -146,7 +146,7 @@ impl Queue {
         others.flat_map(|entry| &entry.members).map(|member| (member.node, member.number))
     }
 
-    /// Whether somebody waits, and all for this session.
+    /// Whether somebody waits, and everybody for the same one, namely `session`.
     pub(super) fn is_all_for(&self, session: Option<Session>) -> bool {
         matches!(self.0.as_slice(), [only] if Some(only.session) == session)
     }
