@@ -1,14 +1,14 @@
 //! Suzuki-Kasami by flooding: the defects F1 to F9 of the printed text, and the repaired protocol.
 
 use meshlock_core::Demand;
+use meshlock_core::flood::published::Defect;
+use meshlock_core::repairs::Defect as _;
 use meshlock_properties::{Rule, RuleSet};
 
 use super::{Entry, WALK_CHANNEL, network};
 use crate::model::{Failing, Workload};
 use crate::spec::{Spec, Subject, Variant};
 use crate::topology::parse_links;
-
-const REPAIRS: [&str; 7] = ["f1", "f2", "f3", "f4", "f5", "f6", "f7"];
 
 /// Each defect with all the others repaired.
 pub(super) fn published() -> Vec<Entry> {
@@ -84,7 +84,8 @@ fn flood(topology: &str) -> Spec {
 
 /// The printed text with all repairs but these, watching one rule.
 fn without(missing: &[&str], topology: &str, requests: u32, rule: Rule) -> Spec {
-    let repairs: Vec<_> = REPAIRS.into_iter().filter(|repair| !missing.contains(repair)).collect();
+    let all = Defect::ALL.iter().map(|defect| defect.name());
+    let repairs: Vec<_> = all.filter(|repair| !missing.contains(repair)).collect();
     let spec = Spec::new(Subject::Flood, Variant::with_repairs(&repairs), network(topology));
     asking(Spec { rules: Some(RuleSet::NONE.with(rule)), ..spec }, requests)
 }

@@ -1,6 +1,8 @@
 //! Group mutual exclusion: the defects G1 to G10 of the printed text, and the repaired protocol.
 
+use meshlock_core::group::published::Defect;
 use meshlock_core::group::readers_writer;
+use meshlock_core::repairs::Defect as _;
 use meshlock_core::{Demand, NodeId};
 use meshlock_properties::{Rule, RuleSet};
 
@@ -8,7 +10,6 @@ use super::{Entry, WALK_CHANNEL, network};
 use crate::model::{Failing, Work, Workload};
 use crate::spec::{Spec, Subject, Variant};
 
-const REPAIRS: [&str; 10] = ["g1", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g10"];
 const X: Demand = Demand::session(1, 1);
 const Y: Demand = Demand::session(2, 1);
 
@@ -128,7 +129,8 @@ fn group(subject: Subject, topology: &str) -> Spec {
 
 /// The printed text with all repairs but these, watching one rule, on two sessions.
 fn without(missing: &[&str], n: u32, requests: u32, rule: Rule) -> Spec {
-    let repairs: Vec<_> = REPAIRS.into_iter().filter(|repair| !missing.contains(repair)).collect();
+    let all = Defect::ALL.iter().map(|defect| defect.name());
+    let repairs: Vec<_> = all.filter(|repair| !missing.contains(repair)).collect();
     let spec = Spec::new(Subject::Group, Variant::with_repairs(&repairs), network(&format!("complete:{n}")));
     asking(Spec { rules: Some(RuleSet::NONE.with(rule)), ..spec }, requests, &[X, Y])
 }

@@ -42,30 +42,13 @@ impl Protocol for Node {
     }
 
     fn token_in(&self, _from: NodeId, message: &Message) -> Option<TokenView> {
-        match &message.body {
-            Body::Token { token, .. } if token.pass > self.decided => Some(token.view(self.config.capacity)),
-            Body::Token { .. }
-            | Body::Ask(_)
-            | Body::Withdraw
-            | Body::Release(_)
-            | Body::Received(_)
-            | Body::Link
-            | Body::Here { .. }
-            | Body::News(_) => None,
-        }
+        let Body::Token { token, .. } = &message.body else { return None };
+        (token.pass > self.decided).then(|| token.view(self.config.capacity))
     }
 
     fn returning_in(message: &Message) -> Option<Returning> {
-        match message.body {
-            Body::Release(grant) => Some(Returning { grant: Some(grant), units: Units(0) }),
-            Body::Token { .. }
-            | Body::Ask(_)
-            | Body::Withdraw
-            | Body::Received(_)
-            | Body::Link
-            | Body::Here { .. }
-            | Body::News(_) => None,
-        }
+        let Body::Release(grant) = message.body else { return None };
+        Some(Returning { grant: Some(grant), units: Units(0) })
     }
 
     fn kind(message: &Message) -> &'static str {
