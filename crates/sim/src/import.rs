@@ -1,0 +1,1 @@
+//! Recorded movement: ns-2, BonnMotion, ONE and SUMO files, read into legs.

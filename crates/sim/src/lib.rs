@@ -1,0 +1,25 @@
+//! A deterministic simulator that drives the very protocols of `meshlock-core`: radio, mobility, traffic, measures.
+//!
+//! A [`scenario`] and a seed decide a run completely, on every machine and at every optimisation level. The world is a
+//! value: it can be cloned, and two clones go on in the same way.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`scenario`] | everything that decides a run, and how it is read from a file |
+//! | [`mod@run`] | from a scenario and a seed to an outcome |
+//! | [`outcome`] | what a run leaves behind, not averaged |
+//! | [`measures`] | named numbers of a run |
+//! | [`mobility`], [`import`] | how nodes move: models, and recorded traces |
+//! | [`geometry`] | legs, and the exact moments at which links come and go |
+//! | [`distribution`], [`random`], [`time`] | what everything is drawn from, and when |
+
+pub mod distribution;
+pub mod geometry;
+pub mod import;
+pub mod measures;
+pub mod mobility;
+pub mod outcome;
+pub mod random;
+pub mod run;
+pub mod scenario;
+pub mod time;

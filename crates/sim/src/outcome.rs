@@ -1,0 +1,131 @@
+//! What a run leaves behind: every request, what was sent, what the network looked like, which rules broke.
+//!
+//! Nothing here is averaged: [`crate::measures`] does that.
+
+use meshlock_core::{NodeId, RequestId, Session, Units, Urgency};
+use meshlock_properties::Rule;
+
+use crate::time::{Span, Time};
+
+/// What a run leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The seed it was run with.
+    pub seed: u64,
+    /// How many nodes.
+    pub nodes: u32,
+    /// The k of h-out-of-k. For protocols whose units do not limit anything: the number of nodes.
+    pub capacity: u32,
+    /// When clients stopped asking: the end of what is measured. Earlier than planned if a rule broke.
+    pub end: Time,
+    /// When nothing was under way any more after that; `None` if it did not come to rest in time.
+    pub quiet: Option<Time>,
+    /// How many events were handled.
+    pub events: u64,
+    /// A number that is the same exactly if the same events happened in the same order with the same messages.
+    pub trace_hash: u64,
+    /// Every request, in the order in which they were made. Some may be answered only after `end`.
+    pub requests: Vec<Request>,
+    /// Everything sent until `end`, by kind of message, in the order of their names.
+    pub kinds: Vec<Kind>,
+    /// What of that was sent before the fixed warm-up ended.
+    pub kinds_before: Vec<Kind>,
+    /// Acknowledgements sent by radios until `end`; they are in the bytes of no kind.
+    pub acks: u64,
+    /// What the network looked like.
+    pub network: NetworkSeen,
+    /// Every rule that broke, with its first time, place and words, in the order in which they broke.
+    pub broken: Vec<Broken>,
+    /// The run was ended by the last of `broken`.
+    pub stopped: bool,
+    /// Messages that their receivers refused as a mistake.
+    pub rejected: u64,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Where.
+    pub node: NodeId,
+    /// Its number there.
+    pub request: RequestId,
+    /// The place of its class in the scenario.
+    pub class: u16,
+    /// The h of h-out-of-k.
+    pub units: Units,
+    /// How urgent.
+    pub urgency: Urgency,
+    /// Which session.
+    pub session: Option<Session>,
+    /// When it was made.
+    pub asked: Time,
+    /// When it was granted.
+    pub granted: Option<Time>,
+    /// When it was given back.
+    pub released: Option<Time>,
+    /// When it was given up.
+    pub cancelled: Option<Time>,
+    /// Everything sent before it was granted, so that differences tell what was sent in between.
+    pub sent: Totals,
+}
+
+/// Sums over all kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Messages from one node to one other: a broadcast to five neighbours counts five.
+    pub messages: u64,
+    /// Transmissions: a broadcast counts one, and every repetition one more. On wires the same as messages.
+    pub frames: u64,
+    /// Bytes of all transmissions.
+    pub bytes: u64,
+}
+
+/// Everything sent of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The protocol's word for it.
+    pub name: &'static str,
+    /// How much.
+    pub totals: Totals,
+}
+
+/// What the network looked like until the end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetworkSeen {
+    /// The mean number of neighbours, over time and nodes.
+    pub mean_degree: f64,
+    /// The share of the time in which all present nodes were connected.
+    pub connected: f64,
+    /// The mean number of parts.
+    pub parts: f64,
+    /// The mean number of hops between nodes that can reach each other.
+    pub mean_hops: f64,
+    /// The greatest number of hops seen between nodes that can reach each other.
+    pub diameter: u32,
+    /// Links that came or went, after the first moment.
+    pub link_changes: u64,
+    /// Messages lost on a link that broke, or by an error that was not repaired.
+    pub lost: u64,
+}
+
+/// A rule that broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Which.
+    pub rule: Rule,
+    /// How often until the end.
+    pub times: u64,
+    /// When first.
+    pub at: Time,
+    /// Where first.
+    pub node: Option<NodeId>,
+    /// What is wrong, in words.
+    pub words: String,
+}
+
+impl Request {
+    /// How long it waited, if it was granted.
+    pub fn wait(&self) -> Option<Span> {
+        self.granted.map(|granted| granted.since(self.asked))
+    }
+}
