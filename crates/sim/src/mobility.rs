@@ -8,6 +8,11 @@ use crate::random::{Stream, Streams};
 use crate::scenario::{Area, Mobility};
 use crate::time::Time;
 
+/// Why nodes cannot be placed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct MobilityError(String);
+
 /// The movement of one node: a value that gives its legs in order.
 #[derive(Clone, Debug)]
 pub struct Mover {
@@ -19,9 +24,9 @@ pub struct Mover {
 ///
 /// The first leg of every mover starts at [`Time::ZERO`]. Only [`Purpose::Placement`](crate::random::Purpose) and
 /// [`Purpose::Mobility`](crate::random::Purpose) streams are drawn from.
-pub fn movers(mobility: &Mobility, area: Area, nodes: u32, streams: Streams) -> Result<Vec<Mover>, String> {
+pub fn movers(mobility: &Mobility, area: Area, nodes: u32, streams: Streams) -> Result<Vec<Mover>, MobilityError> {
     let _ = (mobility, area, nodes, streams);
-    Err(String::new())
+    Err(MobilityError(String::new()))
 }
 
 impl Mover {
