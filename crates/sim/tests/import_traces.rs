@@ -60,7 +60,18 @@ fn cars_of_zurich() {
     let names: Vec<_> = imported.nodes.iter().map(|node| node.name.clone()).collect();
     assert_eq!(names, (0..99).map(|id: u32| id.to_string()).collect::<Vec<_>>(), "and no node 12345");
     assert_eq!(imported.end, seconds(300.01));
-    assert_eq!(extent(&imported), [0.0; 4]);
+    // Without the placeholders at the origin, where nobody is.
+    assert_eq!(extent(&imported), [10.0, 4660.0, 10.0, 3010.0]);
+    // 297 switches: off at the start, on, and off at the end at the latest.
+    for node in &imported.nodes {
+        let mut switches: Vec<_> = node.legs.iter().map(|leg| leg.present).collect();
+        switches.dedup();
+        assert_eq!(switches, [false, true, false], "node {}", node.name);
+    }
+    assert_eq!([0.0, 0.01, 300.01].map(|at| present(&imported, at)), [0, 55, 0]);
+    // The header tells the greatest speed, so no jump was taken for a movement.
+    let fastest = legs(&imported).map(|leg| leg.velocity.length()).fold(0.0, f64::max);
+    assert!((fastest - 32.054187).abs() < 1e-3, "{fastest} m/s");
 }
 
 #[test]
@@ -69,7 +80,9 @@ fn two_nodes_in_manhattan() {
     assert_eq!(imported.nodes.len(), 2);
     assert_eq!(extent(&imported), [90.0, 210.0, 10.0, 210.0]);
     assert_eq!(legs(&imported).filter(|leg| moves(leg)).count(), 679);
-    assert_eq!(imported.end, seconds(99.85));
+    assert!(legs(&imported).filter(|leg| moves(leg)).all(|leg| (49.0..52.0).contains(&leg.velocity.length())));
+    // The last command is of 99.85 s; the last node arrives later.
+    assert_eq!(imported.end, seconds(100.0));
 }
 
 #[test]
@@ -90,7 +103,8 @@ fn ten_nodes_of_bonnmotion_in_both_formats() {
         }
     }
     assert!(worst < 1e-3, "{worst} m apart");
-    assert_eq!(legs(&native).count(), 0);
+    // 60 places: a leg to each but the first, and a rest after the last.
+    assert_eq!(legs(&native).count(), 60);
 }
 
 #[test]
@@ -100,7 +114,9 @@ fn a_hundred_nodes_of_bonnmotion() {
     assert_eq!(imported.end, seconds(900.0));
     assert_eq!(extent(&imported), [0.14, 199.78, 0.01, 199.78]);
     assert_eq!(present(&imported, 0.0), 100);
-    assert_eq!(legs(&imported).count(), 0);
+    // 1,400 places as above, and 24 nodes rest before their first time.
+    assert_eq!(legs(&imported).count(), 1_400 + 24);
+    assert_eq!(imported.nodes[0].position(Time::ZERO), imported.nodes[0].position(seconds(26.26)));
 }
 
 #[test]

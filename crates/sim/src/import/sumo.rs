@@ -185,10 +185,10 @@ fn seconds(place: Place<'_>, text: &str) -> Result<f64, ImportError> {
 }
 
 fn broken(place: Place<'_>, error: &quick_xml::Error) -> ImportError {
-    match error {
-        quick_xml::Error::Io(error) => damaged(place, error),
-        error => place.error(format!("this is no XML ({error})"), WHOLE),
+    if let quick_xml::Error::Io(error) = error {
+        return damaged(place, error);
     }
+    place.error(format!("this is no XML ({error})"), WHOLE)
 }
 
 /// Knows in which line it is.
