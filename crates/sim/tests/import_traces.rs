@@ -22,13 +22,13 @@ fn recording(file: &str, params: Option<&str>) -> Option<Imported> {
         println!("NOT TESTED: {file} is neither in MESHLOCK_TRACES nor in a folder shared/traces above");
         return None;
     };
-    let bytes = std::fs::read(folder.join(file)).unwrap();
-    let params = params.map(|params| std::fs::read_to_string(folder.join(params)).unwrap());
-    let format = Format::of_file(file).unwrap();
+    let bytes = std::fs::read(folder.join(file)).expect("the recordings are complete");
+    let params = params.map(|params| std::fs::read_to_string(folder.join(params)).expect("they are"));
+    let format = Format::of_file(file).expect("their names are usual");
     let imported = read(file, &bytes, format, params.as_deref()).unwrap_or_else(|error| panic!("{error}"));
     let (mobility, area) = imported.clone().into_mobility(file.to_owned());
     let nodes = imported.nodes.len() as u32;
-    assert_eq!(movers(&mobility, area, nodes, Streams::new(0)).unwrap().len(), imported.nodes.len());
+    assert_eq!(movers(&mobility, area, nodes, Streams::new(0)).err(), None);
     Some(imported)
 }
 
