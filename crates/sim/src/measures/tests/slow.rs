@@ -157,7 +157,7 @@ impl Slow<'_> {
         let fits = |now| self.waiting(now).any(|request| self.fits(request, now, None));
         sheet.put("units.idle-while-fitting", self.over_time(|now| yes(fits(now))));
         let front_fits = |now| {
-            // Of equals, the last that `min` keeps is the first made.
+            // `min_by_key` keeps the first of equals: the one made first.
             let front = self.waiting(now).min_by_key(|request| (-request.urgency_rank(), request.asked));
             front.is_some_and(|front| self.fits(front, now, None))
         };
