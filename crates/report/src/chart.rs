@@ -16,6 +16,8 @@ mod lines;
 mod marks;
 mod paint;
 mod svg;
+#[cfg(test)]
+mod tests;
 mod tooltip;
 mod unit;
 

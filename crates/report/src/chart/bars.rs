@@ -17,7 +17,7 @@ const LEAST_SLOT: f64 = 24.0;
 const LEAST_BAR: f64 = 5.0;
 const MOST_BAR: f64 = 56.0;
 /// Slanted names are cut at this length.
-const SLANTED: f64 = 130.0;
+const SLANTED: f64 = 170.0;
 
 pub(super) fn draw(bars: &Bars) -> String {
     let scale = Scale { log: bars.y.log && !bars.stacked, from_zero: true, ..bars.y.clone() };
@@ -109,7 +109,10 @@ fn draw_side_by_side(
         let area = between(frame, x, width * 0.92, [y.foot(), y.fraction(bar.value)]);
         filling(&mut frame.svg, kind(kinds, bar), area);
         if has_interval(bar.value, bar.low, bar.high) {
-            draw_interval(frame, Paint::Ink, x + width * 0.46, bar.low, bar.high, y);
+            // A rim of paper keeps it visible on the bar.
+            for (paint, thickness) in [(Paint::Paper, 3.2), (Paint::Ink, 1.2)] {
+                draw_interval(frame, paint, thickness, x + width * 0.46, [bar.low, bar.high], y);
+            }
         }
         frame.svg.close();
     }
@@ -176,10 +179,13 @@ fn draw_names(frame: &mut Frame, groups: &[BarGroup], slot: f64) -> f64 {
         } else {
             // Names of the first groups must not leave the chart on the left.
             let longest = SLANTED.min((middle - 4.0) / 0.77);
+            frame.svg.open("slanted");
+            frame.svg.tooltip(&group.name);
             let text = wrap_pixels(&group.name, longest, TICK_SIZE, 1).concat();
             let style =
                 TextStyle { rotate: -40.0, ..TextStyle::new("group-name", TICK_SIZE, Paint::Muted, Anchor::End) };
             frame.svg.text(style, [middle + 3.0, top + 2.0], &text);
+            frame.svg.close();
             height = height.max(pixels(&text, TICK_SIZE) * 0.65 + TICK_SIZE);
         }
     }

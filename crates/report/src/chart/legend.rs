@@ -88,6 +88,7 @@ impl Legend {
     }
 }
 
+/// The room that the widest name needs to stay on one line, with a little for rounding.
 fn widest(names: &[String]) -> f64 {
-    names.iter().map(|name| pixels(name, SIZE)).fold(0.0, f64::max)
+    names.iter().map(|name| pixels(name, SIZE)).fold(0.0, f64::max) + 0.5
 }

@@ -68,7 +68,7 @@ fn draw_series(frame: &mut Frame, index: usize, series: &Series, shown: impl Fn(
         frame.svg.tooltip(&format!("{}\n{across}: {up}", series.name));
         if marked {
             if has_interval(point.y, point.low, point.high) {
-                draw_interval(frame, hue, at[0], point.low, point.high, y);
+                draw_interval(frame, hue, 1.2, at[0], [point.low, point.high], y);
             }
             marker(&mut frame.svg, index, at);
         }
@@ -79,14 +79,14 @@ fn draw_series(frame: &mut Frame, index: usize, series: &Series, shown: impl Fn(
 }
 
 /// An error bar with caps. An end that the axis does not reach (zero on a logarithmic scale) has no cap.
-pub(super) fn draw_interval(frame: &mut Frame, paint: Paint, x: f64, low: f64, high: f64, axis: &Axis) {
-    let fractions = [low, high].map(|end| axis.fraction(end));
+pub(super) fn draw_interval(frame: &mut Frame, paint: Paint, thickness: f64, x: f64, ends: [f64; 2], axis: &Axis) {
+    let fractions = ends.map(|end| axis.fraction(end));
     let reached = fractions.map(|fraction| (-1e-9..=1.0 + 1e-9).contains(&fraction));
     let [low, high] = [0, 1].map(|end| if reached[end] { frame.y(fractions[end]) } else { frame.plot.bottom() });
-    frame.svg.line("interval", paint, 1.2, [x, low], [x, high]);
+    frame.svg.line("interval", paint, thickness, [x, low], [x, high]);
     for (y, reached) in [(low, reached[0]), (high, reached[1])] {
         if reached {
-            frame.svg.line("cap", paint, 1.2, [x - 4.0, y], [x + 4.0, y]);
+            frame.svg.line("cap", paint, thickness, [x - 4.0, y], [x + 4.0, y]);
         }
     }
 }

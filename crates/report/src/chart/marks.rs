@@ -53,7 +53,7 @@ pub(super) fn filling(svg: &mut Svg, index: usize, area: Area) {
     };
     let d: String = lines.into_iter().flat_map(|slant| slant.lines(area)).map(|line| path(&line, false)).collect();
     if !d.is_empty() {
-        svg.outline("hatch", Paint::Paper, 1.1, false, &d);
+        svg.outline("hatch", Paint::Paper, 0.9, false, &d);
     }
 }
 
@@ -94,5 +94,41 @@ impl Slant {
             .map(|[x, y]| [area.x + x, area.y + y])
         };
         offsets.map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn forty_series_look_different_and_ten_differ_without_colour() {
+        let look = |index: usize| {
+            let mut svg = Svg::default();
+            marker(&mut svg, index, [0.0, 0.0]);
+            svg.finish(1.0, 1.0, "")
+        };
+        let looks: BTreeSet<String> = (0..40).map(look).collect();
+        assert_eq!(looks.len(), 40);
+        let without_colour = |index: usize| {
+            let look = look(index).replace(Paint::Hue(index).light(), "hue");
+            look.replace(&Paint::Hue(index).fill_class(), "").replace(&Paint::Hue(index).stroke_class(), "")
+        };
+        let shapes: BTreeSet<String> = (0..10).map(without_colour).collect();
+        assert_eq!(shapes.len(), 10);
+    }
+
+    #[test]
+    fn hatching_stays_inside_its_area() {
+        let area = Area { x: 10.0, y: 20.0, width: 31.0, height: 7.5 };
+        for slant in [Slant::Rising, Slant::Falling, Slant::Level, Slant::Upright] {
+            let lines = slant.lines(area);
+            assert!(!lines.is_empty());
+            for [x, y] in lines.into_iter().flatten() {
+                assert!((area.x..=area.right()).contains(&x) && (area.y..=area.bottom()).contains(&y), "{x} {y}");
+            }
+        }
     }
 }

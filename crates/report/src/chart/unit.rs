@@ -12,9 +12,18 @@ pub(super) struct Unit {
 }
 
 impl Unit {
+    /// The unit of the data.
+    pub(super) fn plain(unit: &str) -> Self {
+        Self { name: unit.to_owned(), exponent: 0 }
+    }
+
     /// The unit for values up to this size. Only units that people use with prefixes get one: the first part of a
     /// quotient counts, so `B/entry` may become `kB/entry`.
     pub(super) fn for_values(unit: &str, largest: f64) -> Self {
+        // Nothing but zeros says nothing about a prefix.
+        if largest == 0.0 {
+            return Self::plain(unit);
+        }
         let (head, tail) = unit.split_at(unit.find('/').unwrap_or(unit.len()));
         let exponents = match head {
             "s" => -9..=0,
@@ -26,8 +35,6 @@ impl Unit {
         let fits = |exponent: &i32| largest >= power_of_ten(*exponent) * (1.0 - 1e-12);
         let smallest = *exponents.start();
         let exponent = exponents.rev().step_by(3).find(fits).unwrap_or(smallest);
-        // Nothing but zeros says nothing about a prefix.
-        let exponent = if largest == 0.0 { 0 } else { exponent };
         let prefix = match exponent {
             -9 => "n",
             -6 => "µ",

@@ -119,7 +119,7 @@ fn cells_are_aligned_and_marked_by_what_they_are() {
     let cells: Vec<_> = all(&document, "td").into_iter().map(|cell| (words(cell), cell.attribute("class"))).collect();
     let number = Some("number");
     let expected =
-        [("wait", None), ("12.3 ± 0.4", number), ("✓ holds", None), ("–", number), ("x < y", None), ("", number)];
+        [("wait", None), ("12.3 ± 0.4", number), ("✓\u{a0}holds", None), ("–", number), ("x < y", None), ("", number)];
     assert_eq!(cells, expected.map(|(text, class)| (text.to_owned(), class)));
     let verdict = document.descendants().find(|node| node.attribute("class") == Some("verdict good"));
     assert!(verdict.is_some());

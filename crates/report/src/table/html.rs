@@ -26,7 +26,9 @@ fn cell(cell: &Cell) -> String {
     let words = escape(&cell.words());
     match cell {
         Cell::Verdict { good, .. } => {
-            format!("<span class=\"verdict {}\">{words}</span>", if *good { "good" } else { "bad" })
+            // The sign stays with the first word.
+            let (class, words) = (if *good { "good" } else { "bad" }, words.replacen(' ', "\u{a0}", 1));
+            format!("<span class=\"verdict {class}\">{words}</span>")
         }
         Cell::Code(_) => format!("<code>{words}</code>"),
         Cell::Text(_) | Cell::Number(_) | Cell::Estimate { .. } | Cell::Empty => words,
