@@ -31,7 +31,7 @@ impl Legend {
     /// One column, if it fits beside a plot of this height.
     pub(super) fn beside(names: &[String], height: f64) -> Option<Self> {
         let widest = widest(names);
-        if names.is_empty() || widest > BESIDE {
+        if unnamed(names) || widest > BESIDE {
             return None;
         }
         let legend = Self::in_columns(names, 1, SAMPLE + widest);
@@ -40,8 +40,11 @@ impl Legend {
 
     /// As many columns as fit into this width.
     pub(super) fn below(names: &[String], width: f64) -> Self {
+        if unnamed(names) {
+            return Self { entries: Vec::new(), width: 0.0, height: 0.0 };
+        }
         let column = (SAMPLE + widest(names)).min(width);
-        let columns = (((width + GAP) / (column + GAP)).floor() as usize).clamp(1, names.len().max(1));
+        let columns = (((width + GAP) / (column + GAP)).floor() as usize).clamp(1, names.len());
         // A name that would leave room for a single column only is wrapped, if that makes it two.
         let half = (width - GAP) / 2.0;
         if columns == 1 && names.len() > 1 {
@@ -86,6 +89,11 @@ impl Legend {
         }
         svg.close();
     }
+}
+
+/// Nothing is named, so there is nothing to explain.
+fn unnamed(names: &[String]) -> bool {
+    names.iter().all(|name| name.trim().is_empty())
 }
 
 /// The room that the widest name needs to stay on one line, with a little for rounding.

@@ -148,3 +148,12 @@ fn long_titles_names_and_labels_are_wrapped_and_the_legend_moves_below() {
     assert!(legend_top > drawing.plot()[3]);
     assert_eq!(drawing.tooltips("entry")[1].len(), 500, "the whole name is in the tooltip");
 }
+
+#[test]
+fn a_series_without_a_name_needs_no_legend() {
+    let svg = chart(scale("x", ""), scale("y", ""), vec![series("", [point(1.0, 2.0)])]).svg();
+    let drawing = Drawing::parse(&svg);
+    drawing.check();
+    assert!(drawing.all("legend").is_empty());
+    assert_eq!(drawing.all("point").len(), 1);
+}
