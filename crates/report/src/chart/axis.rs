@@ -62,9 +62,10 @@ impl Axis {
             (least, most) = (least.min(0.0), most.max(0.0));
         }
         // Over many decades no prefix gives short numbers, so none is better.
-        let unit = match scale.log && most / least > 1e6 {
-            true => Unit::plain(&scale.unit),
-            false => Unit::for_values(&scale.unit, least.abs().max(most.abs())),
+        let unit = if scale.log && most / least > 1e6 {
+            Unit::plain(&scale.unit)
+        } else {
+            Unit::for_values(&scale.unit, least.abs().max(most.abs()))
         };
         let (least, most) = widened(unit.convert(least), unit.convert(most), scale.log);
         let steps = if scale.log && most / least >= 2.5 {

@@ -45,7 +45,7 @@ impl Frame {
         let plot_width = (WIDTH - left - right).max(least_width);
         let width = left + plot_width + right;
         let title = wrap_pixels(words.title, width - 2.0 * MARGIN, TITLE_SIZE * 1.06, 4);
-        let top = MARGIN + title.len() as f64 * TITLE_SIZE * 1.3 + 10.0;
+        let top = MARGIN + title.len() as f64 * TITLE_SIZE * 1.3 + 13.0;
         let plot = Area { x: left, y: top, width: plot_width, height: PLOT_HEIGHT };
         let legend_beside = beside.is_some();
         let legend = beside.unwrap_or_else(|| Legend::below(words.names, width - 2.0 * MARGIN));
