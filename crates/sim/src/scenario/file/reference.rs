@@ -32,7 +32,11 @@ fn row(key: &Key) -> String {
     };
     let limits = key.kind.limits();
     // Limits that only keep numbers in the machine's range say nothing to a reader.
-    let limits = if limits.is_empty() || limits.contains("4294967295") || limits.contains("2147483648") { String::new() } else { format!(", {limits}") };
+    let limits = if limits.is_empty() || limits.contains("4294967295") || limits.contains("2147483648") {
+        String::new()
+    } else {
+        format!(", {limits}")
+    };
     let needs = key.kind.needs();
     let only = if key.only.is_empty() { String::new() } else { format!(". Only for {}", key.only) };
     format!("| `{}` | {needs}{limits} | {default} | {}{only} |\n", key.name(), key.about)
