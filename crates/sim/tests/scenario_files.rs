@@ -12,17 +12,17 @@ fn root() -> PathBuf {
 
 fn shipped() -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> =
-        fs::read_dir(root().join("scenarios")).unwrap().map(|file| file.unwrap().path()).collect();
+        fs::read_dir(root().join("scenarios")).expect("a folder").map(|file| file.expect("a file").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
-    paths.iter().map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap())).collect()
+    paths.iter().map(|path| (path.display().to_string(), fs::read_to_string(path).expect("a text"))).collect()
 }
 
 /// Compares a file with what it should be, or writes it if `MESHLOCK_WRITE` is set.
 fn is_current(path: &str, expected: &str) {
     let file = root().join(path);
     if std::env::var_os("MESHLOCK_WRITE").is_some() {
-        fs::write(file, expected).unwrap();
+        fs::write(file, expected).expect("it can be written");
         return;
     }
     let found = fs::read_to_string(file).unwrap_or_default();

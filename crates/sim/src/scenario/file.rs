@@ -12,6 +12,8 @@ mod resolve;
 mod schema;
 mod set;
 mod study;
+#[cfg(test)]
+mod tests;
 mod value;
 mod walk;
 

@@ -188,18 +188,24 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("radio.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is on it"),
     // Area.
-    key(
-        "area.size",
-        Kind::Pair(Length, Range::above_to(0.0, FAR)),
-        Default("[\"600m\", \"600m\"]"),
-        "from west to east and from south to north",
-    ),
-    key(
-        "area.degree",
-        Kind::Real(Range::POSITIVE),
-        Optional,
-        "instead of `size`: a square in which a node has so many neighbours on average, whatever `nodes` is",
-    ),
+    Key {
+        only: "models other than trace, which brings its own area",
+        ..key(
+            "area.size",
+            Kind::Pair(Length, Range::above_to(0.0, FAR)),
+            Default("[\"600m\", \"600m\"]"),
+            "from west to east and from south to north",
+        )
+    },
+    Key {
+        only: "models other than trace, which brings its own area",
+        ..key(
+            "area.degree",
+            Kind::Real(Range::POSITIVE),
+            Optional,
+            "instead of `size`: a square in which a node has so many neighbours on average, whatever `nodes` is",
+        )
+    },
     // Mobility.
     key("mobility.model", Kind::Word(models), Default("\"static\""), "how nodes move"),
     Key {
@@ -257,7 +263,15 @@ pub(super) const KEYS: &[Key] = &[
         only: "trace, and static with placement = \"file\"",
         ..key("mobility.file", Kind::File, Needed, "a trace, or lines `x,y` in metres; looked for beside the scenario")
     },
-    Key { only: "trace", ..key("mobility.format", Kind::Word(formats), Default("\"auto\""), "of the trace") },
+    Key {
+        only: "trace",
+        ..key(
+            "mobility.format",
+            Kind::Word(formats),
+            Default("\"auto\""),
+            "of the trace; `auto` goes by the end of its name",
+        )
+    },
     // Topology.
     key(
         "topology.shape",
@@ -416,6 +430,11 @@ impl Key {
         self.path.rsplit_once('.').map_or("", |(section, _)| section)
     }
 
+    /// What its value is, in sentences.
+    pub(super) fn subject(&self) -> &'static str {
+        if self.path == "protocol.name" { "protocol" } else { self.name() }
+    }
+
     /// Its name in its section.
     pub(super) fn name(&self) -> &'static str {
         self.path.rsplit_once('.').map_or(self.path, |(_, name)| name)
@@ -443,7 +462,7 @@ fn shapes() -> Vec<&'static str> {
 }
 
 fn formats() -> Vec<&'static str> {
-    vec!["auto", "ns2", "bonnmotion", "one", "sumo"]
+    vec!["auto", "ns-2", "bonnmotion", "one", "sumo"]
 }
 
 /// Long enough for any run, and short enough for nanoseconds.

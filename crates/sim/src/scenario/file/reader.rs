@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::keys::{self, Given, RIVALS};
-use super::kind::{Kind, Read};
+use super::kind::Read;
 use super::place::{Place, Problem};
 use super::value::{Item, Value};
 use super::walk::Content;
@@ -155,7 +155,7 @@ impl Part<'_, '_> {
             }
             (None, Given::Optional | Given::Depends(_), _) => return Ok(None),
         };
-        let read = key.kind.read(name, &value, &place)?;
+        let read = key.kind.read(key.subject(), &value, &place)?;
         self.show(name, key.kind.canonical(&read));
         Ok(Some(read))
     }
@@ -257,9 +257,4 @@ impl Part<'_, '_> {
     pub(super) fn any(&mut self, name: &str) -> Result<Option<Read>, Problem> {
         self.read(name, None)
     }
-}
-
-/// The kind of a key, for values that are not in a document yet.
-pub(super) fn kind_of(path: &str) -> Option<Kind> {
-    keys::find(path).map(|key| key.kind)
 }

@@ -30,14 +30,19 @@ fn row(key: &Key) -> String {
         Given::Optional => "none".to_owned(),
         Given::Needed => "must be given".to_owned(),
     };
-    let limits = key.kind.limits();
-    // Limits that only keep numbers in the machine's range say nothing to a reader.
-    let limits = if limits.is_empty() || limits.contains("4294967295") || limits.contains("2147483648") {
-        String::new()
-    } else {
-        format!(", {limits}")
-    };
+    let limits = told(&key.kind.limits());
     let needs = key.kind.needs();
     let only = if key.only.is_empty() { String::new() } else { format!(". Only for {}", key.only) };
     format!("| `{}` | {needs}{limits} | {default} | {}{only} |\n", key.name(), key.about)
+}
+
+/// Limits without those that only keep numbers in the machine's range: they say nothing to a reader.
+fn told(limits: &str) -> String {
+    let (low, high) = limits.split_once(" and at most ").unwrap_or((limits, ""));
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).count();
+    match (digits(low) < 7, (1..7).contains(&digits(high)) || high.contains('.')) {
+        (true, true) => format!(", {low} and at most {high}"),
+        (true, false) if !low.is_empty() => format!(", {low}"),
+        (true | false, true | false) => String::new(),
+    }
 }

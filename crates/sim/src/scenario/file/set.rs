@@ -3,7 +3,6 @@
 use super::keys::{self, RIVALS};
 use super::near;
 use super::place::{Place, Problem};
-use super::reader;
 use super::study::{self, VARIANT};
 use super::value::{Item, Value};
 use super::walk::{self, Content};
@@ -69,7 +68,8 @@ pub(super) fn known(content: &Content, key: &str, place: &Place) -> Result<(), P
         return Err(Problem { place: place.clone(), ..walk::unknown_key(section, name) });
     }
     let all = study::variable_keys();
-    let help = match near::nearest(key, &all) {
+    let same_name = all.iter().copied().find(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == key));
+    let help = match same_name.or_else(|| near::nearest(key, &all)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "keys are written with their section, such as radio.range".to_owned(),
     };
@@ -88,9 +88,8 @@ pub(super) fn check(
     if *value == Value::Text(DEFAULT.to_owned()) {
         return Ok(());
     }
-    let Some((_, path)) = path_of(content, key) else { return Ok(()) };
-    let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
-    reader::kind_of(path).map_or(Ok(()), |kind| kind.read(name, value, place).map(drop))
+    let known = path_of(content, key).and_then(|(_, path)| keys::find(path));
+    known.map_or(Ok(()), |known| known.kind.read(known.subject(), value, place).map(drop))
 }
 
 /// Puts a checked item in its place, and takes its rivals away.

@@ -48,7 +48,7 @@ impl Content {
                 self.inner(inner, &full, value, &place)?;
             } else if let Some(known) = keys::find(&path) {
                 let item = Item { value: Value::from_toml(value, None), place: value_place(value), key: place };
-                known.kind.read(name, &item.value, &item.place)?;
+                known.kind.read(known.subject(), &item.value, &item.place)?;
                 self.items.insert(full, item);
             } else if section.free {
                 self.free(&full, value, &place);

@@ -1,13 +1,36 @@
 //! `[mobility]`, and the files it names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::place::{Place, Problem, Source};
 use super::super::reader::{Part, Reader};
 use crate::distribution::Distribution;
 use crate::scenario::{Area, Mobility, Placement};
 
-/// How nodes move.
+/// Recorded movement, and the area it needs; `None` if the movement is not recorded.
+pub(super) fn recorded(
+    source: &Source,
+    reader: &mut Reader<'_>,
+    nodes: u32,
+) -> Result<Option<(Mobility, Area)>, Problem> {
+    let mut part = reader.part("mobility");
+    if part.text("model")? != "trace" {
+        return Ok(None);
+    }
+    let format = part.text("format")?;
+    let (name, place, bytes) = named_file(source, &mut part)?;
+    // BonnMotion keeps what it was asked for beside what came out.
+    let params = beside(source, &name).with_extension("params");
+    let params =
+        std::fs::read_to_string(params).ok().filter(|_| format == "bonnmotion" || name.ends_with(".movements"));
+    if let Some(params) = &params {
+        part.show("params", shown(params.as_bytes()));
+    }
+    let read = trace(&name, &bytes, &format, params.as_deref(), nodes);
+    read.map(Some).map_err(|(message, help)| Problem::new(&place, message, help))
+}
+
+/// How nodes move that are not recorded.
 pub(super) fn mobility(source: &Source, reader: &mut Reader<'_>, area: Area, nodes: u32) -> Result<Mobility, Problem> {
     let mut part = reader.part("mobility");
     let model = part.text("model")?;
@@ -29,11 +52,6 @@ pub(super) fn mobility(source: &Source, reader: &mut Reader<'_>, area: Area, nod
         "walk" => {
             let turn = part.amount("turn")?;
             Mobility::Walk { speed: speed(&mut part)?, leg: part.draw("leg")?, turn }
-        }
-        "trace" => {
-            let (name, place, bytes) = named_file(source, &mut part)?;
-            let format = part.text("format")?;
-            trace(&name, &bytes, &format, nodes).map_err(|(message, help)| Problem::new(&place, message, help))?
         }
         _ => match part.text("placement")?.as_str() {
             "grid" => Mobility::Static(Placement::Grid),
@@ -69,13 +87,19 @@ fn gauss_markov(part: &mut Part<'_, '_>) -> Result<Mobility, Problem> {
 /// What is wrong, and what would be right.
 type Trouble = (String, String);
 
-/// Where recorded movement is read: the importers belong here.
-fn trace(name: &str, bytes: &[u8], format: &str, nodes: u32) -> Result<Mobility, Trouble> {
-    let _ = (bytes, nodes);
-    Err((format!("`{name}` cannot be read: there is no reader of {format} traces yet"), String::new()))
+/// Where recorded movement is read: the importers are called here.
+fn trace(
+    name: &str,
+    bytes: &[u8],
+    format: &str,
+    params: Option<&str>,
+    nodes: u32,
+) -> Result<(Mobility, Area), Trouble> {
+    let _ = (bytes, params, nodes);
+    Err((format!("`{name}` cannot be read: there is no reader of traces yet (format {format})"), String::new()))
 }
 
-/// A trace must know all nodes.
+/// A file must know all nodes.
 fn enough(name: &str, known: usize, nodes: u32) -> Result<(), Trouble> {
     if known >= nodes as usize {
         return Ok(());
@@ -86,14 +110,24 @@ fn enough(name: &str, known: usize, nodes: u32) -> Result<(), Trouble> {
 /// The file that `file` names: its name, where it is named, and its content.
 fn named_file(source: &Source, part: &mut Part<'_, '_>) -> Result<(String, Place, Vec<u8>), Problem> {
     let name = part.text("file")?;
-    let path = Path::new(&source.name).parent().unwrap_or(Path::new("")).join(&name);
+    let path = beside(source, &name);
     let bytes = std::fs::read(&path).map_err(|error| {
         let help = format!("looked for {}", path.display());
-        part.problem("file", format!("`{name}` cannot be read: {error}"), help)
+        part.problem("file", format!("`{name}` cannot be read: {}", error.kind()), help)
     })?;
     // Not where it lies but what it says decides a run.
-    part.show("file", format!("\"{} bytes, {:016x}\"", bytes.len(), content_hash(&bytes)));
+    part.show("file", shown(&bytes));
     Ok((name, part.place("file"), bytes))
+}
+
+/// The path of a file that a scenario names.
+fn beside(source: &Source, name: &str) -> PathBuf {
+    Path::new(&source.name).parent().unwrap_or(Path::new("")).join(name)
+}
+
+/// The content of a file in the canonical form.
+fn shown(bytes: &[u8]) -> String {
+    format!("\"{} bytes, {:016x}\"", bytes.len(), content_hash(bytes))
 }
 
 /// FNV-1a: tells contents apart that differ by accident; nobody forges placements.

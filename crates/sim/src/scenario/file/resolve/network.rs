@@ -40,8 +40,13 @@ fn radio(source: &Source, reader: &mut Reader<'_>, nodes: u32) -> Result<Radio, 
     let ack = part.amount("ack")? as u32;
     let retries = part.whole("retries")?;
     let gentle = part.flag("gentle")?;
-    let area = area(reader, range, nodes)?;
-    let mobility = mobility::mobility(source, reader, area, nodes)?;
+    let (mobility, area) = match mobility::recorded(source, reader, nodes)? {
+        Some(recorded) => recorded,
+        None => {
+            let area = area(reader, range, nodes)?;
+            (mobility::mobility(source, reader, area, nodes)?, area)
+        }
+    };
     Ok(Radio { area, range, bandwidth, latency, error, message, ack, retries, gentle, mobility })
 }
 

@@ -71,14 +71,14 @@ pub(super) const fn abilities(name: ProtocolName, published: bool) -> Abilities 
             retry: if published { Use::Never } else { Use::Optional },
             ..plain
         },
-        (ProtocolName::Raynal, _) => Abilities { units: true, ..plain },
+        (ProtocolName::Raynal, _) => Abilities { units: true, cancels: false, ..plain },
         (
             ProtocolName::Raymond
             | ProtocolName::SuzukiKasami
             | ProtocolName::RicartAgrawala
             | ProtocolName::NaimiTrehel,
             _,
-        ) => plain,
+        ) => Abilities { cancels: false, ..plain },
     }
 }
 

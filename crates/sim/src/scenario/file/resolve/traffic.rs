@@ -71,7 +71,11 @@ fn class(
     let patience = part.optional_draw("patience")?;
     if patience.is_some() && !can(protocol).cancels {
         let message = format!("{} cannot cancel a request", called(protocol));
-        return Err(part.problem("patience", message, "take `patience` out, or use text = \"repaired\""));
+        return Err(part.problem(
+            "patience",
+            message,
+            "take `patience` out, or use reverse-link, flood, group (repaired), central or omniscient",
+        ));
     }
     let start = part.span("start")?;
     let stop = part.optional_span("stop")?;
