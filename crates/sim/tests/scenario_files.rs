@@ -159,3 +159,18 @@ fn no_text_makes_a_reader_panic() {
     }
     assert!(resolved > 100, "too few mutants are still scenarios to say much: {resolved}");
 }
+
+#[test]
+fn a_trace_that_knows_too_few_nodes_is_refused() {
+    let folder = std::env::temp_dir().join(format!("meshlock-trace-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("two.movements"), "0 1 2 10 3 4\n0 5 6 10 7 8\n").unwrap();
+    let name = folder.join("demo.toml").display().to_string();
+    let read = |nodes: u32| {
+        let text = format!("nodes = {nodes}\n[radio]\n[mobility]\nmodel = \"trace\"\nfile = \"two.movements\"\n");
+        Document::parse(&name, &text).unwrap().resolve()
+    };
+    assert_eq!(read(3).unwrap_err().message, "`two.movements` has 2 nodes, but nodes = 3");
+    assert!(read(2).is_ok());
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::place::{Place, Problem, Source};
 use super::super::reader::{Part, Reader};
 use crate::distribution::Distribution;
+use crate::import::{self, Format};
 use crate::scenario::{Area, Mobility, Placement};
 
 /// Recorded movement, and the area it needs; `None` if the movement is not recorded.
@@ -95,8 +96,18 @@ fn trace(
     params: Option<&str>,
     nodes: u32,
 ) -> Result<(Mobility, Area), Trouble> {
-    let _ = (bytes, params, nodes);
-    Err((format!("`{name}` cannot be read: there is no reader of traces yet (format {format})"), String::new()))
+    let known = if format == "auto" { Format::of_file(name) } else { Format::named(format) };
+    let Some(known) = known else {
+        let names = Format::ALL.map(Format::name).join(", ");
+        return Err((format!("the name `{name}` does not tell the format"), format!("add format = one of {names}")));
+    };
+    let mut imported = import::read(name, bytes, known, params).map_err(|error| {
+        let line = if error.line == 0 { String::new() } else { format!(", line {}", error.line) };
+        (format!("`{name}`{line}: {}", error.reason), error.help)
+    })?;
+    enough(name, imported.nodes.len(), nodes)?;
+    imported.nodes.truncate(nodes as usize);
+    Ok(imported.into_mobility(name.to_owned()))
 }
 
 /// A file must know all nodes.
