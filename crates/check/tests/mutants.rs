@@ -125,7 +125,7 @@ fn bugs_in_suzuki_kasami_are_caught() {
     use suzuki_kasami::Bug;
     let caught = [
         Caught(Bug::NoQueueMerge, "suzuki-kasami/three", "nobody-waits"),
-        Caught(Bug::ForgetServed, "suzuki-kasami/three", "nobody-waits"),
+        Caught(Bug::ForgetServed, "suzuki-kasami/three", "protocol"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { suzuki_kasami: Planted::bug(bug), ..Seeds::NONE });
 }
@@ -147,7 +147,7 @@ fn bugs_in_lamport_are_caught() {
     use lamport::Bug;
     let caught = [
         Caught(Bug::EnterUnheard, "lamport/three", "exclusion"),
-        Caught(Bug::SilentRelease, "lamport/two", "nobody-waits"),
+        Caught(Bug::SilentRelease, "lamport/three", "nobody-waits"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { lamport: Planted::bug(bug), ..Seeds::NONE });
 }
@@ -157,7 +157,7 @@ fn bugs_in_naimi_trehel_are_caught() {
     use naimi_trehel::Bug;
     let caught = [
         Caught(Bug::ForgetNext, "naimi-trehel/three", "nobody-waits"),
-        Caught(Bug::NoReversal, "naimi-trehel/three", "protocol"),
+        Caught(Bug::ForgetFather, "naimi-trehel/three", "protocol"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { naimi_trehel: Planted::bug(bug), ..Seeds::NONE });
 }
@@ -166,7 +166,7 @@ fn bugs_in_naimi_trehel_are_caught() {
 fn bugs_in_raynal_are_caught() {
     use raynal::Bug;
     let caught = [
-        Caught(Bug::ForgetOutstanding, "raynal/three-twice", "exclusion"),
+        Caught(Bug::ForgetOutstanding, "raynal/three-twice", "protocol"),
         Caught(Bug::PermitAllWhileWaiting, "raynal/three", "exclusion"),
         Caught(Bug::KeepRest, "raynal/two", "nobody-waits"),
     ];

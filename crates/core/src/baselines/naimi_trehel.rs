@@ -41,13 +41,13 @@ pub struct Config {
 pub enum Bug {
     /// Whoever leaves keeps the token although somebody is next.
     ForgetNext,
-    /// A request that is passed on does not turn the pointer.
-    NoReversal,
+    /// The end of the queue does not point to who comes behind it.
+    ForgetFather,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::ForgetNext, Self::NoReversal];
+    pub const ALL: [Self; 2] = [Self::ForgetNext, Self::ForgetFather];
 }
 
 /// What nodes say to each other.
@@ -114,16 +114,16 @@ impl Algorithm {
         }
         let caller = turn.caller();
         match self.father {
-            Some(father) => {
-                turn.send(father, Message::Request { site });
-                if self.planted.has(Bug::NoReversal) {
+            Some(father) => turn.send(father, Message::Request { site }),
+            None if caller.waits() || caller.is_inside() => {
+                if self.next.is_some() {
+                    return Err(Rejection::UnexpectedAnswer); // after the first, the father is set
+                }
+                self.next = Some(site);
+                if self.planted.has(Bug::ForgetFather) {
                     return Ok(());
                 }
             }
-            None if caller.waits() || caller.is_inside() => match self.next {
-                None => self.next = Some(site),
-                Some(_) => return Err(Rejection::UnexpectedAnswer), // after the first, the father is set
-            },
             None if self.token.is_some() => self.give(site, turn),
             None => return Err(Rejection::UnexpectedAnswer), // a node without a father has asked, or has the token
         }
