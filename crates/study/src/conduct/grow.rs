@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use meshlock_sim::scenario::file::Stop;
 
-use crate::estimate::{estimate, relative_half_width};
+use crate::estimate::estimate;
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::shard::Shard;
@@ -35,7 +35,7 @@ pub(super) fn grow(plan: &Plan, records: &BTreeMap<String, Record>, replications
 fn next(stop: &Stop, samples: &[f64], count: u32) -> u32 {
     // What was never measured, more runs will not measure either.
     let Some(estimate) = estimate(samples) else { return count };
-    let relative = relative_half_width(&estimate);
+    let relative = estimate.relative_half_width();
     if relative <= stop.half_width || count >= stop.most {
         return count;
     }

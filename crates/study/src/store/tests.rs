@@ -43,7 +43,7 @@ fn results_of_other_code_are_never_mixed() {
 #[test]
 fn a_directory_of_somebody_else_is_left_alone() {
     let place = place("not-ours");
-    fs::create_dir_all(&place).unwrap();
+    fs::create_dir_all(&*place).unwrap();
     fs::write(place.join("thesis.tex"), "years of work").unwrap();
     for begin in [Begin::GoOn, Begin::Fresh] {
         let error = open(&place, &plan(&spec()), begin).unwrap_err();
