@@ -7,19 +7,31 @@
 //! |---|---|
 //! | [`scenario`] | everything that decides a run, and how it is read from a file |
 //! | [`mod@run`] | from a scenario and a seed to an outcome |
+//! | [`world`], [`observe`] | the run at one moment, and who looks at it |
 //! | [`outcome`] | what a run leaves behind, not averaged |
 //! | [`measures`] | named numbers of a run |
 //! | [`mobility`], [`import`] | how nodes move: models, and recorded traces |
 //! | [`geometry`] | legs, and the exact moments at which links come and go |
 //! | [`distribution`], [`random`], [`time`] | what everything is drawn from, and when |
 
+mod agenda;
+pub mod build;
+mod clients;
 pub mod distribution;
+mod frames;
 pub mod geometry;
 pub mod import;
+pub mod links;
 pub mod measures;
 pub mod mobility;
+pub mod observe;
 pub mod outcome;
 pub mod random;
+mod reach;
 pub mod run;
 pub mod scenario;
+mod tally;
 pub mod time;
+mod topology;
+mod watch;
+pub mod world;

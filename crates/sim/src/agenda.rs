@@ -1,0 +1,126 @@
+//! What will happen when: a queue in the total order of time and sequence, so that equal times never tie.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::time::Time;
+
+/// Something that will happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// A client asks.
+    Ask { client: u32 },
+    /// A grant is given back.
+    Release { request: u32 },
+    /// A client has waited long enough.
+    GiveUp { request: u32 },
+    /// A timer of a protocol runs out.
+    Timer { node: u32, epoch: u64 },
+    /// A transmission arrives.
+    Land { frame: u32 },
+    /// A transmitter is free again.
+    Free { node: u32 },
+    /// A node starts its next leg.
+    Leg { node: u32 },
+    /// A node leaves its cell of the grid.
+    Cell { node: u32, version: u32 },
+    /// The distance of two nodes crosses the range.
+    Cross { a: u32, b: u32, versions: (u32, u32), up: bool },
+    /// A random change of an abstract network.
+    Change,
+    /// A scripted change of an abstract network.
+    Scripted { index: u32 },
+    /// The network is looked at.
+    Sample,
+    /// The fixed warm-up is over.
+    WarmedUp,
+}
+
+impl Due {
+    /// Whether it only moves the network.
+    pub(crate) const fn is_movement(self) -> bool {
+        use Due::{Cell, Change, Cross, Leg, Sample, Scripted, WarmedUp};
+        matches!(self, Leg { .. } | Cell { .. } | Cross { .. } | Change | Scripted { .. } | Sample | WarmedUp)
+    }
+}
+
+/// The queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Agenda {
+    heap: BinaryHeap<Reverse<(Time, u64, Due)>>,
+    sequence: u64,
+    /// Entries that are neither movement nor a timer: as long as there are any, something is under way.
+    work: usize,
+    timers: usize,
+}
+
+impl Agenda {
+    /// Notes that something will happen. What would happen never is left out.
+    pub(crate) fn add(&mut self, at: Time, due: Due) {
+        if at == Time::NEVER {
+            return;
+        }
+        self.sequence += 1;
+        self.count(due, 1);
+        self.heap.push(Reverse((at, self.sequence, due)));
+    }
+
+    /// Takes out what happens next.
+    pub(crate) fn next(&mut self) -> Option<(Time, Due)> {
+        let Reverse((at, _, due)) = self.heap.pop()?;
+        self.count(due, -1);
+        Some((at, due))
+    }
+
+    /// When something happens next.
+    pub(crate) fn peek(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse((at, _, _))| *at)
+    }
+
+    /// Whether a message, a client or a transmitter is under way.
+    pub(crate) const fn has_work(&self) -> bool {
+        self.work > 0
+    }
+
+    /// Whether a protocol waits for a timer.
+    pub(crate) const fn has_timers(&self) -> bool {
+        self.timers > 0
+    }
+
+    fn count(&mut self, due: Due, by: isize) {
+        if matches!(due, Due::Timer { .. }) {
+            self.timers = self.timers.wrapping_add_signed(by);
+        } else if !due.is_movement() {
+            self.work = self.work.wrapping_add_signed(by);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_keep_their_order() {
+        let mut agenda = Agenda::default();
+        for node in [3, 1, 2] {
+            agenda.add(Time(5), Due::Leg { node });
+        }
+        agenda.add(Time(4), Due::Change);
+        let order: Vec<Due> = std::iter::from_fn(|| agenda.next()).map(|(_, due)| due).collect();
+        assert_eq!(order, [Due::Change, Due::Leg { node: 3 }, Due::Leg { node: 1 }, Due::Leg { node: 2 }]);
+    }
+
+    #[test]
+    fn work_and_timers_are_counted_apart() {
+        let mut agenda = Agenda::default();
+        agenda.add(Time(1), Due::Sample);
+        agenda.add(Time(2), Due::Timer { node: 0, epoch: 1 });
+        assert!(!agenda.has_work() && agenda.has_timers());
+        agenda.add(Time(3), Due::Land { frame: 0 });
+        agenda.add(Time::NEVER, Due::Release { request: 0 });
+        assert!(agenda.has_work());
+        while agenda.next().is_some() {}
+        assert!(!agenda.has_work() && !agenda.has_timers());
+    }
+}

@@ -1,0 +1,228 @@
+//! Clients: they think, ask, wait, hold and release. Each has its own random stream, and draws the same for its k-th
+//! request whatever happens, so that protocols are compared under the same load.
+
+use meshlock_core::{Deadline, Demand, GrantId, NodeId, Priority, RequestId, Session, Units, Urgency};
+
+use crate::agenda::{Agenda, Due};
+use crate::outcome::{Request, Totals};
+use crate::random::{Purpose, Stream, Streams};
+use crate::scenario::{Arrivals, Class, Traffic, UrgencyOf};
+use crate::time::{Span, Time};
+
+/// All clients and their requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Clients {
+    classes: Vec<Class>,
+    clients: Vec<Client>,
+    /// In the order in which they were made.
+    pub(crate) requests: Vec<Request>,
+    details: Vec<Detail>,
+    /// By node: the greatest request number used.
+    last: Vec<u64>,
+    /// By node: requests that wait in front of a protocol that serves one at a time, most urgent first.
+    queued: Vec<Vec<u32>>,
+    /// By node: a protocol that serves one at a time has one.
+    busy: Vec<bool>,
+    /// By node: requests that are open, by number.
+    open: Vec<Vec<(RequestId, u32)>>,
+    /// Made and neither granted nor given up.
+    waiting: usize,
+    end: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Client {
+    class: u16,
+    node: u32,
+    stream: Stream,
+    burst: u32,
+}
+
+/// What a request will do.
+#[derive(Clone, Copy, Debug)]
+struct Detail {
+    client: u32,
+    holding: Span,
+}
+
+impl Clients {
+    /// All clients of the scenario, with their first requests in the agenda.
+    pub(crate) fn new(traffic: &Traffic, nodes: u32, end: Time, streams: Streams, agenda: &mut Agenda) -> Self {
+        let mut clients = Vec::new();
+        for (class, kind) in traffic.classes.iter().enumerate() {
+            for node in kind.nodes.iter().filter(|node| **node < nodes) {
+                let stream = streams.stream(Purpose::Traffic, clients.len() as u32);
+                let burst = if let Arrivals::Burst { requests, .. } = kind.arrivals { requests } else { 0 };
+                clients.push(Client { class: class as u16, node: *node, stream, burst });
+            }
+        }
+        let per_node = nodes as usize;
+        let mut all = Self {
+            classes: traffic.classes.clone(),
+            clients,
+            requests: Vec::new(),
+            details: Vec::new(),
+            last: vec![0; per_node],
+            queued: vec![Vec::new(); per_node],
+            busy: vec![false; per_node],
+            open: vec![Vec::new(); per_node],
+            waiting: 0,
+            end,
+        };
+        for client in 0..all.clients.len() as u32 {
+            all.plan(client, Time::ZERO, agenda);
+        }
+        all
+    }
+
+    /// How many requests wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Schedules the next request of a client that starts to think at `now`.
+    fn plan(&mut self, client: u32, now: Time, agenda: &mut Agenda) {
+        let Client { class, stream, burst, .. } = &mut self.clients[client as usize];
+        let class = &self.classes[*class as usize];
+        let from = now.max(Time::ZERO + class.start);
+        let at = match &class.arrivals {
+            Arrivals::Closed { think } => from + think.draw_span(stream),
+            Arrivals::Open { gap } => from + gap.draw_span(stream),
+            Arrivals::Burst { .. } if *burst == 0 => return,
+            Arrivals::Burst { at, .. } => {
+                *burst -= 1;
+                Time::ZERO + *at
+            }
+        };
+        let stop = class.stop.map_or(self.end, |stop| self.end.min(Time::ZERO + stop));
+        if at < stop {
+            agenda.add(at, Due::Ask { client });
+        }
+    }
+
+    /// A client asks now: its node, its number in `requests`, and what for.
+    pub(crate) fn ask(&mut self, client: u32, now: Time, sent: Totals, agenda: &mut Agenda) -> u32 {
+        let Client { class: class_index, node, stream, .. } = &mut self.clients[client as usize];
+        let class = &self.classes[*class_index as usize];
+        // All of them are drawn, and always in this order.
+        let units = Units(u32::try_from(class.units.draw_whole(stream)).unwrap_or(1));
+        let urgency = match &class.urgency {
+            UrgencyOf::Priority(level) => Urgency::Priority(Priority(level.draw_whole(stream) as i32)),
+            UrgencyOf::Deadline(after) => Urgency::Deadline(Deadline((now + after.draw_span(stream)).0 / 1_000)),
+        };
+        let session = class.session.as_ref().map(|session| Session(session.draw_whole(stream) as u32));
+        let holding = class.holding.draw_span(stream);
+        let patience = class.patience.as_ref().map(|patience| patience.draw_span(stream));
+        let last = &mut self.last[*node as usize];
+        *last += 1;
+        let request = RequestId(*last);
+        let index = self.requests.len() as u32;
+        self.open[*node as usize].push((request, index));
+        self.requests.push(Request {
+            node: NodeId(*node),
+            request,
+            class: *class_index,
+            units,
+            urgency,
+            session,
+            asked: now,
+            granted: None,
+            released: None,
+            cancelled: None,
+            sent,
+        });
+        self.details.push(Detail { client, holding });
+        self.waiting += 1;
+        if let Some(patience) = patience {
+            agenda.add(now + patience, Due::GiveUp { request: index });
+        }
+        if !matches!(class.arrivals, Arrivals::Closed { .. }) {
+            self.plan(client, now, agenda);
+        }
+        index
+    }
+
+    /// What a request asks for.
+    pub(crate) fn demand(&self, index: u32) -> (GrantId, Demand) {
+        let Request { node, request, units, urgency, session, .. } = self.requests[index as usize];
+        (GrantId { node, request }, Demand { units, urgency, session })
+    }
+
+    /// A request comes to a node that serves one at a time: true if it is this one's turn, otherwise it waits in front.
+    pub(crate) fn enter(&mut self, index: u32) -> bool {
+        let busy = &mut self.busy[self.requests[index as usize].node.0 as usize];
+        if std::mem::replace(busy, true) {
+            self.queue(index);
+            return false;
+        }
+        true
+    }
+
+    fn queue(&mut self, index: u32) {
+        let urgent = |index: u32| match self.requests[index as usize].urgency {
+            Urgency::Priority(priority) => -i64::from(priority.0),
+            Urgency::Deadline(deadline) => deadline.0 as i64,
+        };
+        let node = self.requests[index as usize].node.0 as usize;
+        let place = self.queued[node].partition_point(|other| urgent(*other) <= urgent(index));
+        self.queued[node].insert(place, index);
+    }
+
+    /// A node is done with a request: the next one that waits in front of it, if any.
+    pub(crate) fn unqueue(&mut self, node: u32) -> Option<u32> {
+        self.busy[node as usize] = false;
+        let queued = &mut self.queued[node as usize];
+        if queued.is_empty() { None } else { Some(queued.remove(0)) }
+    }
+
+    /// A request is granted, and its release scheduled. `None` if nobody waits for it.
+    pub(crate) fn granted(&mut self, id: GrantId, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
+        let open = &self.open[id.node.0 as usize];
+        let index = open.iter().find(|(request, _)| *request == id.request).map(|(_, index)| *index)?;
+        let request = &mut self.requests[index as usize];
+        if request.granted.is_none() {
+            self.waiting -= 1;
+            request.granted = Some(now);
+            request.sent = sent;
+            agenda.add(now + self.details[index as usize].holding, Due::Release { request: index });
+        }
+        Some(index)
+    }
+
+    /// A request was given back; its client thinks again.
+    pub(crate) fn released(&mut self, index: u32, now: Time, agenda: &mut Agenda) {
+        self.requests[index as usize].released = Some(now);
+        self.close(index, now, agenda);
+    }
+
+    /// Whether a client that loses patience now still waits for this.
+    pub(crate) fn still_waits(&self, index: u32) -> bool {
+        let request = &self.requests[index as usize];
+        request.granted.is_none() && request.cancelled.is_none()
+    }
+
+    /// Whether a request waits in front of its node; then it is taken out.
+    pub(crate) fn leave_queue(&mut self, index: u32) -> bool {
+        let queued = &mut self.queued[self.requests[index as usize].node.0 as usize];
+        let before = queued.len();
+        queued.retain(|other| *other != index);
+        queued.len() < before
+    }
+
+    /// A request was given up; its client thinks again.
+    pub(crate) fn cancelled(&mut self, index: u32, now: Time, agenda: &mut Agenda) {
+        self.requests[index as usize].cancelled = Some(now);
+        self.waiting -= 1;
+        self.close(index, now, agenda);
+    }
+
+    fn close(&mut self, index: u32, now: Time, agenda: &mut Agenda) {
+        let node = self.requests[index as usize].node;
+        self.open[node.0 as usize].retain(|(_, other)| *other != index);
+        let client = self.details[index as usize].client;
+        let class = &self.classes[self.clients[client as usize].class as usize];
+        if matches!(class.arrivals, Arrivals::Closed { .. }) {
+            self.plan(client, now, agenda);
+        }
+    }
+}

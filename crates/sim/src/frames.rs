@@ -1,0 +1,94 @@
+//! Messages under way: queued at a transmitter or on the air.
+
+use crate::links::Generation;
+
+/// A message under way to one or more neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame<M> {
+    pub(crate) from: u32,
+    pub(crate) to: Vec<Hop>,
+    pub(crate) message: M,
+    /// Its place in the tally.
+    pub(crate) kind: usize,
+    pub(crate) bytes: u32,
+    /// Receivers say that it has come, and it is repeated until they do.
+    pub(crate) acked: bool,
+    /// How often it was transmitted.
+    pub(crate) attempts: u32,
+    /// Frames are numbered in the order of sending.
+    pub(crate) number: u64,
+    /// For messages that go further than to neighbours.
+    pub(crate) letter: Option<Letter>,
+}
+
+/// A receiver of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    pub(crate) node: u32,
+    /// The link it goes over.
+    pub(crate) link: Generation,
+    /// It has come.
+    pub(crate) delivered: bool,
+}
+
+/// The envelope of a message that is routed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Letter {
+    pub(crate) origin: u32,
+    pub(crate) to: u32,
+    /// Letters from one node to another are numbered, so that they are opened in order.
+    pub(crate) number: u64,
+}
+
+/// All frames under way, by slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Frames<M> {
+    slots: Vec<Option<Frame<M>>>,
+    free: Vec<u32>,
+    sent: u64,
+}
+
+impl<M> Default for Frames<M> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), sent: 0 }
+    }
+}
+
+impl<M> Frames<M> {
+    /// The number of the next frame.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.sent += 1;
+        self.sent
+    }
+
+    /// Keeps a frame until it is taken.
+    pub(crate) fn keep(&mut self, frame: Frame<M>) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(frame);
+            return slot;
+        }
+        self.slots.push(Some(frame));
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Takes a frame out.
+    pub(crate) fn take(&mut self, slot: u32) -> Option<Frame<M>> {
+        let frame = self.slots.get_mut(slot as usize)?.take()?;
+        self.free.push(slot);
+        Some(frame)
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> Option<&Frame<M>> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    /// All of them, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame<M>> {
+        self.slots.iter().flatten()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Frame<M>> {
+        self.slots.iter_mut().flatten()
+    }
+}

@@ -1,0 +1,43 @@
+//! Who looks at a run while it goes on, event by event.
+
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+
+use crate::geometry::Leg;
+use crate::time::Time;
+
+/// Told everything that happens, in order. It cannot change anything.
+pub trait Observer<P: Protocol> {
+    /// Whether it wants to see events; if not, they need not be copied.
+    const SEES_EVENTS: bool = true;
+
+    /// A node has handled an event.
+    fn handled(
+        &mut self,
+        now: Time,
+        node: &P,
+        event: Event<P::Message>,
+        effects: Result<&[Effect<P::Message>], Misuse>,
+    ) {
+        let _ = (now, node, event, effects);
+    }
+
+    /// A link has come or gone.
+    fn linked(&mut self, now: Time, between: (NodeId, NodeId), up: bool) {
+        let _ = (now, between, up);
+    }
+
+    /// A node has started a leg.
+    fn moved(&mut self, now: Time, node: NodeId, leg: &Leg) {
+        let _ = (now, node, leg);
+    }
+
+    /// A message will not arrive.
+    fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &P::Message) {
+        let _ = (now, from, to, message);
+    }
+}
+
+/// Nobody looks.
+impl<P: Protocol> Observer<P> for () {
+    const SEES_EVENTS: bool = false;
+}

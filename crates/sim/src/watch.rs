@@ -1,0 +1,127 @@
+//! The rules, watched in every run.
+//!
+//! What applications see is watched at every event. A look at the whole network costs time in proportion to its size,
+//! so it is taken every so many events that the cost of an event stays the same, and once more when all is quiet.
+
+use meshlock_core::{GrantId, NodeId, Units};
+use meshlock_properties::{History, Occurrence, Rule, RuleSet, Setting, Violation};
+
+use crate::outcome::Broken;
+use crate::scenario::{ProtocolChoice, ProtocolName, Text};
+use crate::time::Time;
+
+/// Events per node between two looks at the whole network.
+const EVENTS_PER_LOOK: u64 = 20;
+
+/// The rules and what they need to remember.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    pub(crate) rules: RuleSet,
+    pub(crate) setting: Setting,
+    pub(crate) history: History,
+    /// Whether a broken rule ends the run.
+    stops: bool,
+    pub(crate) broken: Vec<Broken>,
+    next_look: u64,
+    every: u64,
+}
+
+impl Watch {
+    pub(crate) fn new(choice: &ProtocolChoice, nodes: u32) -> Self {
+        let rules = promised(choice);
+        let capacity = Units(capacity(choice, nodes));
+        let setting = Setting { capacity, order: choice.order, joins: choice.joins, overtaking_bound: u32::MAX };
+        let every = EVENTS_PER_LOOK * u64::from(nodes);
+        let stops = choice.text == Text::Repaired;
+        let history = History::new(rules, setting);
+        Self { rules, setting, history, stops, broken: Vec::new(), next_look: every, every }
+    }
+
+    /// Whether it is time to look at the whole network.
+    pub(crate) fn is_look_due(&mut self, events: u64) -> bool {
+        let due = events >= self.next_look;
+        if due {
+            self.next_look = events + self.every;
+        }
+        due
+    }
+
+    /// Takes in what an application did or was told.
+    pub(crate) fn observe(&mut self, occurrence: &Occurrence, now: Time) {
+        let verdict = self.history.observe(occurrence);
+        self.judge(verdict, now);
+    }
+
+    /// Notes a broken rule.
+    pub(crate) fn judge(&mut self, verdict: Result<(), Violation>, now: Time) {
+        let Err(violation) = verdict else { return };
+        if let Some(known) = self.broken.iter_mut().find(|broken| broken.rule == violation.rule) {
+            known.times += 1;
+            return;
+        }
+        let Violation { rule, node, what } = violation;
+        self.broken.push(Broken { rule, times: 1, at: now, node, words: what });
+    }
+
+    /// Whether the run must end.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.stops && !self.broken.is_empty()
+    }
+
+    /// Whether grants must go to the most urgent that is known.
+    pub(crate) fn watches_order(&self) -> bool {
+        self.rules.has(Rule::GrantOrder)
+    }
+
+    pub(crate) fn waits(&mut self, id: GrantId, demand: &meshlock_core::Demand, now: Time) {
+        let GrantId { node, request } = id;
+        let (units, session) = (demand.units, demand.session);
+        let rank = self.setting.order.rank(demand.urgency, meshlock_core::Fence(0)).unwrap_or_default();
+        self.observe(&Occurrence::Requested { node, request, rank, units, session }, now);
+    }
+
+    pub(crate) fn cancelled(&mut self, GrantId { node, request }: GrantId, now: Time) {
+        self.observe(&Occurrence::Cancelled { node, request }, now);
+    }
+
+    pub(crate) fn released(&mut self, GrantId { node, request }: GrantId, now: Time) {
+        self.observe(&Occurrence::Released { node, request }, now);
+    }
+
+    pub(crate) fn granted(&mut self, node: NodeId, grant: meshlock_core::Grant, now: Time) {
+        self.observe(&Occurrence::Granted { node, grant }, now);
+    }
+}
+
+/// What limits how many may be inside. In a group protocol units do not.
+pub(crate) fn capacity(choice: &ProtocolChoice, nodes: u32) -> u32 {
+    if choice.name == ProtocolName::Group { nodes } else { choice.capacity }
+}
+
+/// What each protocol promises of every run, or claims to.
+fn promised(choice: &ProtocolChoice) -> RuleSet {
+    let all = [Rule::Exclusion, Rule::UnwantedGrant, Rule::Cancelled, Rule::Forgotten, Rule::NobodyWaits];
+    let more: &[Rule] = match choice.name {
+        ProtocolName::ReverseLink => &[
+            Rule::OneToken,
+            Rule::Conservation,
+            Rule::GrantOrder,
+            Rule::MostUrgentKnown,
+            Rule::NoIdleUnits,
+            Rule::OneSession,
+            Rule::Queues,
+        ],
+        ProtocolName::Group => &[Rule::OneToken, Rule::OneSession, Rule::Occupancy],
+        ProtocolName::Central | ProtocolName::Omniscient => &[Rule::OneSession],
+        ProtocolName::Flood | ProtocolName::Raymond | ProtocolName::SuzukiKasami | ProtocolName::NaimiTrehel => {
+            &[Rule::OneToken]
+        }
+        ProtocolName::RicartAgrawala | ProtocolName::Raynal => &[],
+    };
+    let fenced = matches!(
+        choice.name,
+        ProtocolName::ReverseLink | ProtocolName::Flood | ProtocolName::Group | ProtocolName::Central
+    );
+    let fences = (fenced && choice.text == Text::Repaired).then_some(Rule::Fences);
+    all.iter().chain(more).copied().chain(fences).collect()
+}

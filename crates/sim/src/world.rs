@@ -1,0 +1,334 @@
+//! The world: nodes, links, messages and clients at one moment. A value: clone it to come back to it.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `world/happen.rs` | what each entry of the agenda does |
+//! | `world/handle.rs` | an event at a node, and the effects it asks for |
+//! | `world/carry.rs` | messages on the air and on wires |
+//! | `world/route.rs` | messages to nodes that are not neighbours |
+//! | `world/connect.rs` | links that come and go |
+//! | `world/look.rs` | rules and figures over the whole network |
+
+mod carry;
+mod connect;
+mod handle;
+mod happen;
+mod look;
+mod route;
+
+use std::hash::Hasher;
+
+use meshlock_core::{NodeId, Protocol};
+use serde::Serialize;
+use siphasher::sip::SipHasher13;
+
+use crate::agenda::{Agenda, Due};
+use crate::clients::Clients;
+use crate::frames::Frames;
+use crate::geometry::Point;
+use crate::links::Links;
+use crate::mobility::{MobilityError, movers};
+use crate::observe::Observer;
+use crate::outcome::{Kind, Outcome, Request};
+use crate::random::{Purpose, Stream, Streams};
+use crate::reach::Reach;
+use crate::scenario::{MessageSize, Network, Radio, Scenario, Warmup, Wired};
+use crate::tally::Tally;
+use crate::time::Time;
+use crate::topology::links_of;
+use crate::watch::{self, Watch};
+
+use carry::Outbox;
+use look::Figures;
+use route::Letters;
+
+/// How a protocol wants its messages carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// It speaks to neighbours and wants to hear of links. Others do not know that there are any.
+    pub(crate) hears_links: bool,
+    /// It was built knowing the links of the start.
+    pub(crate) knows_first_links: bool,
+    /// Everyone reaches everyone at once, without links.
+    pub(crate) direct: bool,
+    /// Messages are routed to nodes that are not neighbours.
+    pub(crate) routed: bool,
+    /// It serves one request of a node at a time.
+    pub(crate) one_at_a_time: bool,
+    /// It relies on links that lose nothing while they are up, so broadcasts are acknowledged too.
+    pub(crate) relies_on_links: bool,
+}
+
+/// Nodes, links, messages and clients at one moment.
+#[derive(Clone, Debug)]
+pub struct World<P: Protocol> {
+    seed: u64,
+    now: Time,
+    /// Clients stop asking.
+    end: Time,
+    agenda: Agenda,
+    nodes: Vec<P>,
+    manner: Manner,
+    links: Links,
+    medium: Medium,
+    message_size: MessageSize,
+    frames: Frames<P::Message>,
+    outboxes: Vec<Outbox>,
+    letters: Letters<P::Message>,
+    clients: Clients,
+    watch: Watch,
+    tally: Tally,
+    kinds_before: Vec<Kind>,
+    figures: Figures,
+    /// For errors and delays on the way.
+    channel: Stream,
+    /// For changes of abstract networks.
+    changes: Stream,
+    /// By node, for timers.
+    delays: Vec<Stream>,
+    events: u64,
+    hasher: SipHasher13,
+    /// Nothing moves any more.
+    frozen: bool,
+}
+
+/// What carries messages.
+#[derive(Clone, Debug)]
+enum Medium {
+    Air { radio: Radio, reach: Reach },
+    Wire { wired: Wired, arrivals: carry::Arrivals },
+}
+
+/// The network of a scenario before its nodes are there.
+pub(crate) struct Ground {
+    medium: Medium,
+    links: Links,
+    agenda: Agenda,
+}
+
+impl Ground {
+    /// Places nodes and finds the links of the start.
+    pub(crate) fn new(scenario: &Scenario, direct: bool, streams: Streams) -> Result<Self, MobilityError> {
+        let mut agenda = Agenda::default();
+        let mut links = Links::new(scenario.nodes as usize);
+        let medium = match &scenario.network {
+            Network::Radio(radio) => {
+                let movers = movers(&radio.mobility, radio.area, scenario.nodes, streams)?;
+                let mut reach = Reach::new(movers, radio.area, radio.range, &mut agenda);
+                for (a, b) in reach.linked_at_start() {
+                    links.bring_up(a, b);
+                }
+                reach.watch_all(&links, &mut agenda);
+                Medium::Air { radio: radio.clone(), reach }
+            }
+            Network::Wired(wired) => {
+                let mut stream = streams.stream(Purpose::Placement, 0);
+                let shape = if direct { Vec::new() } else { links_of(&wired.shape, scenario.nodes, &mut stream) };
+                for (a, b) in shape {
+                    links.bring_up(a, b);
+                }
+                for (index, change) in wired.changes.script.iter().enumerate() {
+                    agenda.add(Time::ZERO + change.at, Due::Scripted { index: index as u32 });
+                }
+                Medium::Wire { wired: wired.clone(), arrivals: carry::Arrivals::default() }
+            }
+        };
+        Ok(Self { medium, links, agenda })
+    }
+
+    /// The links of the start.
+    pub(crate) fn links(&self) -> Vec<(u32, u32)> {
+        self.links.all().collect()
+    }
+}
+
+impl<P: Protocol> World<P>
+where
+    P::Message: Serialize,
+{
+    /// A world before its first event.
+    pub(crate) fn new(scenario: &Scenario, ground: Ground, nodes: Vec<P>, manner: Manner, seed: u64) -> Self {
+        let Ground { medium, links, mut agenda } = ground;
+        let streams = Streams::new(seed);
+        let end = Time::ZERO + scenario.duration;
+        let count = nodes.len();
+        let clients = Clients::new(&scenario.traffic, scenario.nodes, end, streams, &mut agenda);
+        if let Warmup::Fixed(warmup) = scenario.warmup {
+            agenda.add(Time::ZERO + warmup, Due::WarmedUp);
+        }
+        let message_size = match &medium {
+            Medium::Air { radio, .. } => radio.message,
+            Medium::Wire { wired, .. } => wired.message,
+        };
+        let mut world = Self {
+            seed,
+            now: Time::ZERO,
+            end,
+            agenda,
+            nodes,
+            manner,
+            links,
+            medium,
+            message_size,
+            frames: Frames::default(),
+            outboxes: vec![Outbox::default(); count],
+            letters: Letters::default(),
+            clients,
+            watch: Watch::new(&scenario.protocol, scenario.nodes),
+            tally: Tally::default(),
+            kinds_before: Vec::new(),
+            figures: Figures::new(scenario.duration),
+            channel: streams.stream(Purpose::Channel, 0),
+            changes: streams.stream(Purpose::Topology, 0),
+            delays: (0..count as u32).map(|node| streams.stream(Purpose::Protocol, node)).collect(),
+            events: 0,
+            hasher: SipHasher13::new(),
+            frozen: false,
+        };
+        world.plan_change();
+        world.agenda.add(Time::ZERO, Due::Sample);
+        world
+    }
+
+    /// Tells every node of its first links. To be called once, before the first step.
+    pub(crate) fn start<O: Observer<P>>(&mut self, observer: &mut O) {
+        if !self.manner.hears_links || self.manner.knows_first_links {
+            return;
+        }
+        let links: Vec<_> = self.links.all().collect();
+        for (a, b) in links {
+            self.announce(a, b, true, observer);
+        }
+    }
+
+    /// Lets the next thing happen. False if there is none, or a broken rule has ended the run.
+    pub fn step<O: Observer<P>>(&mut self, observer: &mut O) -> bool {
+        if self.watch.must_stop() {
+            return false;
+        }
+        let Some((at, due)) = self.agenda.next() else { return false };
+        if self.frozen && due.is_movement() {
+            return true;
+        }
+        self.now = at;
+        self.happen(due, observer);
+        if self.watch.is_look_due(self.events) {
+            self.look_at_rules(false);
+        }
+        true
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How many events were handled.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> &[P] {
+        &self.nodes
+    }
+
+    /// Which links are up.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> &[Request] {
+        &self.clients.requests
+    }
+
+    /// Where a node is, if it is somewhere.
+    pub fn position(&self, node: NodeId) -> Option<Point> {
+        match &self.medium {
+            Medium::Air { reach, .. } if (node.0 as usize) < self.nodes.len() => {
+                Some(reach.leg(node.0).position(self.now))
+            }
+            Medium::Air { .. } | Medium::Wire { .. } => None,
+        }
+    }
+
+    /// The first broken rule that ended the run, if one did.
+    pub fn has_stopped(&self) -> bool {
+        self.watch.must_stop()
+    }
+
+    /// Lets time pass in which nothing happens.
+    pub(crate) fn wait_until(&mut self, moment: Time) {
+        if !self.has_stopped() {
+            self.now = self.now.max(moment);
+        }
+    }
+
+    /// When something happens next.
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        self.agenda.peek()
+    }
+
+    /// Whether nobody waits.
+    pub(crate) fn nobody_waits(&self) -> bool {
+        self.clients.waiting() == 0
+    }
+
+    /// Whether nothing is under way that could change anything, as long as links stay as they are.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let timers_matter = self.agenda.has_timers() && !self.nobody_waits();
+        !self.agenda.has_work() && !timers_matter
+    }
+
+    /// Nothing moves from now on.
+    pub(crate) fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    /// What the run leaves behind. `quiet` is when it came to rest, if it did.
+    pub(crate) fn outcome(&self, measured: Measured, choice: &crate::scenario::ProtocolChoice) -> Outcome {
+        let nodes = self.nodes.len() as u32;
+        Outcome {
+            seed: self.seed,
+            nodes,
+            capacity: watch::capacity(choice, nodes),
+            end: measured.end,
+            quiet: measured.quiet,
+            events: self.events,
+            trace_hash: self.hasher.finish(),
+            requests: self.clients.requests.clone(),
+            kinds: measured.kinds,
+            kinds_before: self.kinds_before.clone(),
+            acks: measured.acks,
+            network: measured.network,
+            broken: self.watch.broken.clone(),
+            stopped: self.watch.must_stop(),
+            rejected: self.tally.rejected,
+        }
+    }
+
+    /// What is counted until now; to be taken when clients stop asking.
+    pub(crate) fn measure(&mut self) -> Measured {
+        Measured {
+            end: self.now.min(self.end),
+            quiet: None,
+            kinds: self.tally.kinds(),
+            acks: self.tally.acks,
+            network: if self.manner.direct {
+                Figures::direct(self.nodes.len(), self.tally.lost)
+            } else {
+                self.figures.seen(self.now, self.links.count(), self.nodes.len(), self.tally.lost)
+            },
+        }
+    }
+}
+
+/// What was counted until clients stopped asking.
+pub(crate) struct Measured {
+    end: Time,
+    pub(crate) quiet: Option<Time>,
+    kinds: Vec<Kind>,
+    acks: u64,
+    network: crate::outcome::NetworkSeen,
+}

@@ -1,0 +1,98 @@
+//! Links that come and go.
+
+use meshlock_core::{Event, NodeId, Protocol};
+use serde::Serialize;
+
+use super::{Medium, World};
+use crate::agenda::Due;
+use crate::observe::Observer;
+use crate::time::Span;
+use crate::topology::draw_change;
+
+impl<P: Protocol> World<P>
+where
+    P::Message: Serialize,
+{
+    /// The distance of two nodes crosses the range.
+    pub(super) fn cross<O: Observer<P>>(&mut self, a: u32, b: u32, versions: (u32, u32), up: bool, observer: &mut O) {
+        let Medium::Air { reach, .. } = &self.medium else { return };
+        if !reach.is_current(a, b, versions) || self.links.is_up(a, b) == up {
+            return;
+        }
+        self.set_link(a, b, up, observer);
+        if let Medium::Air { reach, .. } = &self.medium {
+            reach.watch(a, b, &self.links, self.now, &mut self.agenda);
+        }
+    }
+
+    /// Puts the next random change on the agenda.
+    pub(super) fn plan_change(&mut self) {
+        let Medium::Wire { wired, .. } = &self.medium else { return };
+        if let Some(every) = wired.changes.every {
+            let after = Span::from_seconds(self.changes.exponential(every.seconds()));
+            self.agenda.add(self.now + after, Due::Change);
+        }
+    }
+
+    /// A random link goes and a random link comes.
+    pub(super) fn change<O: Observer<P>>(&mut self, observer: &mut O) {
+        let Medium::Wire { wired, .. } = &self.medium else { return };
+        let (cut, add) = draw_change(&self.links, wired.changes.keep_connected, &mut self.changes);
+        for (link, up) in [(cut, false), (add, true)] {
+            if let Some((a, b)) = link {
+                self.set_link(a, b, up, observer);
+            }
+        }
+        self.plan_change();
+    }
+
+    pub(super) fn scripted<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+        let Medium::Wire { wired, .. } = &self.medium else { return };
+        if let Some(change) = wired.changes.script.get(index as usize).copied() {
+            self.set_link(change.a, change.b, change.up, observer);
+        }
+    }
+
+    /// A link that does not answer any more is taken for broken, and found again at once.
+    pub(super) fn reset<O: Observer<P>>(&mut self, a: u32, b: u32, observer: &mut O) {
+        if self.links.is_up(a, b) {
+            self.set_link(a, b, false, observer);
+            self.set_link(a, b, true, observer);
+        }
+    }
+
+    fn set_link<O: Observer<P>>(&mut self, a: u32, b: u32, up: bool, observer: &mut O) {
+        if self.links.is_up(a, b) == up || a.max(b) as usize >= self.nodes.len() {
+            return;
+        }
+        let gentle = match &self.medium {
+            Medium::Air { radio, .. } => radio.gentle,
+            Medium::Wire { wired, .. } => wired.gentle,
+        };
+        if gentle && !up && !self.manner.routed {
+            self.flush(a, b, observer);
+        }
+        self.figures.link_changes(self.now, self.links.count());
+        if up {
+            self.links.bring_up(a, b);
+        } else {
+            self.links.take_down(a, b);
+        }
+        observer.linked(self.now, (NodeId(a), NodeId(b)), up);
+        if self.manner.hears_links {
+            self.announce(a, b, up, observer);
+        }
+        if up && self.manner.routed {
+            self.try_stranded(observer);
+        }
+    }
+
+    /// Both ends of a link hear that it is up or down.
+    pub(super) fn announce<O: Observer<P>>(&mut self, a: u32, b: u32, up: bool, observer: &mut O) {
+        for (node, neighbour) in [(a, NodeId(b)), (b, NodeId(a))] {
+            let event = if up { Event::LinkUp { neighbour } } else { Event::LinkDown { neighbour } };
+            // Links are never a caller's mistake.
+            let _ = self.handle(node, event, observer);
+        }
+    }
+}

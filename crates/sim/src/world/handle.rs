@@ -1,0 +1,118 @@
+//! An event at a node, and the effects it asks for; the requests of clients.
+
+use std::hash::Hash;
+
+use meshlock_core::{Effect, Event, Grant, GrantId, Misuse, NodeId, Protocol};
+use meshlock_properties::check_step;
+use serde::Serialize;
+
+use super::World;
+use crate::agenda::Due;
+use crate::observe::Observer;
+use crate::time::Span;
+
+impl<P: Protocol> World<P>
+where
+    P::Message: Serialize,
+{
+    /// A node handles an event, and what it wants done is done.
+    pub(super) fn handle<O: Observer<P>>(
+        &mut self,
+        node: u32,
+        event: Event<P::Message>,
+        observer: &mut O,
+    ) -> Result<(), Misuse> {
+        self.events += 1;
+        (self.now.0, node).hash(&mut self.hasher);
+        event.hash(&mut self.hasher);
+        let before = self.watch.watches_order().then(|| self.nodes[node as usize].view());
+        let copy = (O::SEES_EVENTS || before.is_some()).then(|| event.clone());
+        let result = self.nodes[node as usize].handle(event);
+        if let (Some(before), Some(event), Ok(effects)) = (&before, &copy, &result) {
+            let granted: Vec<Grant> = effects.iter().filter_map(granted).collect();
+            if !granted.is_empty() {
+                let after = self.nodes[node as usize].view();
+                let (rules, setting) = (self.watch.rules, self.watch.setting);
+                let verdict = check_step(rules, &setting, NodeId(node), event, (before, &after), &granted);
+                self.watch.judge(verdict, self.now);
+            }
+        }
+        if O::SEES_EVENTS && let Some(event) = copy {
+            let effects = result.as_ref().map(Vec::as_slice).map_err(|misuse| *misuse);
+            observer.handled(self.now, &self.nodes[node as usize], event, effects);
+        }
+        for effect in result? {
+            self.fulfil(node, effect, observer);
+        }
+        Ok(())
+    }
+
+    fn fulfil<O: Observer<P>>(&mut self, node: u32, effect: Effect<P::Message>, observer: &mut O) {
+        match effect {
+            Effect::Send { to, message } => self.send(node, to.0, message, observer),
+            Effect::Broadcast { message } => self.broadcast(node, message, observer),
+            Effect::Granted { grant } => {
+                let id = GrantId { node: NodeId(node), request: grant.request };
+                self.watch.granted(NodeId(node), grant, self.now);
+                self.clients.granted(id, self.now, self.tally.all, &mut self.agenda);
+            }
+            Effect::Arm { timer, after } => {
+                let least = Span::from_millis(after.least_ms.into()).0;
+                let most = Span::from_millis(after.most_ms.into()).0.max(least);
+                let delay = least + self.delays[node as usize].below(most - least + 1);
+                self.agenda.add(self.now + Span(delay), Due::Timer { node, epoch: timer.epoch });
+            }
+            Effect::Reject { .. } => self.tally.rejected += 1,
+        }
+    }
+
+    /// A request goes to its node, or waits in front of it.
+    pub(super) fn submit<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+        let (id, demand) = self.clients.demand(index);
+        if self.manner.one_at_a_time && !self.clients.enter(index) {
+            return;
+        }
+        // Rules see the request before its grant, which may come in the same step.
+        self.watch.waits(id, &demand, self.now);
+        if self.handle(id.node.0, Event::Request { request: id.request, demand }, observer).is_err() {
+            // What the protocol cannot serve is as if nobody had asked for it.
+            self.watch.cancelled(id, self.now);
+            self.clients.cancelled(index, self.now, &mut self.agenda);
+        }
+    }
+
+    pub(super) fn release<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+        let (id, demand) = self.clients.demand(index);
+        self.watch.released(id, self.now);
+        self.clients.released(index, self.now, &mut self.agenda);
+        let event = Event::Release { request: id.request, units: demand.units };
+        // A printed text may have forgotten it; then there is nothing to give back.
+        let _ = self.handle(id.node.0, event, observer);
+        self.serve_next(id.node.0, observer);
+    }
+
+    /// A client has lost its patience. Protocols that know no cancellation make it wait on.
+    pub(super) fn give_up<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+        if !self.clients.still_waits(index) {
+            return;
+        }
+        let (id, _) = self.clients.demand(index);
+        if self.clients.leave_queue(index) {
+            self.clients.cancelled(index, self.now, &mut self.agenda);
+        } else if self.handle(id.node.0, Event::Cancel { request: id.request }, observer).is_ok() {
+            self.watch.cancelled(id, self.now);
+            self.clients.cancelled(index, self.now, &mut self.agenda);
+            self.serve_next(id.node.0, observer);
+        }
+    }
+
+    fn serve_next<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+        if let Some(next) = self.clients.unqueue(node) {
+            self.submit(next, observer);
+        }
+    }
+}
+
+fn granted<M>(effect: &Effect<M>) -> Option<Grant> {
+    if let Effect::Granted { grant } = effect { Some(*grant) } else { None }
+}

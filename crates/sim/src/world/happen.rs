@@ -1,0 +1,53 @@
+//! What each entry of the agenda does.
+
+use meshlock_core::{Event, NodeId, Protocol, Timer};
+use serde::Serialize;
+
+use super::{Medium, World};
+use crate::agenda::Due;
+use crate::observe::Observer;
+
+impl<P: Protocol> World<P>
+where
+    P::Message: Serialize,
+{
+    pub(super) fn happen<O: Observer<P>>(&mut self, due: Due, observer: &mut O) {
+        match due {
+            Due::Ask { client } => {
+                let request = self.clients.ask(client, self.now, self.tally.all, &mut self.agenda);
+                self.submit(request, observer);
+            }
+            Due::Release { request } => self.release(request, observer),
+            Due::GiveUp { request } => self.give_up(request, observer),
+            Due::Timer { node, epoch } => {
+                // A protocol that refuses its own timer is none of ours.
+                let _ = self.handle(node, Event::Expired { timer: Timer { epoch } }, observer);
+            }
+            Due::Land { frame } => self.land(frame, observer),
+            Due::Free { node } => self.wake(node, observer),
+            Due::Leg { node } => self.start_leg(node, observer),
+            Due::Cell { node, version } => {
+                if let Medium::Air { reach, .. } = &mut self.medium {
+                    reach.next_cell(node, version, &self.links, self.now, &mut self.agenda);
+                }
+            }
+            Due::Cross { a, b, versions, up } => self.cross(a, b, versions, up, observer),
+            Due::Change => self.change(observer),
+            Due::Scripted { index } => self.scripted(index, observer),
+            Due::Sample => {
+                if self.now <= self.end && !self.manner.direct {
+                    self.figures.sample(&self.links);
+                    self.agenda.add(self.now + self.figures.every(), Due::Sample);
+                }
+            }
+            Due::WarmedUp => self.kinds_before = self.tally.kinds(),
+        }
+    }
+
+    fn start_leg<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+        if let Medium::Air { reach, .. } = &mut self.medium {
+            reach.next_leg(node, &self.links, self.now, &mut self.agenda);
+            observer.moved(self.now, NodeId(node), reach.leg(node));
+        }
+    }
+}

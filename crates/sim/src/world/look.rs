@@ -1,0 +1,161 @@
+//! Looks at the whole network: its rules, and what it is like.
+
+use meshlock_core::view::{Returning, TokenView, View};
+use meshlock_core::{NodeId, Protocol};
+use meshlock_properties::{Flight, Snapshot, check_snapshot};
+use serde::Serialize;
+
+use super::World;
+use crate::links::Links;
+use crate::outcome::NetworkSeen;
+use crate::time::{Span, Time};
+
+impl<P: Protocol> World<P>
+where
+    P::Message: Serialize,
+{
+    /// Checks the rules over the whole network. In a quiet one more must hold.
+    pub(crate) fn look_at_rules(&mut self, quiet: bool) {
+        let views: Vec<View> = self.nodes.iter().map(Protocol::view).collect();
+        let nodes: Vec<(NodeId, &View)> = self.nodes.iter().map(Protocol::id).zip(&views).collect();
+        let flights = self.flights();
+        let flights: Vec<Flight<'_>> = flights
+            .iter()
+            .map(|(from, to, kind, token, returning)| Flight {
+                from: NodeId(*from),
+                to: NodeId(*to),
+                kind,
+                token: token.as_ref(),
+                returning: *returning,
+            })
+            .collect();
+        let parts = if self.manner.direct { vec![0; nodes.len()] } else { self.links.parts() };
+        let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet, parts: &parts };
+        let verdict = check_snapshot(self.watch.rules, &self.watch.setting, &snapshot);
+        let known = self.watch.history.check_known(|id| views.get(id.0 as usize));
+        self.watch.judge(verdict, self.now);
+        self.watch.judge(known, self.now);
+    }
+
+    /// Every message that will arrive if nothing happens to its link, and matters to a rule.
+    fn flights(&self) -> Vec<FlightSeen> {
+        let mut flights = Vec::new();
+        let mut note = |from: u32, to: u32, message: &P::Message| {
+            let token = self.nodes[to as usize].token_in(NodeId(from), message);
+            let returning = P::returning_in(message);
+            if token.is_some() || returning.is_some() {
+                flights.push((from, to, P::kind(message), token, returning));
+            }
+        };
+        for frame in self.frames.iter() {
+            let alive = |hop: &&crate::frames::Hop| {
+                let up = self.manner.direct || self.links.generation(frame.from, hop.node) == Some(hop.link);
+                up && !hop.delivered
+            };
+            match frame.letter {
+                Some(letter) if frame.to.iter().all(|hop| hop.delivered) => drop(letter),
+                Some(letter) => note(letter.origin, letter.to, &frame.message),
+                None => frame.to.iter().filter(alive).for_each(|hop| note(frame.from, hop.node, &frame.message)),
+            }
+        }
+        for (_, letter, message) in &self.letters.stranded {
+            note(letter.origin, letter.to, message);
+        }
+        for ((origin, to, _), message) in &self.letters.early {
+            note(*origin, *to, message);
+        }
+        flights
+    }
+}
+
+/// From, to, kind, the token it brings, the units it brings back.
+type FlightSeen = (u32, u32, &'static str, Option<TokenView>, Option<Returning>);
+
+/// What the network was like so far.
+#[derive(Clone, Debug)]
+pub(super) struct Figures {
+    every: Span,
+    samples: u64,
+    connected: u64,
+    parts: u64,
+    hops: u64,
+    pairs: u64,
+    diameter: u32,
+    /// Links times nanoseconds.
+    link_time: f64,
+    since: Time,
+    changes: u64,
+}
+
+/// How often the network is looked at in a run, and from how many nodes.
+const SAMPLES: u64 = 100;
+const SOURCES: usize = 16;
+
+impl Figures {
+    pub(super) fn new(duration: Span) -> Self {
+        Self {
+            every: Span((duration.0 / SAMPLES).max(1_000_000)),
+            samples: 0,
+            connected: 0,
+            parts: 0,
+            hops: 0,
+            pairs: 0,
+            diameter: 0,
+            link_time: 0.0,
+            since: Time::ZERO,
+            changes: 0,
+        }
+    }
+
+    /// Everybody reaches everybody.
+    pub(super) fn direct(nodes: usize, lost: u64) -> NetworkSeen {
+        let mean_degree = nodes.saturating_sub(1) as f64;
+        NetworkSeen { mean_degree, connected: 1.0, parts: 1.0, mean_hops: 1.0, diameter: 1, link_changes: 0, lost }
+    }
+
+    pub(super) fn every(&self) -> Span {
+        self.every
+    }
+
+    /// Called before a link changes.
+    pub(super) fn link_changes(&mut self, now: Time, up: usize) {
+        self.changes += 1;
+        self.pass(now, up);
+    }
+
+    fn pass(&mut self, now: Time, up: usize) {
+        self.link_time += up as f64 * now.since(self.since).seconds();
+        self.since = now;
+    }
+
+    pub(super) fn sample(&mut self, links: &Links) {
+        let parts = links.parts();
+        let count = parts.iter().max().map_or(0, |most| u64::from(*most) + 1);
+        self.samples += 1;
+        self.parts += count;
+        self.connected += u64::from(count <= 1);
+        let step = (links.nodes() / SOURCES).max(1);
+        for source in (0..links.nodes()).step_by(step) {
+            for hops in links.hops_from(source as u32).into_iter().filter(|hops| (1..u32::MAX).contains(hops)) {
+                self.hops += u64::from(hops);
+                self.pairs += 1;
+                self.diameter = self.diameter.max(hops);
+            }
+        }
+    }
+
+    pub(super) fn seen(&mut self, now: Time, up: usize, nodes: usize, lost: u64) -> NetworkSeen {
+        self.pass(now, up);
+        let share = |sum: u64, of: u64| if of == 0 { 0.0 } else { sum as f64 / of as f64 };
+        let node_time = nodes as f64 * now.seconds();
+        NetworkSeen {
+            mean_degree: if node_time > 0.0 { 2.0 * self.link_time / node_time } else { 0.0 },
+            connected: share(self.connected, self.samples),
+            parts: share(self.parts, self.samples),
+            mean_hops: share(self.hops, self.pairs),
+            diameter: self.diameter,
+            link_changes: self.changes,
+            lost,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Ideal routing: messages to nodes that are not neighbours, hop by hop on a shortest path of the moment.
+//!
+//! Nothing is lost: where there is no path a letter waits for a link, where a link breaks it is sent another way.
+//! Letters from one node to another are opened in order. No real routing is as good, so a protocol that is beaten on
+//! top of it is beaten.
+
+use std::collections::BTreeMap;
+
+use meshlock_core::Protocol;
+use serde::Serialize;
+
+use super::World;
+use crate::frames::{Hop, Letter};
+use crate::observe::Observer;
+
+/// Letters that wait, and the order of those under way.
+#[derive(Clone, Debug)]
+pub(super) struct Letters<M> {
+    /// By origin and destination: how many were posted and how many opened.
+    counts: BTreeMap<(u32, u32), (u64, u64)>,
+    /// No path from where they are.
+    pub(super) stranded: Vec<(u32, Letter, M)>,
+    /// Arrived before an earlier one.
+    pub(super) early: BTreeMap<(u32, u32, u64), M>,
+}
+
+impl<M> Default for Letters<M> {
+    fn default() -> Self {
+        Self { counts: BTreeMap::new(), stranded: Vec::new(), early: BTreeMap::new() }
+    }
+}
+
+impl<P: Protocol> World<P>
+where
+    P::Message: Serialize,
+{
+    /// Posts a letter.
+    pub(super) fn post<O: Observer<P>>(&mut self, from: u32, to: u32, message: P::Message, observer: &mut O) {
+        if from == to || to as usize >= self.nodes.len() {
+            return self.lose(from, to, &message, observer);
+        }
+        let (posted, _) = self.letters.counts.entry((from, to)).or_default();
+        *posted += 1;
+        let letter = Letter { origin: from, to, number: *posted };
+        self.forward(from, letter, message, observer);
+    }
+
+    /// Sends a letter on from where it is.
+    pub(super) fn forward<O: Observer<P>>(&mut self, here: u32, letter: Letter, message: P::Message, observer: &mut O) {
+        let next = self.links.next_hop(here, letter.to);
+        let hop = next.and_then(|node| Some(Hop { node, link: self.links.generation(here, node)?, delivered: false }));
+        match hop {
+            Some(hop) => self.dispatch(here, vec![hop], message, true, Some(letter), observer),
+            None => self.letters.stranded.push((here, letter, message)),
+        }
+    }
+
+    /// A letter has come to a node: it is opened there or sent on.
+    pub(super) fn pass_on<O: Observer<P>>(&mut self, here: u32, letter: Letter, message: P::Message, observer: &mut O) {
+        let Letter { origin, to, number } = letter;
+        if here != to {
+            return self.forward(here, letter, message, observer);
+        }
+        self.letters.early.insert((origin, to, number), message);
+        loop {
+            let (_, opened) = self.letters.counts.entry((origin, to)).or_default();
+            let Some(message) = self.letters.early.remove(&(origin, to, *opened + 1)) else { return };
+            *opened += 1;
+            self.receive(to, origin, message, observer);
+        }
+    }
+
+    /// There is a new link: perhaps there is a path now.
+    pub(super) fn try_stranded<O: Observer<P>>(&mut self, observer: &mut O) {
+        for (here, letter, message) in std::mem::take(&mut self.letters.stranded) {
+            self.forward(here, letter, message, observer);
+        }
+    }
+}
