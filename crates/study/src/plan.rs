@@ -18,6 +18,8 @@ pub struct Plan {
     pub name: String,
     /// What varies, in the order of the file.
     pub axes: Vec<Dimension>,
+    /// Sets of axes that go together.
+    pub zip: Vec<Vec<String>>,
     /// Every combination that is run; the last axis varies fastest.
     pub points: Vec<Point>,
     /// Replications of each point, at least.
@@ -146,6 +148,7 @@ impl Plan {
         let plan = Self {
             name: name.to_owned(),
             axes,
+            zip: spec.zip.clone(),
             points,
             repeat: spec.repeat,
             seed: spec.seed,
@@ -176,6 +179,12 @@ impl Plan {
     /// The axis of this name.
     pub fn axis(&self, name: &str) -> Option<&Dimension> {
         self.axes.iter().find(|axis| axis.name == name)
+    }
+
+    /// An axis and those that go together with it.
+    pub fn zipped_with(&self, axis: &str) -> Vec<String> {
+        let together = self.zip.iter().find(|names| names.iter().any(|name| name == axis));
+        together.cloned().unwrap_or_else(|| vec![axis.to_owned()])
     }
 
     /// Everything that plots and comparisons name must exist.
