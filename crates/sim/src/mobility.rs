@@ -33,11 +33,6 @@ use track::Track;
 use walk::Walk;
 use waypoint::{Waypoint, Waypoints};
 
-/// Why nodes cannot be placed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct MobilityError(String);
-
 /// The movement of one node: a value that gives its legs in order.
 #[derive(Clone, Debug)]
 pub struct Mover {
