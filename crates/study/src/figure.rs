@@ -165,7 +165,8 @@ fn label_of<'a>(point: &'a PointSummary, axis: &str) -> Option<&'a str> {
 
 /// A title as the name of a file.
 fn slug(title: &str) -> String {
-    let plain: String = title.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
+    let plain: String =
+        title.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     words.join("-").chars().take(60).collect()
 }

@@ -35,13 +35,16 @@ pub fn write(
     for (name, content) in &files {
         store.write(name, content)?;
     }
+    #[cfg_attr(not(feature = "parquet"), expect(unused_mut, reason = "the feature adds a file"))]
     let mut names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
     #[cfg(feature = "parquet")]
     {
-        store.write_bytes("runs.parquet", &crate::parquet::runs(plan, results, summary)?)?;
-        names.push("runs.parquet".to_owned());
+        let name = "runs.parquet";
+        let bytes = crate::parquet::runs(plan, results, summary)
+            .map_err(|error| StoreError::Format { name, why: error.to_string() })?;
+        store.write_bytes(name, &bytes)?;
+        names.push(name.to_owned());
     }
-    names.dedup();
     Ok(names)
 }
 

@@ -21,6 +21,8 @@ pub mod identity;
 mod measure;
 pub mod methods;
 pub mod page;
+#[cfg(feature = "parquet")]
+mod parquet;
 pub mod plan;
 pub mod record;
 pub mod shard;

@@ -1,7 +1,7 @@
 //! What is known of measures by their names: units, and which of them a short table shows.
 
 /// The unit of a measure, for axes and heads of columns; empty if it is a plain number.
-pub fn unit(name: &str) -> &'static str {
+pub(crate) fn unit(name: &str) -> &'static str {
     let first = name.split(['.', '/', '[', ':']).next().unwrap_or(name);
     let last = name.rsplit(['.', '/']).next().unwrap_or(name);
     match first {
@@ -27,7 +27,8 @@ mod tests {
 
     #[test]
     fn times_are_in_seconds_and_counts_have_no_unit() {
-        for (name, expected) in [("wait.mean", "s"), ("bytes/entry", "B/entry"), ("messages/entry", ""), ("stuck", "")] {
+        for (name, expected) in [("wait.mean", "s"), ("bytes/entry", "B/entry"), ("messages/entry", ""), ("stuck", "")]
+        {
             assert_eq!(unit(name), expected, "{name}");
         }
     }

@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn what_was_run_is_told_and_what_varies_is_listed() {
         let methods = methods(&plan(&spec()));
-        let of = |subject: &str| methods.iter().find(|(name, _)| *name == subject).map(|(_, text)| text.as_str()).unwrap();
+        let of =
+            |subject: &str| methods.iter().find(|(name, _)| *name == subject).map(|(_, text)| text.as_str()).unwrap();
         assert_eq!(of("Nodes"), "10; or 20");
         assert_eq!(
             of("Network"),

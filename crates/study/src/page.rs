@@ -111,7 +111,8 @@ pub fn overview(plan: &Plan, summary: &Summary) -> Table {
         shown = measure::MAIN.map(str::to_owned).to_vec();
     }
     shown.retain(|name| names.contains(name.as_str()));
-    shown.extend(measure::TROUBLE.map(str::to_owned).into_iter().filter(|name| !shown.contains(name)));
+    shown.retain(|name| !measure::TROUBLE.contains(&name.as_str()));
+    shown.extend(measure::TROUBLE.map(str::to_owned));
     let mut table = of_points(plan, summary, &shown.iter().map(String::as_str).collect::<Vec<_>>());
     let at = plan.axes.len();
     table.columns.insert(at, number_column("runs"));

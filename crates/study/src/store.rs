@@ -60,6 +60,14 @@ pub enum StoreError {
         /// Why it failed.
         source: io::Error,
     },
+    /// A table cannot be written in its format.
+    #[error("cannot make {name}: {why}")]
+    Format {
+        /// The file.
+        name: &'static str,
+        /// What is in the way.
+        why: String,
+    },
     /// There is nothing to resume.
     #[error("nothing to resume: {} has no results yet\nstart the study without --resume, or name its directory with --out", .0.display())]
     NothingThere(PathBuf),

@@ -242,8 +242,11 @@ pub(crate) fn wanted_measures(plan: &Plan) -> Vec<String> {
 
 /// Names that may have been meant.
 fn near(name: &str, names: &BTreeSet<&str>) -> String {
-    let mut scored: Vec<(f64, &str)> =
-        names.iter().map(|other| (strsim::jaro_winkler(name, other), *other)).filter(|(score, _)| *score > 0.75).collect();
+    let mut scored: Vec<(f64, &str)> = names
+        .iter()
+        .map(|other| (strsim::jaro_winkler(name, other), *other))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     let listed: Vec<String> = scored.iter().take(3).map(|(_, other)| format!("`{other}`")).collect();
     if listed.is_empty() { String::new() } else { format!("; similar: {}", listed.join(", ")) }

@@ -20,8 +20,7 @@ fn full() -> StudySpec {
         log_x: false,
         log_y: false,
     };
-    let compare =
-        Compare { axis: "k".to_owned(), baseline: "1".to_owned(), measures: vec!["wait.mean".to_owned()] };
+    let compare = Compare { axis: "k".to_owned(), baseline: "1".to_owned(), measures: vec!["wait.mean".to_owned()] };
     StudySpec { plots: vec![plot], compare: vec![compare], ..spec() }
 }
 
