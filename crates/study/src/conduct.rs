@@ -180,10 +180,16 @@ impl Results {
         self.runs.iter().filter(|run| run.record.stopped)
     }
 
-    /// Runs of a point that count for its means, in the order of their replications. What was ended before its time
-    /// measures something else.
+    /// The runs of a point, in the order of their replications.
+    pub fn of_point(&self, point: usize) -> &[Run] {
+        let start = self.runs.partition_point(|run| run.job.point < point);
+        let end = self.runs.partition_point(|run| run.job.point <= point);
+        &self.runs[start..end]
+    }
+
+    /// Those of them that count for its means. What was ended before its time measures something else.
     pub fn complete(&self, point: usize) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(move |run| run.job.point == point && !run.record.stopped)
+        self.of_point(point).iter().filter(|run| !run.record.stopped)
     }
 }
 

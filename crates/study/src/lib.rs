@@ -7,6 +7,7 @@
 //! | [`store`], [`record`] | finished runs as files, one each |
 //! | [`conduct`](mod@conduct) | runs what is missing, on all cores; adds replications where an interval is too wide |
 //! | [`shard`] | a share of a study |
+//! | [`shell`] | commands to copy |
 //! | [`subject`] | what a study needs of a simulator |
 //! | [`summary`] | means with intervals, paired comparisons |
 //! | [`figure`], [`methods`], [`page`], [`files`] | plots, the text on methods, the report, and all files made of the runs |
@@ -26,6 +27,7 @@ mod parquet;
 pub mod plan;
 pub mod record;
 pub mod shard;
+pub mod shell;
 pub mod store;
 pub mod subject;
 pub mod summary;

@@ -9,6 +9,7 @@ use crate::figure::{Figure, cell};
 use crate::measure;
 use crate::methods::methods;
 use crate::plan::Plan;
+use crate::shell::set;
 use crate::summary::{PointSummary, Summary, wanted_measures};
 
 /// Where a study comes from.
@@ -94,13 +95,6 @@ fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Bloc
         points.push(format!("and {more} more, see `summary.json`"));
     }
     blocks.push(Block::List(points));
-}
-
-/// An option that sets a key, for a shell.
-pub fn set(key: &str, value: &str) -> String {
-    let value = crate::plan::label(value);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+%".contains(c);
-    if value.chars().all(plain) { format!(" --set {key}={value}") } else { format!(" --set '{key}={value}'") }
 }
 
 /// The main measures at all points: what the study itself names, and whether it can be trusted.

@@ -1,5 +1,6 @@
 //! A share of a study, so that many machines can work on it without talking to each other.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::plan::Plan;
@@ -28,6 +29,12 @@ impl Shard {
             None => point as u64 * u64::from(plan.repeat) + u64::from(replication),
         };
         card % u64::from(self.count) == u64::from(self.index - 1)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
     }
 }
 

@@ -135,7 +135,7 @@ impl Summary {
 impl PointSummary {
     fn of(plan: &Plan, results: &Results, place: usize) -> Self {
         let point = &plan.points[place];
-        let runs = || results.runs.iter().filter(|run| run.job.point == place);
+        let runs = results.of_point(place);
         let names: BTreeSet<&String> = results.complete(place).flat_map(|run| run.record.measures.keys()).collect();
         let measures = names.into_iter().filter_map(|name| {
             let samples: Vec<f64> =
@@ -145,9 +145,9 @@ impl PointSummary {
         Self {
             measurement: point.labels.clone(),
             scenario_hash: point.scenario_hash.clone(),
-            runs: runs().count(),
-            stopped: runs().filter(|run| run.record.stopped).count(),
-            broken: runs().flat_map(|run| &run.record.broken).map(|broken| broken.times).sum(),
+            runs: runs.len(),
+            stopped: runs.iter().filter(|run| run.record.stopped).count(),
+            broken: runs.iter().flat_map(|run| &run.record.broken).map(|broken| broken.times).sum(),
             measures: measures.collect(),
         }
     }

@@ -38,7 +38,7 @@ impl Subject for Toy {
 }
 
 fn values(settings: &[Setting]) -> Result<BTreeMap<String, String>, String> {
-    let defaults = [("nodes", "10"), ("k", "1"), ("speed", "\"5m/s\"")];
+    let defaults = [("nodes", "10"), ("k", "1"), ("speed", "\"5mps\"")];
     let mut values: BTreeMap<String, String> =
         defaults.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     for (key, value) in settings {

@@ -20,7 +20,7 @@ fn axes_are_crossed_and_the_last_varies_fastest() {
     assert_eq!(names(&spec()), ["nodes=10 k=1", "nodes=10 k=2", "nodes=20 k=1", "nodes=20 k=2"]);
     let plan = Plan::of("toy", &spec(), &Toy, "v").unwrap();
     assert_eq!((plan.points[3].scenario.nodes, plan.points[3].scenario.protocol.capacity), (20, 2));
-    assert_eq!(plan.points[3].canonical, "k = 2\nnodes = 20\nspeed = \"5m/s\"\n");
+    assert_eq!(plan.points[3].canonical, "k = 2\nnodes = 20\nspeed = \"5mps\"\n");
 }
 
 #[test]
@@ -32,18 +32,18 @@ fn a_study_without_axes_has_one_point() {
 #[test]
 fn zipped_axes_advance_together_at_the_place_of_the_first() {
     let mut spec = spec();
-    spec.axes.push(axis("speed", &["\"1m/s\"", "\"2m/s\""]));
+    spec.axes.push(axis("speed", &["\"1mps\"", "\"2mps\""]));
     spec.zip = vec![vec!["speed".to_owned(), "nodes".to_owned()]];
     assert_eq!(
         names(&spec),
-        ["nodes=10 k=1 speed=1m/s", "nodes=10 k=2 speed=1m/s", "nodes=20 k=1 speed=2m/s", "nodes=20 k=2 speed=2m/s"]
+        ["nodes=10 k=1 speed=1mps", "nodes=10 k=2 speed=1mps", "nodes=20 k=1 speed=2mps", "nodes=20 k=2 speed=2mps"]
     );
 }
 
 #[test]
 fn zipped_axes_must_fit() {
     let mut spec = spec();
-    spec.axes.push(axis("speed", &["\"1m/s\""]));
+    spec.axes.push(axis("speed", &["\"1mps\""]));
     spec.zip = vec![vec!["nodes".to_owned(), "speed".to_owned()]];
     assert_eq!(error(&spec), "axes that are zipped need the same number of values: `nodes` has 2, `speed` has 1");
     spec.zip = vec![vec!["nodes".to_owned(), "k".to_owned()], vec!["k".to_owned()]];
@@ -59,7 +59,7 @@ fn constraints_leave_points_out() {
         (constraint("k", "!=", "2"), vec!["nodes=10 k=1", "nodes=20 k=1"]),
         (constraint("15", "<", "nodes"), vec!["nodes=20 k=1", "nodes=20 k=2"]),
         (constraint("nodes", ">", "k"), vec!["nodes=10 k=1", "nodes=10 k=2", "nodes=20 k=1", "nodes=20 k=2"]),
-        (constraint("speed", "==", "18km/h"), vec!["nodes=10 k=1", "nodes=10 k=2", "nodes=20 k=1", "nodes=20 k=2"]),
+        (constraint("speed", "==", "18kmph"), vec!["nodes=10 k=1", "nodes=10 k=2", "nodes=20 k=1", "nodes=20 k=2"]),
     ] {
         let spec = StudySpec { constraints: vec![condition.clone()], ..spec() };
         assert_eq!(names(&spec), kept, "{condition:?}");
