@@ -139,4 +139,3 @@ fn command(args: &Args, file: &str, out: Option<&Path>) -> String {
     }
     command
 }
-

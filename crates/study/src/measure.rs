@@ -1,19 +1,20 @@
 //! What is known of measures by their names: units, and which of them a short table shows.
 
-/// The unit of a measure, for axes and heads of columns; empty if it is a plain number.
+use meshlock_sim::measures::definition;
+
+/// The unit of a measure, for axes and heads of columns; empty if it is a plain number, or if the name says what is
+/// counted.
 pub(crate) fn unit(name: &str) -> &'static str {
-    let first = name.split(['.', '/', '[', ':']).next().unwrap_or(name);
-    let last = name.rsplit(['.', '/']).next().unwrap_or(name);
-    match first {
-        "bytes" if name.contains('/') => "B/entry",
+    match definition(name).map_or("", |definition| definition.unit) {
         "bytes" => "B",
-        "wait" | "sync-delay" | "warmup" if !matches!(last, "reliable") => "s",
+        "s" => "s",
         _ => "",
     }
 }
 
-/// Measures that say whether the others can be trusted: always shown, also if they are zero.
-pub(crate) const TROUBLE: [&str; 3] = ["unserved", "stuck", "violations"];
+/// Measures that say whether the others can be trusted: always shown, also if they are zero. Broken rules are counted by
+/// the study itself, because runs that they ended count for no mean.
+pub(crate) const TROUBLE: [&str; 2] = ["unserved", "stuck"];
 
 /// Measures of the network that was actually there.
 pub(crate) const NETWORK: [&str; 4] = ["network.degree", "network.connected", "network.parts", "network.hops"];
@@ -27,7 +28,8 @@ mod tests {
 
     #[test]
     fn times_are_in_seconds_and_counts_have_no_unit() {
-        for (name, expected) in [("wait.mean", "s"), ("bytes/entry", "B/entry"), ("messages/entry", ""), ("stuck", "")]
+        for (name, expected) in
+            [("wait.mean", "s"), ("bytes/entry", "B"), ("messages/entry", ""), ("stuck", ""), ("my.own", "")]
         {
             assert_eq!(unit(name), expected, "{name}");
         }

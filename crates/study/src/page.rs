@@ -49,11 +49,14 @@ pub fn report(plan: &Plan, summary: &Summary, figures: &[Figure], background: &B
     blocks.push(Block::Table { caption: String::new(), table: of_points(plan, summary, &measure::NETWORK) });
     heading(&mut blocks, "Can the numbers be trusted?");
     blocks.push(Block::Paragraph(
-        "Requests still unserved at the end, requests that were stuck even after all load had ended, and broken rules, \
-         per run. Where many are unserved, waiting times of those that were served say little."
+        "Requests still unserved at the end and requests that were stuck even after all load had ended, both per run; \
+         broken rules over all runs; runs, and how many of them a broken rule ended. Where many are unserved, waiting \
+         times of those that were served say little: compare `wait.censored-mean`."
             .to_owned(),
     ));
-    blocks.push(Block::Table { caption: String::new(), table: of_points(plan, summary, &measure::TROUBLE) });
+    let mut table = of_points(plan, summary, &[]);
+    trust(summary, &mut table);
+    blocks.push(Block::Table { caption: String::new(), table });
     heading(&mut blocks, "Methods");
     blocks.push(Block::List(methods(plan).into_iter().map(|(subject, text)| format!("{subject}: {text}")).collect()));
     blocks.push(Block::Paragraph("The same results again:".to_owned()));
@@ -104,16 +107,22 @@ pub fn overview(plan: &Plan, summary: &Summary) -> Table {
     if shown.is_empty() {
         shown = measure::MAIN.map(str::to_owned).to_vec();
     }
-    shown.retain(|name| names.contains(name.as_str()));
-    shown.retain(|name| !measure::TROUBLE.contains(&name.as_str()));
-    shown.extend(measure::TROUBLE.map(str::to_owned));
+    shown.retain(|name| names.contains(name.as_str()) && !measure::TROUBLE.contains(&name.as_str()));
     let mut table = of_points(plan, summary, &shown.iter().map(String::as_str).collect::<Vec<_>>());
-    let at = plan.axes.len();
-    table.columns.insert(at, number_column("runs"));
-    for (row, point) in table.rows.iter_mut().zip(&summary.points) {
-        row.insert(at, Cell::Number(point.runs as f64));
-    }
+    trust(summary, &mut table);
     table
+}
+
+/// Adds what says whether the other numbers can be trusted: means per run, but broken rules over all runs, also over
+/// those that count for no mean.
+fn trust(summary: &Summary, table: &mut Table) {
+    table.columns.extend(measure::TROUBLE.map(number_column));
+    table.columns.extend(["violations", "runs", "stopped"].map(number_column));
+    for (row, point) in table.rows.iter_mut().zip(&summary.points) {
+        let mean = |name: &str| point.measures.get(name).map_or(Cell::Empty, |known| Cell::Number(known.mean));
+        row.extend(measure::TROUBLE.map(mean));
+        row.extend([point.broken as f64, point.runs as f64, point.stopped as f64].map(Cell::Number));
+    }
 }
 
 /// A row per point, a column per measure.

@@ -49,7 +49,12 @@ pub(super) fn json(summary: &Summary) -> anyhow::Result<()> {
 pub(super) fn share(directory: &Path, report: &str, results: &Results) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let (done, all, now) = (results.runs.len(), results.wanted, results.executed);
-    writeln!(out, "{done} of {} of this share are in {}/runs, {now} of them new", several(all as u64, "run"), directory.display())?;
+    writeln!(
+        out,
+        "{done} of {} of this share are in {}/runs, {now} of them new",
+        several(all as u64, "run"),
+        directory.display()
+    )?;
     writeln!(out, "when all shares are done and their files are in one directory: {report}")
 }
 
