@@ -87,18 +87,26 @@ fn share(subject: &Subject, args: &Args, results: &Results) -> anyhow::Result<Ex
     Ok(end(subject, args, results))
 }
 
+/// How the command ends, with the way to go on if it was ended.
 fn end(subject: &Subject, args: &Args, results: &Results) -> Exit {
-    if results.interrupted {
+    let exit = exit(results);
+    if exit == Exit::Interrupted {
         let mut again = command(args, &subject.file, Some(&subject.out));
         if !args.shard.is_whole() {
             again.push_str(&format!(" --shard {}", args.shard));
         }
         tell::interrupted(results, &again);
+    }
+    exit
+}
+
+fn exit(results: &Results) -> Exit {
+    if results.interrupted {
         Exit::Interrupted
-    } else if !results.failures.is_empty() {
-        Exit::Failed
     } else if results.stopped().next().is_some() {
         Exit::Broken
+    } else if !results.failures.is_empty() {
+        Exit::Failed
     } else {
         Exit::Fine
     }
@@ -138,4 +146,39 @@ fn command(args: &Args, file: &str, out: Option<&Path>) -> String {
         command.push_str(&format!(" --out {}", quoted(&out.display().to_string())));
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use meshlock_study::conduct::{Failure, Job, Run};
+    use meshlock_study::record::{FORMAT, Record};
+
+    use super::*;
+
+    #[test]
+    fn the_worst_decides_how_it_ends() {
+        let job = Job { point: 0, replication: 0, hash: String::new() };
+        let record = |stopped| Record {
+            format: FORMAT,
+            experiment: String::new(),
+            measurement: [].into(),
+            replication: 0,
+            seed: 1,
+            scenario_hash: String::new(),
+            code_version: String::new(),
+            wall_s: 0.0,
+            stopped,
+            broken: Vec::new(),
+            measures: [].into(),
+        };
+        let run = |stopped| Run { job: job.clone(), record: record(stopped) };
+        let mut results = Results { runs: vec![run(false)], ..Results::default() };
+        assert_eq!(exit(&results), Exit::Fine);
+        results.failures.push(Failure { job: job.clone(), why: "no such protocol".to_owned() });
+        assert_eq!(exit(&results), Exit::Failed);
+        results.runs.push(run(true));
+        assert_eq!(exit(&results), Exit::Broken);
+        results.interrupted = true;
+        assert_eq!(exit(&results), Exit::Interrupted);
+    }
 }

@@ -52,7 +52,7 @@ pub struct Results {
     pub corrupt: Vec<(PathBuf, String)>,
     /// Run files of the directory that are no part of the study as it is now.
     pub unused: usize,
-    /// How many were run now.
+    /// How many were finished now.
     pub executed: usize,
     /// How many are wanted of this shard, as far as is known.
     pub wanted: usize,
@@ -100,9 +100,9 @@ pub fn conduct(
         let missing = known.missing(&wanted);
         let crew = crew::Crew { plan, runner, orders, all: wanted.len() };
         crew.work(&missing, watcher, &mut |job, result| {
-            executed += 1;
             match result {
                 Ok(record) => {
+                    executed += 1;
                     store.keep(&job.hash, &record)?;
                     known.records.insert(job.hash.clone(), record);
                 }

@@ -196,8 +196,11 @@ impl NotRun {
 /// What somebody should know who uses the numbers.
 fn warnings(plan: &Plan, results: &Results, summary: &Summary) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !summary.complete {
-        let (done, all) = (results.runs.len(), results.wanted);
+    let (done, failed, all) = (results.runs.len(), results.failures.len(), results.wanted);
+    if failed > 0 {
+        warnings.push(format!("{failed} of {all} runs could not be run"));
+    }
+    if done + failed < all {
         warnings.push(format!("{done} of {all} runs are there: means and intervals are provisional"));
     }
     let stopped = summary.violations.len();
@@ -214,7 +217,7 @@ fn warnings(plan: &Plan, results: &Results, summary: &Summary) -> Vec<String> {
             point.measures.get(&stop.measure).is_some_and(|measure| measure.relative_half_width > stop.half_width)
         });
         let wide = wide.count();
-        if wide > 0 && summary.complete {
+        if wide > 0 && done + failed == all {
             let (name, percent) = (&stop.measure, 100.0 * stop.half_width);
             let many = if wide == 1 { "1 point".to_owned() } else { format!("{wide} points") };
             warnings.push(format!(

@@ -26,7 +26,7 @@ pub(super) fn table(plan: &Plan, summary: &Summary) -> io::Result<()> {
 /// Where everything is.
 pub(super) fn files(directory: &Path, names: &[String], results: &Results) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    let reused = (results.runs.len() + results.failures.len()).saturating_sub(results.executed);
+    let reused = results.runs.len().saturating_sub(results.executed);
     let (ran, kept) = (several(results.executed as u64, "run"), count(reused as u64));
     writeln!(out, "\n{ran} now, {kept} from before, in {}", directory.display())?;
     for name in names {
@@ -82,12 +82,23 @@ pub(super) fn trouble(summary: &Summary, file: &str) {
         anstream::eprintln!("{} {rule} at {at} s: {}", styled(ALARM, "broken:"), violation.words);
         anstream::eprintln!("  see it with: meshlock sim {file} --seed {seed}{settings}");
     }
-    for failure in summary.failures.iter().take(SHOWN) {
-        let place: Vec<String> = failure.measurement.iter().map(|(axis, label)| format!("{axis}={label}")).collect();
-        let (place, seed, why) = (place.join(" "), failure.seed, &failure.why);
-        anstream::eprintln!("{} cannot run {place} with seed {seed}: {why}", styled(ALARM, "error:"));
+    // A scenario that cannot be run cannot be run with any seed: once is enough.
+    let mut reasons: Vec<&str> = summary.failures.iter().map(|failure| failure.why.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for why in reasons.iter().take(SHOWN) {
+        let mut same = summary.failures.iter().filter(|failure| failure.why == *why);
+        let place = same.next().map_or_else(String::new, |first| {
+            let place: Vec<String> = first.measurement.iter().map(|(axis, label)| format!("{axis}={label} ")).collect();
+            format!("{}with seed {}", place.concat(), first.seed)
+        });
+        let more = match same.count() {
+            0 => String::new(),
+            more => format!(" and {}", several(more as u64, "other run")),
+        };
+        anstream::eprintln!("{} cannot run {place}{more}: {why}", styled(ALARM, "error:"));
     }
-    let more = summary.violations.len().saturating_sub(SHOWN) + summary.failures.len().saturating_sub(SHOWN);
+    let more = summary.violations.len().saturating_sub(SHOWN) + reasons.len().saturating_sub(SHOWN);
     if more > 0 {
         anstream::eprintln!("and {} more", count(more as u64));
     }

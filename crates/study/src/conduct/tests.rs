@@ -154,8 +154,7 @@ fn an_interrupted_study_keeps_what_is_finished_and_goes_on() {
 fn points_that_are_the_same_scenario_share_their_runs() {
     let mut same = spec();
     same.axes = vec![axis("nodes", &["10", "20"]), axis("speed", &["\"5mps\""])];
-    let plan = plan(&same);
-    let mut twice = plan.clone();
+    let mut twice = plan(&same);
     twice.points.push(twice.points[0].clone());
     let fake = Fake::default();
     let results = conducted(&twice, &place("same"), &fake, 2, Shard::WHOLE);

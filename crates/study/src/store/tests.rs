@@ -26,7 +26,7 @@ fn results_of_other_code_are_never_mixed() {
     let place = place("other-code");
     let old = plan(&spec());
     conducted(&old, &place, &Fake::default(), 1, Shard::WHOLE);
-    let new = Plan { code_version: "1.0.1+test".to_owned(), ..old.clone() };
+    let new = Plan { code_version: "1.0.1+test".to_owned(), ..old };
     let error = open(&place, &new, Begin::GoOn).unwrap_err();
     assert!(error.starts_with("DIR has results of meshlock 1.0.0+test, this is 1.0.1+test"), "{error}");
     assert!(error.contains("--fresh"), "{error}");

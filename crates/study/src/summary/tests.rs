@@ -60,6 +60,16 @@ fn runs_that_broke_a_rule_count_for_no_mean_and_are_told() {
 }
 
 #[test]
+fn runs_that_cannot_be_run_are_told() {
+    let plan = plan(&spec());
+    let fake = Fake { refuses: Some(10), ..Fake::default() };
+    let summary = Summary::of(&plan, &conducted(&plan, &place("refused-summary"), &fake, 1, Shard::WHOLE));
+    assert!(!summary.complete);
+    assert_eq!(summary.warnings, ["6 of 12 runs could not be run"]);
+    assert_eq!((summary.failures.len(), summary.failures[4].seed), (6, 101));
+}
+
+#[test]
 fn a_measure_that_does_not_exist_is_told_with_similar_ones() {
     let plot = PlotSpec {
         title: "T".to_owned(),
