@@ -177,7 +177,7 @@ impl<P: Protocol> Local<P> {
             }
         };
         let after = self.add_node(machine);
-        let effects: Box<[LocalEffect]> = effects.into_iter().map(|effect| self.translate(effect)).collect();
+        let effects: Box<[LocalEffect]> = effects.into_iter().flat_map(|effect| self.translate(effect)).collect();
         let granted: Vec<Grant> = effects.iter().filter_map(LocalEffect::grant).collect();
         let mut finding = NONE;
         if !granted.is_empty() {
@@ -190,13 +190,17 @@ impl<P: Protocol> Local<P> {
         LocalStep { after, effects: self.effects.insert(effects).0, finding, misuse: NONE }
     }
 
-    fn translate(&mut self, effect: Effect<P::Message>) -> LocalEffect {
+    fn translate(&mut self, effect: Effect<P::Message>) -> Vec<LocalEffect> {
         match effect {
-            Effect::Send { to, message } => LocalEffect::Send { to, message: self.add_message(message) },
-            Effect::Broadcast { message } => LocalEffect::Broadcast { message: self.add_message(message) },
-            Effect::Granted { grant } => LocalEffect::Granted { grant },
-            Effect::Arm { timer, .. } => LocalEffect::Arm { epoch: timer.epoch },
-            Effect::Reject { from, reason } => LocalEffect::Reject { from, reason },
+            Effect::Send { to, message } => vec![LocalEffect::Send { to, message: self.add_message(message) }],
+            Effect::Multicast { to, message } => {
+                let message = self.add_message(message);
+                to.into_iter().map(|to| LocalEffect::Send { to, message }).collect()
+            }
+            Effect::Broadcast { message } => vec![LocalEffect::Broadcast { message: self.add_message(message) }],
+            Effect::Granted { grant } => vec![LocalEffect::Granted { grant }],
+            Effect::Arm { timer, .. } => vec![LocalEffect::Arm { epoch: timer.epoch }],
+            Effect::Reject { from, reason } => vec![LocalEffect::Reject { from, reason }],
         }
     }
 

@@ -76,6 +76,10 @@ fn describe_event<P: Protocol>(made: &Move<P>) -> String {
 fn describe_effect<P: Protocol>(node: NodeId, effect: &Effect<P::Message>) -> String {
     match effect {
         Effect::Send { to, message } => format!("{} to {to}", describe_message::<P>(message)),
+        Effect::Multicast { to, message } => {
+            let to: Vec<String> = to.iter().map(ToString::to_string).collect();
+            format!("{} to {}", describe_message::<P>(message), to.join(", "))
+        }
         Effect::Broadcast { message } => format!("{} to all neighbours", describe_message::<P>(message)),
         Effect::Granted { grant } => {
             let fence = grant.fence.map(|fence| format!(", fence {fence}")).unwrap_or_default();

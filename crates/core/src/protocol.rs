@@ -114,6 +114,13 @@ pub enum Effect<M> {
         /// What.
         message: M,
     },
+    /// Send to some neighbours: one transmission on a radio, one message to each on wires.
+    Multicast {
+        /// Whom to, in order and each once.
+        to: Vec<NodeId>,
+        /// What.
+        message: M,
+    },
     /// Send to every neighbour that is up now: one transmission on a radio.
     Broadcast {
         /// What.

@@ -165,6 +165,10 @@ impl<P: Protocol> Relayed<P> {
                     let label = self.new_label();
                     effects.push(self.towards(to, label, message));
                 }
+                Effect::Multicast { to, message } => {
+                    let sends = to.into_iter().rev().map(|to| Effect::Send { to, message: message.clone() });
+                    sends.for_each(|send| said.push_front(send));
+                }
                 Effect::Broadcast { message: payload } => {
                     let label = self.new_label();
                     self.meet(label);
@@ -229,7 +233,11 @@ fn rejections<M, N>(effects: &[Effect<M>]) -> Option<Vec<Effect<N>>> {
         .iter()
         .filter_map(|effect| match effect {
             Effect::Reject { from, reason } => Some(Effect::Reject { from: *from, reason: *reason }),
-            Effect::Send { .. } | Effect::Broadcast { .. } | Effect::Granted { .. } | Effect::Arm { .. } => None,
+            Effect::Send { .. }
+            | Effect::Multicast { .. }
+            | Effect::Broadcast { .. }
+            | Effect::Granted { .. }
+            | Effect::Arm { .. } => None,
         })
         .collect();
     (!rejected.is_empty()).then_some(rejected)

@@ -131,6 +131,9 @@ where
             for effect in effects {
                 match effect {
                     Effect::Send { to, message } => wires.push((node, to, message)),
+                    Effect::Multicast { to, message } => {
+                        wires.extend(to.into_iter().map(|to| (node, to, message.clone())));
+                    }
                     Effect::Broadcast { message } => {
                         wires.extend(
                             (0..NODES).map(NodeId).filter(|to| *to != node).map(|to| (node, to, message.clone())),

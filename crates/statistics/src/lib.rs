@@ -1,14 +1,36 @@
 //! Statistics a referee accepts: t intervals, paired differences, warm-up removal.
+//!
+//! Pure functions of slices; nothing is read, printed or drawn. No input makes them panic. What cannot be computed is
+//! `NaN` (a value) or infinite (a half width): a sample that is no finite number makes the whole result unknown instead
+//! of being left out silently. Each item says what it returns for too few samples.
+//!
+//! | question | answer |
+//! |---|---|
+//! | how large is it, and how sure is that? | [`Estimate`], [`enough`] |
+//! | how is it distributed? | [`percentile`], [`percentile_of_sorted`] |
+//! | how much of the beginning must go? | [`mser5`] |
+//! | what does one long run tell? | [`batch_means`] |
+//! | is one better than the other? | [`paired`], [`holm`] |
+//! | does it depend on that? | [`line()`] |
+//! | how often does it happen? | [`proportion`] |
+//! | is it shared fairly? | [`jain`] |
 
-/// The mean of independent samples and how sure it is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// How many samples.
-    pub samples: usize,
-    /// Their mean.
-    pub mean: f64,
-    /// Their standard deviation (n - 1); zero for one sample.
-    pub deviation: f64,
-    /// Half of the confidence interval by Student's t; infinite for one sample.
-    pub half_width: f64,
-}
+mod batch;
+mod compare;
+mod estimate;
+mod fairness;
+mod line;
+mod percentile;
+mod proportion;
+mod student;
+mod warmup;
+
+pub use batch::{BatchMeans, batch_means};
+pub use compare::{Comparison, holm, paired};
+pub use estimate::{Estimate, enough};
+pub use fairness::jain;
+pub use line::{Line, line};
+pub use percentile::{percentile, percentile_of_sorted};
+pub use proportion::{Proportion, proportion};
+pub use student::{t_quantile, two_sided_p};
+pub use warmup::{Truncation, mser5};

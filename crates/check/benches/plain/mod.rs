@@ -149,6 +149,9 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => self.push((node, to.0), message),
+                Effect::Multicast { to, message } => {
+                    to.into_iter().for_each(|to| self.push((node, to.0), message.clone()));
+                }
                 Effect::Broadcast { message } => {
                     for (_, content) in self.channels.iter_mut().filter(|((from, _), _)| *from == node) {
                         content.push_back(message.clone());

@@ -61,6 +61,12 @@ impl<P: Protocol> Room<P> {
         Ok(any)
     }
 
+    fn push(&mut self, node: NodeId, to: NodeId, message: P::Message) -> Result<(), SettleError> {
+        let channel = self.channels.iter_mut().find(|channel| channel.from == node && channel.to == to);
+        channel.ok_or(SettleError::StraySend { node, to })?.content.push_back(message);
+        Ok(())
+    }
+
     fn handle(&mut self, node: NodeId, event: Event<P::Message>) -> Result<(), SettleError> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
@@ -71,9 +77,9 @@ impl<P: Protocol> Room<P> {
         let effects = machine.handle(event).map_err(|misuse| SettleError::Refused { node, misuse })?;
         for effect in effects {
             match effect {
-                Effect::Send { to, message } => {
-                    let channel = self.channels.iter_mut().find(|channel| channel.from == node && channel.to == to);
-                    channel.ok_or(SettleError::StraySend { node, to })?.content.push_back(message);
+                Effect::Send { to, message } => self.push(node, to, message)?,
+                Effect::Multicast { to, message } => {
+                    to.into_iter().try_for_each(|to| self.push(node, to, message.clone()))?;
                 }
                 Effect::Broadcast { message } => {
                     for channel in self.channels.iter_mut().filter(|channel| channel.from == node) {

@@ -42,12 +42,23 @@ impl Config {
 }
 
 /// What a node knows about a neighbour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Peer {
-    /// Unknown until its first message.
+    /// Unknown until its first message. If it is of level 0 and below ours, it may have fallen further since.
     pub(crate) height: Option<Height>,
     /// It was sent the token and will say so from this height. What it says before that is out of date.
     pub(crate) expecting: Option<Height>,
+    /// Our height as the neighbour knows it, once everything under way has arrived.
+    pub(crate) told: Height,
+}
+
+impl Peer {
+    /// Whether the neighbour must hear that our height is `now`: which end of the link is lower has changed, or we
+    /// are on another level, which it needs to know exactly in order to turn its own links.
+    fn must_hear(&self, now: Height) -> bool {
+        let turned = self.height.is_none_or(|height| (height < self.told) != (height < now));
+        self.told.level != now.level || (turned && self.told != now)
+    }
 }
 
 /// The token was sent and is not known to have arrived.
@@ -57,6 +68,9 @@ pub(crate) struct Limbo {
     pub(crate) copy: Token,
     /// Whom to.
     pub(crate) to: NodeId,
+    /// If it went past the neighbour that told us the claim: that neighbour and its claim, which stands again if the
+    /// token comes back, unless the neighbour has said something else since.
+    pub(crate) passed_by: Option<(NodeId, Claim)>,
     /// The link has failed, so nobody here can know. Resolved by an answer to [`About::Pass`].
     pub(crate) doubtful: bool,
 }
@@ -78,12 +92,18 @@ pub struct Node {
     pub(crate) decided: u64,
     pub(crate) custody: Custody,
     pub(crate) questions: Questions,
+    /// How often we may still turn our links round without asking first whether the token is in reach at all.
+    pub(crate) free_turns: u8,
     /// The greatest fence heard of; stays zero where requests do not age.
     pub(crate) clock: Fence,
     pub(crate) holding: Vec<Grant>,
     /// The greatest request number used.
     pub(crate) last_request: Option<RequestId>,
 }
+
+/// Looking for the token costs a message to everybody, turning links one to the neighbours. So a node that has met a
+/// sign of the token turns its links so often before it looks.
+pub(crate) const FREE_TURNS: u8 = 2;
 
 pub(crate) type Effects = Vec<Effect<Message>>;
 
@@ -102,6 +122,7 @@ impl Node {
             decided: 0,
             custody: Custody::default(),
             questions: Questions::default(),
+            free_turns: FREE_TURNS,
             clock: Fence(0),
             holding: Vec::new(),
             last_request: None,
@@ -148,7 +169,7 @@ impl Node {
         if self.peers.contains_key(&neighbour) {
             self.on_link_down(neighbour, out); // a new link in place of the old one: what was on that is lost
         }
-        self.peers.insert(neighbour, Peer::default());
+        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height });
         self.send(neighbour, Body::Link, out);
         let open: Vec<News> = self.questions.open_ones().collect();
         if !open.is_empty() && !self.bug(Bug::ForgetQuestions) {
@@ -160,7 +181,7 @@ impl Node {
         if self.peers.remove(&neighbour).is_none() {
             return;
         }
-        self.queue.remove_peer(neighbour);
+        self.remove_claim(neighbour);
         self.custody.link_down(neighbour);
         if self.asked.is_some_and(|(asked, _)| asked == neighbour) {
             self.asked = None;
@@ -192,7 +213,7 @@ impl Node {
         match body {
             Body::Token { .. } => {}
             Body::Ask(claim) => self.on_ask(from, claim),
-            Body::Withdraw => self.queue.remove_peer(from),
+            Body::Withdraw => self.remove_claim(from),
             Body::Release(grant) => {
                 if !(self.bug(Bug::MergeReleases) && self.custody.carries(grant)) {
                     self.custody.take(grant);
@@ -204,8 +225,9 @@ impl Node {
             }
             Body::Link => {}
             Body::Here { pass } => {
-                self.queue.remove_peer(from);
+                self.remove_claim(from);
                 self.learn_decided(pass);
+                self.free_turns = FREE_TURNS;
             }
             Body::News(news) => self.on_news(from, news, out),
         }
@@ -222,13 +244,28 @@ impl Node {
         }
         self.token = Some(token);
         self.asked = None;
-        self.peers.insert(from, Peer { height: Some(height), expecting: None });
+        self.free_turns = FREE_TURNS;
+        if let Some(peer) = self.peers.get_mut(&from) {
+            (peer.height, peer.expecting) = (Some(height), None);
+        }
         self.queue.remove_peer(from);
         if let Some(claim) = ask {
             self.queue.put_peer(from, claim);
         }
-        self.broadcast(Body::Here { pass }, out);
+        self.tell_height(Some(from), Body::Here { pass }, out);
         self.learn_decided(pass);
+    }
+
+    /// A neighbour does not ask us any more.
+    fn remove_claim(&mut self, of: NodeId) {
+        self.queue.remove_peer(of);
+        self.remove_passed_by(of);
+    }
+
+    fn remove_passed_by(&mut self, of: NodeId) {
+        if let Some(limbo) = &mut self.limbo {
+            limbo.passed_by = limbo.passed_by.filter(|(peer, _)| *peer != of);
+        }
     }
 
     fn on_ask(&mut self, from: NodeId, claim: Claim) {
@@ -239,6 +276,7 @@ impl Node {
         if peer.height.is_some_and(|height| height < self.height) {
             return; // it will learn that it is below us, and ask elsewhere
         }
+        self.remove_passed_by(from);
         if self.bug(Bug::IgnoreRanks) {
             self.queue.remove_peer(from);
             self.queue.append(Entry { claimer: Claimer::Peer(from), claim });
@@ -253,10 +291,13 @@ impl Node {
         for item in news {
             match self.questions.novelty(&item) {
                 Novelty::New => {
-                    let mine = (item.origin == self.config.id).then(|| self.questions.wants_to_know(item.origin));
+                    let answered = self.questions.wants_to_know(item.origin);
                     self.questions.record(item);
                     fresh.push(item);
-                    if let Some(Some(about)) = mine {
+                    if (answered, item.inquiry) == (Some(About::Where), Inquiry::Confirmed) {
+                        self.free_turns = FREE_TURNS;
+                    }
+                    if let Some(about) = answered.filter(|_| item.origin == self.config.id) {
                         self.on_answer(about, item.inquiry, out);
                     }
                 }
@@ -284,6 +325,9 @@ impl Node {
     fn recover_token(&mut self, out: &mut Effects) {
         let Some(limbo) = self.limbo.take() else { return };
         self.token = Some(limbo.copy);
+        if let Some((peer, claim)) = limbo.passed_by {
+            self.queue.put_peer(peer, claim);
+        }
         if let Some((asked, _)) = self.asked.take() {
             self.send(asked, Body::Withdraw, out);
         }
@@ -292,10 +336,10 @@ impl Node {
     /// Believes what a neighbour says about its height, unless it was said before our token reached it.
     fn note_height(&mut self, from: NodeId, height: Height) {
         let Some(peer) = self.peers.get_mut(&from) else { return };
-        match peer.expecting {
-            Some(expected) if expected != height => return,
-            Some(_) | None => *peer = Peer { height: Some(height), expecting: None },
+        if peer.expecting.is_some_and(|expected| expected != height) {
+            return;
         }
+        (peer.height, peer.expecting) = (Some(height), None);
         self.forget_lower_claims();
     }
 
@@ -338,20 +382,49 @@ impl Node {
         self.config.planted.has(bug)
     }
 
-    pub(crate) fn send(&self, to: NodeId, body: Body, out: &mut Effects) {
+    pub(crate) fn send(&mut self, to: NodeId, body: Body, out: &mut Effects) {
+        if let Some(peer) = self.peers.get_mut(&to) {
+            peer.told = self.height;
+        }
         out.push(Effect::Send { to, message: self.message(body) });
     }
 
-    pub(crate) fn broadcast(&self, body: Body, out: &mut Effects) {
-        if !self.peers.is_empty() {
-            out.push(Effect::Broadcast { message: self.message(body) });
+    pub(crate) fn broadcast(&mut self, body: Body, out: &mut Effects) {
+        if self.peers.is_empty() {
+            return;
         }
+        for peer in self.peers.values_mut() {
+            peer.told = self.height;
+        }
+        out.push(Effect::Broadcast { message: self.message(body) });
     }
 
-    fn tell_others(&self, but: NodeId, news: &[News], out: &mut Effects) {
-        for peer in self.peers.keys().filter(|peer| **peer != but) {
-            self.send(*peer, Body::News(news.to_vec()), out);
+    fn multicast(&mut self, to: Vec<NodeId>, body: Body, out: &mut Effects) {
+        match to.as_slice() {
+            [] => return,
+            [only] => return self.send(*only, body, out),
+            many => {
+                for id in many {
+                    if let Some(peer) = self.peers.get_mut(id) {
+                        peer.told = self.height;
+                    }
+                }
+            }
         }
+        out.push(Effect::Multicast { to, message: self.message(body) });
+    }
+
+    /// Tells our height to those who must hear it, and to one neighbour in any case.
+    pub(crate) fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
+        let height = self.height;
+        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || peer.must_hear(height);
+        let to = self.peers.iter().filter(hears).map(|(id, _)| *id).collect();
+        self.multicast(to, body, out);
+    }
+
+    fn tell_others(&mut self, but: NodeId, news: &[News], out: &mut Effects) {
+        let others = self.peers.keys().copied().filter(|peer| *peer != but).collect();
+        self.multicast(others, Body::News(news.to_vec()), out);
     }
 
     fn message(&self, body: Body) -> Message {

@@ -9,6 +9,10 @@ use crate::vocabulary::{Fence, NodeId, Rank, RequestId, Session, Units, Urgency}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
+    /// Nobody else waits behind the node that tells it.
+    pub alone: bool,
+    /// Whose request it is. The token takes a shorter way to it where there is one.
+    pub origin: NodeId,
     /// How urgent.
     pub rank: Rank,
     /// How many units.
@@ -39,7 +43,20 @@ pub(crate) struct Queue {
     entries: Vec<Entry>,
 }
 
+impl Claim {
+    /// Whether who was told this need not be told `now`: it is the same, but for company that has left.
+    pub(crate) fn stands_for(&self, now: &Self) -> bool {
+        *self == Self { alone: self.alone && now.alone, ..*now }
+    }
+}
+
 impl Queue {
+    /// The most urgent claim, as the next node has to know it.
+    pub(crate) fn to_tell(&self) -> Option<Claim> {
+        let front = self.entries.first()?.claim;
+        Some(Claim { alone: front.alone && self.entries.len() == 1, ..front })
+    }
+
     pub(crate) fn front(&self) -> Option<&Entry> {
         self.entries.first()
     }
@@ -125,7 +142,7 @@ mod tests {
     use super::*;
 
     fn claim(rank: i64) -> Claim {
-        Claim { rank: Rank(rank), units: Units(1), session: None }
+        Claim { alone: true, origin: NodeId(0), rank: Rank(rank), units: Units(1), session: None }
     }
 
     fn order(queue: &Queue) -> Vec<(NodeId, i64)> {

@@ -28,6 +28,8 @@ impl Node {
             self.send_releases(out);
             self.keep_asking(out);
         }
+        // Most messages tell the height anyway. What we have just learned may show that somebody has it wrong.
+        self.tell_height(None, Body::Link, out);
     }
 
     fn hand_in_releases(&mut self) {
@@ -48,7 +50,11 @@ impl Node {
             let next = if self.may_enter(token, &front.claim) { Some(front) } else { self.joiner(token, &front.claim) };
             match next {
                 Some(Entry { claimer: Claimer::Local { request, .. }, claim }) => self.enter(request, &claim, out),
-                Some(Entry { claimer: Claimer::Peer(peer), .. }) => self.pass(peer, out),
+                Some(Entry { claimer: Claimer::Peer(peer), claim }) => {
+                    self.queue.remove_peer(peer);
+                    let to = self.shortcut(peer, &claim);
+                    self.pass(to, (to != peer).then_some((peer, claim)), out);
+                }
                 None => return, // the token waits here for a release or for somebody more urgent
             }
             if next != Some(front)
@@ -57,6 +63,13 @@ impl Node {
                 token.joined = (token.joined + 1).min(self.config.joins);
             }
         }
+    }
+
+    /// Where the token goes for a claim of a neighbour: straight to the node that wants it, if that is a neighbour too.
+    /// The one that told us will hear from it, and tell us its next claim.
+    fn shortcut(&self, peer: NodeId, claim: &Claim) -> NodeId {
+        let known = claim.alone && self.peers.get(&claim.origin).is_some_and(|origin| origin.height.is_some());
+        if known { claim.origin } else { peer }
     }
 
     fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
@@ -94,19 +107,21 @@ impl Node {
     }
 
     /// Gives the token to a neighbour, and with it the most urgent claim that stays behind.
-    fn pass(&mut self, to: NodeId, out: &mut Effects) {
+    fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
         token.pass += 1;
         if self.bug(Bug::ForgetPreempted) {
             self.queue.remove_all_local();
         }
         self.queue.remove_peer(to);
-        let ask = self.queue.front().map(|front| front.claim).filter(|_| !self.bug(Bug::DropAskBehindToken));
-        self.asked = self.queue.front().map(|front| (to, front.claim));
+        let ask = self.queue.to_tell().filter(|_| !self.bug(Bug::DropAskBehindToken));
+        self.asked = self.queue.to_tell().map(|claim| (to, claim));
         let predicted = self.height.just_below(to);
-        self.peers.insert(to, Peer { height: Some(predicted), expecting: Some(predicted) });
+        if let Some(peer) = self.peers.get_mut(&to) {
+            (peer.height, peer.expecting) = (Some(predicted), Some(predicted));
+        }
         if !self.bug(Bug::NoCopy) {
-            self.limbo = Some(Limbo { copy: token.clone(), to, doubtful: false });
+            self.limbo = Some(Limbo { copy: token.clone(), to, passed_by, doubtful: false });
         }
         self.send(to, Body::Token { token, ask }, out);
     }
@@ -125,12 +140,14 @@ impl Node {
         }
     }
 
-    /// Without a way down: find out whether the token is in this part of the network at all, before turning links.
+    /// Without a way down: turn links, if there was a sign of the token lately; otherwise find out first whether it is
+    /// in this part of the network at all.
     fn look_if_lowest(&mut self, out: &mut Effects) {
         if !self.is_stranded() {
             return;
         }
-        if self.bug(Bug::RaiseWithoutLooking) {
+        if self.free_turns > 0 || self.bug(Bug::RaiseWithoutLooking) {
+            self.free_turns = self.free_turns.saturating_sub(1);
             self.raise_if_lowest(out);
         } else if self.questions.wants_to_know(self.config.id).is_none() {
             self.inquire(About::Where, out);
@@ -163,9 +180,9 @@ impl Node {
 
     /// Makes sure that the node that was asked, or else the lowest below us, knows exactly our most urgent claim.
     fn keep_asking(&mut self, out: &mut Effects) {
-        let Some(mut claim) = self.queue.front().map(|front| front.claim) else { return };
+        let Some(mut claim) = self.queue.to_tell() else { return };
         let Some(to) = self.asked.map(|(asked, _)| asked).or_else(|| self.lowest_below()) else { return };
-        if self.asked == Some((to, claim)) || (self.bug(Bug::NeverUpdateAsk) && self.asked.is_some()) {
+        if self.asked.is_some_and(|(_, told)| told.stands_for(&claim)) || (self.bug(Bug::NeverUpdateAsk) && self.asked.is_some()) {
             return;
         }
         self.asked = Some((to, claim));

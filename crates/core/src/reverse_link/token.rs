@@ -95,7 +95,7 @@ mod tests {
     const K: Units = Units(3);
 
     fn claim(units: u32, session: Option<u32>) -> Claim {
-        Claim { rank: Rank(0), units: Units(units), session: session.map(Session) }
+        Claim { alone: true, origin: NodeId(0), rank: Rank(0), units: Units(units), session: session.map(Session) }
     }
 
     fn id(request: u64) -> GrantId {

@@ -58,7 +58,7 @@ impl Protocol for Node {
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visit_height(&mut self.height, visitor);
         for peer in self.peers.values_mut() {
-            for height in peer.height.iter_mut().chain(peer.expecting.iter_mut()) {
+            for height in peer.height.iter_mut().chain(&mut peer.expecting).chain([&mut peer.told]) {
                 visit_height(height, visitor);
             }
         }
@@ -77,6 +77,9 @@ impl Protocol for Node {
         }
         if let Some(limbo) = &mut self.limbo {
             visit_token(&mut limbo.copy, visitor);
+            if let Some((_, claim)) = &mut limbo.passed_by {
+                visit_claim(claim, visitor);
+            }
         }
         visitor.number(PASS, &mut self.decided);
         for grant in self.custody.grants_mut() {

@@ -354,6 +354,16 @@ impl<P: Protocol> Story<P> {
                 let arrives = self.channels.push(node, to, message);
                 if arrives { words } else { format!("{words} (lost)") }
             }
+            Effect::Multicast { to, message } => {
+                let names: Vec<_> = to.iter().map(|to| self.name(*to).to_string()).collect();
+                let mut words = format!("{} to {}", (self.tell)(&message), names.join(" and "));
+                for to in to {
+                    if !self.channels.push(node, to, message.clone()) {
+                        words += &format!(" (lost to {})", self.name(to));
+                    }
+                }
+                words
+            }
             Effect::Broadcast { message } => {
                 let hearers: Vec<_> = self.nodes.keys().copied().filter(|to| self.reaches(node, *to)).collect();
                 let mut words = format!("{} to all", (self.tell)(&message));

@@ -1,8 +1,8 @@
 //! Gauss-Markov: speed and direction change a little every step and are drawn back to their means.
 //!
 //! Liang and Haas: "Predictive distance-based mobility management for PCS networks", INFOCOM 1999; steered away from the
-//! border as in Camp, Boleng, Davies: "A survey of mobility models for ad hoc network research", WCMC 2002. There is no
-//! end of a turn as sharp as a random walk's, and a memory between 0 and 1 reaches from walks to straight lines.
+//! border as in Camp, Boleng, Davies: "A survey of mobility models for ad hoc network research", WCMC 2002. With a
+//! memory of 0 every step is drawn anew around the node's course; with 1 nothing changes between borders.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;

@@ -49,6 +49,21 @@ where
         self.dispatch(from, vec![Hop { node: to, link, delivered: false }], message, true, None, observer);
     }
 
+    /// Sends to some neighbours at once.
+    pub(super) fn multicast<O: Observer<P>>(&mut self, from: u32, to: &[NodeId], message: P::Message, observer: &mut O) {
+        if self.manner.routed || self.manner.direct {
+            return to.iter().for_each(|to| self.send(from, to.0, message.clone(), observer));
+        }
+        let mut hops = Vec::with_capacity(to.len());
+        for NodeId(node) in to.iter().copied() {
+            match self.links.generation(from, node) {
+                Some(link) => hops.push(Hop { node, link, delivered: false }),
+                None => self.lose(from, node, &message, observer),
+            }
+        }
+        self.dispatch(from, hops, message, true, None, observer);
+    }
+
     /// Sends to all neighbours, or to everybody where everybody can be reached.
     pub(super) fn broadcast<O: Observer<P>>(&mut self, from: u32, message: P::Message, observer: &mut O) {
         let everybody = 0..self.nodes.len() as u32;

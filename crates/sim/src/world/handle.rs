@@ -50,6 +50,7 @@ where
     fn fulfil<O: Observer<P>>(&mut self, node: u32, effect: Effect<P::Message>, observer: &mut O) {
         match effect {
             Effect::Send { to, message } => self.send(node, to.0, message, observer),
+            Effect::Multicast { to, message } => self.multicast(node, &to, message, observer),
             Effect::Broadcast { message } => self.broadcast(node, message, observer),
             Effect::Granted { grant } => {
                 let id = GrantId { node: NodeId(node), request: grant.request };

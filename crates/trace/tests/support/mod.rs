@@ -142,6 +142,7 @@ fn effects() -> impl Strategy<Value = Effect<Message>> {
     let reason = prop_oneof![Just(Rejection::SecondToken), Just(Rejection::UnknownSender)];
     prop_oneof![
         (nodes(), messages()).prop_map(|(to, message)| Effect::Send { to, message }),
+        messages().prop_map(|message| Effect::Multicast { to: vec![NodeId(1), NodeId(3)], message }),
         messages().prop_map(|message| Effect::Broadcast { message }),
         grants().prop_map(|grant| Effect::Granted { grant }),
         (any::<u64>(), any::<u32>(), any::<u32>()).prop_map(arm),
