@@ -5,6 +5,7 @@
 mod check;
 mod exit;
 mod interrupt;
+mod study;
 mod style;
 mod text;
 
@@ -27,12 +28,14 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(Box<check::Args>),
+    Study(study::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock check                       run all standard models
   meshlock check reverse-link/p1       look at one of them
-  meshlock check --help                build your own";
+  meshlock check --help                build your own
+  meshlock study FILE                  many simulated runs, with a report";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
@@ -56,6 +59,7 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
             let given = definition.find_subcommand(name).map(|command| check::Given::of(command, matches));
             check::run(*args, &given.unwrap_or_default(), words.get(2..).unwrap_or_default())
         }
+        (Some(Command::Study(args)), _) => study::run(&args),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;
             Ok(Exit::Fine)

@@ -1,0 +1,59 @@
+//! The arguments of `meshlock study`, in the order of its help.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use meshlock_study::shard::Shard;
+
+use super::help::{EXAMPLES, LONG_ABOUT};
+
+/// Run a study: many simulated runs of a scenario, averaged, compared and drawn.
+#[derive(Debug, clap::Args)]
+#[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples and exit codes.")]
+pub(crate) struct Args {
+    /// A scenario file with a [study] part.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Where results go [default: results/NAME, after the file].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// List the points and runs, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Set a key of the scenario, such as radio.range=120m; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting, help_heading = "Study")]
+    pub(crate) set: Vec<(String, String)>,
+    /// Replications of each point, instead of what the file says.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Study")]
+    pub(crate) repeat: Option<u32>,
+
+    /// How many runs at once [default: one per core].
+    #[arg(short, long, value_name = "N", help_heading = "Running")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Run only the i-th of n shares, from 1/n to n/n, and write run files only.
+    #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true, help_heading = "Running")]
+    pub(crate) shard: Shard,
+    /// Say that there must be results to go on from. Without it a study goes on too, if there are any.
+    #[arg(long, conflicts_with = "fresh", help_heading = "Running")]
+    pub(crate) resume: bool,
+    /// Throw away all results in the directory first.
+    #[arg(long, conflicts_with = "shard", help_heading = "Running")]
+    pub(crate) fresh: bool,
+
+    /// One JSON document on standard output (what is in summary.json), and nothing else.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No progress on standard error.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("a setting is written KEY=VALUE, such as radio.range=120m".to_owned()),
+    }
+}

@@ -1,0 +1,197 @@
+//! Conducts a study: finds out which runs are missing, runs them on all cores, and adds replications where an interval
+//! is still too wide.
+//!
+//! What is run depends on the study and on numbers that were measured, never on how many threads there are or which of
+//! them was faster.
+
+mod crew;
+mod grow;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::plan::Plan;
+use crate::record::Record;
+use crate::shard::Shard;
+use crate::store::{Store, StoreError};
+use crate::subject::Runner;
+
+pub use self::crew::{Status, Watcher};
+
+/// How a study is conducted.
+#[derive(Clone, Copy, Debug)]
+pub struct Orders<'a> {
+    /// How many runs at once.
+    pub jobs: usize,
+    /// The share of the runs that is done here.
+    pub shard: Shard,
+    /// Set when the study is to end.
+    pub cancel: &'a AtomicBool,
+}
+
+/// A run that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The place of its point in the plan.
+    pub point: usize,
+    /// From 0.
+    pub replication: u32,
+    /// Its name.
+    pub hash: String,
+}
+
+/// What a study has come to.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// Finished runs of the plan, by point and replication. Runs of other shards are not among them.
+    pub runs: Vec<Run>,
+    /// Runs that could not be run.
+    pub failures: Vec<Failure>,
+    /// Run files that were no use, and why.
+    pub corrupt: Vec<(PathBuf, String)>,
+    /// Run files of the directory that are no part of the study as it is now.
+    pub unused: usize,
+    /// How many were finished now.
+    pub executed: usize,
+    /// How many are wanted of this shard, as far as is known.
+    pub wanted: usize,
+    /// It was ended before all were done.
+    pub interrupted: bool,
+}
+
+/// A finished run of the plan.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was wanted.
+    pub job: Job,
+    /// What came of it.
+    pub record: Record,
+}
+
+/// A run that could not be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What was wanted.
+    pub job: Job,
+    /// What was in the way.
+    pub why: String,
+}
+
+/// Runs what is missing.
+pub fn conduct(
+    plan: &Plan,
+    store: &Store,
+    runner: &dyn Runner,
+    orders: &Orders<'_>,
+    watcher: &mut dyn Watcher,
+) -> Result<Results, StoreError> {
+    let found = store.load(plan)?;
+    let mut known = Known { records: found.records, failures: BTreeMap::new() };
+    let before = known.records.len();
+    let mut corrupt = found.corrupt;
+    let mut replications = vec![plan.repeat; plan.points.len()];
+    let mut executed = 0;
+    loop {
+        let wanted = wanted(plan, &replications, orders.shard);
+        for job in &wanted {
+            known.forget_if_false(plan, job, store, &mut corrupt);
+        }
+        let missing = known.missing(&wanted);
+        let crew = crew::Crew { plan, runner, orders, all: wanted.len() };
+        crew.work(&missing, watcher, &mut |job, result| {
+            match result {
+                Ok(record) => {
+                    executed += 1;
+                    store.keep(&job.hash, &record)?;
+                    known.records.insert(job.hash.clone(), record);
+                }
+                Err(why) => {
+                    known.failures.insert(job.hash.clone(), why);
+                }
+            }
+            Ok(())
+        })?;
+        let interrupted = orders.cancel.load(Ordering::Relaxed) && !known.missing(&wanted).is_empty();
+        let grown = !interrupted && grow::grow(plan, &known.records, &mut replications, orders.shard);
+        if !grown {
+            let results = Results { corrupt, executed, interrupted, wanted: wanted.len(), ..Results::default() };
+            return Ok(known.into_results(wanted, before, results));
+        }
+    }
+}
+
+/// Every run that is wanted here, by point and replication.
+fn wanted(plan: &Plan, replications: &[u32], shard: Shard) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for (point, count) in replications.iter().enumerate() {
+        for replication in (0..*count).filter(|&replication| shard.has(plan, point, replication)) {
+            let hash = plan.run_hash(&plan.points[point], replication);
+            jobs.push(Job { point, replication, hash });
+        }
+    }
+    jobs
+}
+
+/// What is known of runs by their names.
+struct Known {
+    records: BTreeMap<String, Record>,
+    failures: BTreeMap<String, String>,
+}
+
+impl Known {
+    /// Those of which nothing is known yet. Two points may be the same scenario: it is run once.
+    fn missing(&self, wanted: &[Job]) -> Vec<Job> {
+        let mut seen = BTreeSet::new();
+        let unknown = |job: &&Job| !self.records.contains_key(&job.hash) && !self.failures.contains_key(&job.hash);
+        wanted.iter().filter(unknown).filter(|job| seen.insert(job.hash.as_str())).cloned().collect()
+    }
+
+    /// A file that is not the run its name promises is as good as none.
+    fn forget_if_false(&mut self, plan: &Plan, job: &Job, store: &Store, corrupt: &mut Vec<(PathBuf, String)>) {
+        let Some(record) = self.records.get(&job.hash) else { return };
+        if !record.is(plan, &plan.points[job.point], job.replication) {
+            let path = store.directory().join("runs").join(format!("{}.json", job.hash));
+            corrupt.push((path, "it is not the run that its name promises".to_owned()));
+            self.records.remove(&job.hash);
+        }
+    }
+
+    fn into_results(mut self, wanted: Vec<Job>, before: usize, mut results: Results) -> Results {
+        let mut used = BTreeSet::new();
+        for job in wanted {
+            if let Some(record) = self.records.get(&job.hash) {
+                used.insert(job.hash.clone());
+                // The file tells of the study it was first run for.
+                let record = Record { replication: job.replication, ..record.clone() };
+                results.runs.push(Run { job, record });
+            } else if let Some(why) = self.failures.remove(&job.hash) {
+                results.failures.push(Failure { job, why });
+            }
+        }
+        results.unused = self.records.keys().filter(|hash| !used.contains(*hash)).count().min(before);
+        results
+    }
+}
+
+impl Results {
+    /// Runs that a broken rule ended before their time: the protocol is wrong, or we are.
+    pub fn stopped(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| run.record.stopped)
+    }
+
+    /// The runs of a point, in the order of their replications.
+    pub fn of_point(&self, point: usize) -> &[Run] {
+        let start = self.runs.partition_point(|run| run.job.point < point);
+        let end = self.runs.partition_point(|run| run.job.point <= point);
+        &self.runs[start..end]
+    }
+
+    /// Those of them that count for its means. What was ended before its time measures something else.
+    pub fn complete(&self, point: usize) -> impl Iterator<Item = &Run> {
+        self.of_point(point).iter().filter(|run| !run.record.stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! What is kept of a run on disk: one small JSON file that explains itself.
+
+use std::collections::BTreeMap;
+
+use meshlock_sim::measures::Measures;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Plan, Point};
+use crate::subject::{BrokenRule, Finished};
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Of this layout.
+    pub format: u32,
+    /// The study it was first run for.
+    pub experiment: String,
+    /// The axes and labels of its point there.
+    pub measurement: BTreeMap<String, String>,
+    /// From 0.
+    pub replication: u32,
+    /// What its random numbers started from.
+    pub seed: u64,
+    /// The name of its scenario.
+    pub scenario_hash: String,
+    /// The code that ran it.
+    pub code_version: String,
+    /// How long it took, in real seconds.
+    pub wall_s: f64,
+    /// A broken rule ended it before its time.
+    pub stopped: bool,
+    /// The rules that broke.
+    pub broken: Vec<BrokenRule>,
+    /// Its numbers.
+    pub measures: Measures,
+}
+
+/// The layout of run files.
+pub const FORMAT: u32 = 1;
+
+impl Record {
+    /// Of a run that has just finished.
+    pub fn new(plan: &Plan, point: &Point, replication: u32, wall_s: f64, finished: Finished) -> Self {
+        let Finished { mut measures, broken, stopped } = finished;
+        // JSON has no word for what is not finite.
+        measures.retain(|_, value| value.is_finite());
+        Self {
+            format: FORMAT,
+            experiment: plan.name.clone(),
+            measurement: point.labels.iter().cloned().collect(),
+            replication,
+            seed: plan.seed_of(replication),
+            scenario_hash: point.scenario_hash.clone(),
+            code_version: plan.code_version.clone(),
+            wall_s,
+            stopped,
+            broken,
+            measures,
+        }
+    }
+
+    /// Whether it is the run that its name promises.
+    pub(crate) fn is(&self, plan: &Plan, point: &Point, replication: u32) -> bool {
+        self.seed == plan.seed_of(replication)
+            && self.scenario_hash == point.scenario_hash
+            && self.code_version == plan.code_version
+    }
+}

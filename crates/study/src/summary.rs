@@ -1,0 +1,264 @@
+//! From runs to what is told of them: per point and measure a mean with its interval, and paired comparisons.
+
+mod compare;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meshlock_statistics::percentile;
+use serde::{Serialize, Serializer};
+
+use crate::conduct::{Results, Run};
+use crate::estimate::estimate;
+use crate::plan::Plan;
+
+pub use self::compare::Comparison;
+
+/// What a study found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The study.
+    pub experiment: String,
+    /// The code it was run by.
+    pub code_version: String,
+    /// Whether all runs are there.
+    pub complete: bool,
+    /// What is known of every point.
+    pub points: Vec<PointSummary>,
+    /// Paired comparisons.
+    pub comparisons: Vec<Comparison>,
+    /// Runs that a broken rule ended.
+    pub violations: Vec<Violation>,
+    /// Runs that could not be run.
+    pub failures: Vec<NotRun>,
+    /// What somebody should know who uses the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// What is known of a point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointSummary {
+    /// Its axes and labels.
+    #[serde(serialize_with = "as_map")]
+    pub measurement: Vec<(String, String)>,
+    /// The name of its scenario.
+    pub scenario_hash: String,
+    /// How many runs are there.
+    pub runs: usize,
+    /// How many of these a broken rule ended; they count for no mean.
+    pub stopped: usize,
+    /// How often rules broke, over all runs. More than zero is no surprise for a published text.
+    pub broken: u64,
+    /// Every measure that some run has.
+    pub measures: BTreeMap<String, MeasureSummary>,
+}
+
+/// What is known of a measure at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeasureSummary {
+    /// Runs that have it.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// Half of the 95 % interval; infinite (in JSON `null`) for one run.
+    pub half_width: f64,
+    /// The same as a share of the mean.
+    pub relative_half_width: f64,
+    /// The least.
+    pub min: f64,
+    /// The median.
+    pub p50: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// A run that a broken rule ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Violation {
+    /// The axes and labels of its point.
+    #[serde(serialize_with = "as_map")]
+    pub measurement: Vec<(String, String)>,
+    /// Which replication.
+    pub replication: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// The rule that broke last.
+    pub rule: String,
+    /// When first, in simulated seconds.
+    pub at_s: f64,
+    /// What was wrong.
+    pub words: String,
+    /// How to see it again.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A run that could not be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotRun {
+    /// The axes and labels of its point.
+    #[serde(serialize_with = "as_map")]
+    pub measurement: Vec<(String, String)>,
+    /// Which replication.
+    pub replication: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// What was in the way.
+    pub why: String,
+}
+
+impl Summary {
+    /// Of all runs so far.
+    pub fn of(plan: &Plan, results: &Results) -> Self {
+        let points: Vec<PointSummary> =
+            (0..plan.points.len()).map(|place| PointSummary::of(plan, results, place)).collect();
+        let mut summary = Self {
+            experiment: plan.name.clone(),
+            code_version: plan.code_version.clone(),
+            complete: results.runs.len() == results.wanted,
+            comparisons: compare::comparisons(plan, results),
+            violations: results.stopped().map(|run| Violation::of(plan, run)).collect(),
+            failures: results.failures.iter().map(|failure| NotRun::of(plan, failure)).collect(),
+            warnings: Vec::new(),
+            points,
+        };
+        summary.warnings = warnings(plan, results, &summary);
+        summary
+    }
+
+    /// The names of all measures, in order.
+    pub fn measure_names(&self) -> BTreeSet<&str> {
+        self.points.iter().flat_map(|point| point.measures.keys().map(String::as_str)).collect()
+    }
+}
+
+impl PointSummary {
+    fn of(plan: &Plan, results: &Results, place: usize) -> Self {
+        let point = &plan.points[place];
+        let runs = results.of_point(place);
+        let names: BTreeSet<&String> = results.complete(place).flat_map(|run| run.record.measures.keys()).collect();
+        let measures = names.into_iter().filter_map(|name| {
+            let samples: Vec<f64> =
+                results.complete(place).filter_map(|run| run.record.measures.get(name).copied()).collect();
+            Some((name.clone(), MeasureSummary::of(&samples)?))
+        });
+        Self {
+            measurement: point.labels.clone(),
+            scenario_hash: point.scenario_hash.clone(),
+            runs: runs.len(),
+            stopped: runs.iter().filter(|run| run.record.stopped).count(),
+            broken: runs.iter().flat_map(|run| &run.record.broken).map(|broken| broken.times).sum(),
+            measures: measures.collect(),
+        }
+    }
+}
+
+impl MeasureSummary {
+    fn of(samples: &[f64]) -> Option<Self> {
+        let estimate = estimate(samples)?;
+        Some(Self {
+            n: estimate.samples,
+            mean: estimate.mean,
+            deviation: estimate.deviation,
+            half_width: estimate.half_width,
+            relative_half_width: estimate.relative_half_width(),
+            min: percentile(samples, 0.0),
+            p50: percentile(samples, 0.5),
+            max: percentile(samples, 1.0),
+        })
+    }
+}
+
+impl Violation {
+    fn of(plan: &Plan, run: &Run) -> Self {
+        let point = &plan.points[run.job.point];
+        let last = run.record.broken.last();
+        Self {
+            measurement: point.labels.clone(),
+            replication: run.job.replication,
+            seed: run.record.seed,
+            rule: last.map_or_else(|| "unknown".to_owned(), |broken| broken.rule.clone()),
+            at_s: last.map_or(0.0, |broken| broken.at_s),
+            words: last.map_or_else(String::new, |broken| broken.words.clone()),
+            settings: point.settings.clone(),
+        }
+    }
+}
+
+impl NotRun {
+    fn of(plan: &Plan, failure: &crate::conduct::Failure) -> Self {
+        let (replication, why) = (failure.job.replication, failure.why.clone());
+        let measurement = plan.points[failure.job.point].labels.clone();
+        Self { measurement, replication, seed: plan.seed_of(replication), why }
+    }
+}
+
+/// What somebody should know who uses the numbers.
+fn warnings(plan: &Plan, results: &Results, summary: &Summary) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (done, failed, all) = (results.runs.len(), results.failures.len(), results.wanted);
+    if failed > 0 {
+        warnings.push(format!("{failed} of {all} runs could not be run"));
+    }
+    if done + failed < all {
+        warnings.push(format!("{done} of {all} runs are there: means and intervals are provisional"));
+    }
+    let stopped = summary.violations.len();
+    if stopped > 0 {
+        let (were, runs) = if stopped == 1 { ("was", "1 run") } else { ("were", &*format!("{stopped} runs")) };
+        warnings.push(format!("{runs} {were} ended by a broken rule and left out of all means"));
+    }
+    let names = summary.measure_names();
+    for wanted in wanted_measures(plan).into_iter().filter(|name| !names.is_empty() && !names.contains(name.as_str())) {
+        warnings.push(format!("no run has the measure `{wanted}`{}", near(&wanted, &names)));
+    }
+    if let Some(stop) = &plan.stop {
+        let wide = summary.points.iter().filter(|point| {
+            point.measures.get(&stop.measure).is_some_and(|measure| measure.relative_half_width > stop.half_width)
+        });
+        let wide = wide.count();
+        if wide > 0 && done + failed == all {
+            let (name, percent) = (&stop.measure, 100.0 * stop.half_width);
+            let many = if wide == 1 { "1 point".to_owned() } else { format!("{wide} points") };
+            warnings.push(format!(
+                "the interval of `{name}` is still wider than {percent} % at {many} after {} replications",
+                stop.most
+            ));
+        }
+    }
+    warnings
+}
+
+/// The measures that plots, comparisons and the stop rule name.
+pub(crate) fn wanted_measures(plan: &Plan) -> Vec<String> {
+    let plots = plan.plots.iter().map(|plot| &plot.y);
+    let compared = plan.compare.iter().flat_map(|compare| &compare.measures);
+    let stop = plan.stop.iter().map(|stop| &stop.measure);
+    let mut wanted: Vec<String> = Vec::new();
+    for name in plots.chain(compared).chain(stop) {
+        if !wanted.contains(name) {
+            wanted.push(name.clone());
+        }
+    }
+    wanted
+}
+
+/// Names that may have been meant.
+fn near(name: &str, names: &BTreeSet<&str>) -> String {
+    let mut scored: Vec<(f64, &str)> = names
+        .iter()
+        .map(|other| (strsim::jaro_winkler(name, other), *other))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let listed: Vec<String> = scored.iter().take(3).map(|(_, other)| format!("`{other}`")).collect();
+    if listed.is_empty() { String::new() } else { format!("; similar: {}", listed.join(", ")) }
+}
+
+/// Pairs as a JSON object, in their order.
+pub(crate) fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}
+
+#[cfg(test)]
+mod tests;
