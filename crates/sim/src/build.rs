@@ -1,5 +1,8 @@
 //! From a scenario to a world with nodes of the right type.
 
+use meshlock_core::baselines::{
+    central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami,
+};
 use meshlock_core::group::Level;
 use meshlock_core::relay::Relayed;
 use meshlock_core::repairs::{Defect, Repairs};
@@ -48,7 +51,7 @@ pub fn with_world<V: Visitor>(scenario: &Scenario, seed: u64, visitor: V) -> Res
         (ProtocolName::Group, Text::Repaired) => build.group(),
         (ProtocolName::Group, Text::Published { repairs }) => build.group_published(repairs),
         (name, Text::Published { .. }) => Err(RunError(format!("{} has no published text", name.name()))),
-        (name, Text::Repaired) => Err(RunError(format!("{} is not there yet", name.name()))),
+        (name, Text::Repaired) => build.baseline(name),
     }
 }
 
@@ -200,6 +203,55 @@ impl<V: Visitor> Build<'_, V> {
         let node = |id| Node::new(Config { id, members: members.clone(), levels, repairs });
         let nodes = self.ids().map(node).collect();
         self.among_all(nodes, true)
+    }
+
+    /// The classics: any-to-any, no faults.
+    fn baseline(self, name: ProtocolName) -> Result<V::Output, RunError> {
+        let ProtocolChoice { capacity, order, joins, .. } = *self.choice;
+        let capacity = Units(capacity);
+        let members: Vec<NodeId> = self.ids().collect();
+        let all = || members.clone();
+        let ids = self.ids();
+        match name {
+            ProtocolName::Raymond => {
+                let nodes = ids.map(|id| raymond::Node::new(raymond::Config::new(id, all()))).collect();
+                self.among_all(nodes, true)
+            }
+            ProtocolName::SuzukiKasami => {
+                let config = |id| suzuki_kasami::Config { id, members: all(), planted: Planted::NONE };
+                let nodes = ids.map(|id| suzuki_kasami::Node::new(config(id))).collect();
+                self.among_all(nodes, true)
+            }
+            ProtocolName::RicartAgrawala => {
+                let config = |id| ricart_agrawala::Config { id, members: all(), planted: Planted::NONE };
+                let nodes = ids.map(|id| ricart_agrawala::Node::new(config(id))).collect();
+                self.among_all(nodes, true)
+            }
+            ProtocolName::Lamport => {
+                let config = |id| lamport::Config { id, members: all(), planted: Planted::NONE };
+                let nodes = ids.map(|id| lamport::Node::new(config(id))).collect();
+                self.among_all(nodes, true)
+            }
+            ProtocolName::NaimiTrehel => {
+                let config = |id| naimi_trehel::Config { id, members: all(), planted: Planted::NONE };
+                let nodes = ids.map(|id| naimi_trehel::Node::new(config(id))).collect();
+                self.among_all(nodes, true)
+            }
+            ProtocolName::Raynal => {
+                let config = |id| raynal::Config { id, members: all(), capacity, planted: Planted::NONE };
+                let nodes = ids.map(|id| raynal::Node::new(config(id))).collect();
+                self.among_all(nodes, true)
+            }
+            ProtocolName::Central
+            | ProtocolName::Omniscient
+            | ProtocolName::ReverseLink
+            | ProtocolName::Flood
+            | ProtocolName::Group => {
+                let config = |id| central::Config { id, members: all(), capacity, order, joins, planted: Planted::NONE };
+                let nodes = ids.map(|id| central::Node::new(config(id))).collect();
+                self.among_all(nodes, false)
+            }
+        }
     }
 }
 

@@ -78,10 +78,6 @@ impl<M> Frames<M> {
         Some(frame)
     }
 
-    pub(crate) fn get(&self, slot: u32) -> Option<&Frame<M>> {
-        self.slots.get(slot as usize)?.as_ref()
-    }
-
     /// All of them, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame<M>> {
         self.slots.iter().flatten()

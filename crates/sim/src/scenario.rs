@@ -1,5 +1,5 @@
 //! A scenario: everything that decides a run, apart from the seed. All values are in SI units, checked and resolved;
-//! [`file`] reads them from TOML.
+//! [`mod@file`] reads them from TOML.
 
 pub mod file;
 
@@ -22,8 +22,8 @@ pub struct Scenario {
     pub duration: Span,
     /// What is left out of the measures at the beginning.
     pub warmup: Warmup,
-    /// After `duration` nobody asks any more and nothing moves; the run goes on at most so long until nothing is under
-    /// way. Who still waits then is stuck.
+    /// After `duration` nobody asks any more. The run goes on for at most so long until everybody is served, then for at
+    /// most so long, with links as they are, until nothing is under way. Who still waits then is stuck.
     pub drain: Span,
     /// Who decides who may enter.
     pub protocol: ProtocolChoice,
@@ -82,6 +82,8 @@ pub enum ProtocolName {
     SuzukiKasami,
     /// Ricart and Agrawala's permissions.
     RicartAgrawala,
+    /// Lamport's queue that everybody keeps.
+    Lamport,
     /// Naimi and Trehel's path reversal.
     NaimiTrehel,
     /// Raynal's h-out-of-k permissions.
@@ -92,7 +94,7 @@ pub enum ProtocolName {
 
 impl ProtocolName {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ReverseLink,
         Self::Flood,
         Self::Group,
@@ -100,6 +102,7 @@ impl ProtocolName {
         Self::Raymond,
         Self::SuzukiKasami,
         Self::RicartAgrawala,
+        Self::Lamport,
         Self::NaimiTrehel,
         Self::Raynal,
         Self::Omniscient,
@@ -115,6 +118,7 @@ impl ProtocolName {
             Self::Raymond => "raymond",
             Self::SuzukiKasami => "suzuki-kasami",
             Self::RicartAgrawala => "ricart-agrawala",
+            Self::Lamport => "lamport",
             Self::NaimiTrehel => "naimi-trehel",
             Self::Raynal => "raynal",
             Self::Omniscient => "omniscient",

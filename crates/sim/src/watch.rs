@@ -116,12 +116,20 @@ fn promised(choice: &ProtocolChoice) -> RuleSet {
         ProtocolName::Flood | ProtocolName::Raymond | ProtocolName::SuzukiKasami | ProtocolName::NaimiTrehel => {
             &[Rule::OneToken]
         }
-        ProtocolName::RicartAgrawala | ProtocolName::Raynal => &[],
+        ProtocolName::RicartAgrawala | ProtocolName::Lamport | ProtocolName::Raynal => &[],
     };
-    let fenced = matches!(
-        choice.name,
-        ProtocolName::ReverseLink | ProtocolName::Flood | ProtocolName::Group | ProtocolName::Central
-    );
+    let fenced = match choice.name {
+        ProtocolName::ReverseLink | ProtocolName::Flood | ProtocolName::Group => true,
+        // With more units than one, two of the coordinator's grants may overtake each other on their way.
+        ProtocolName::Central => choice.capacity == 1,
+        ProtocolName::Raymond
+        | ProtocolName::SuzukiKasami
+        | ProtocolName::NaimiTrehel
+        | ProtocolName::RicartAgrawala
+        | ProtocolName::Lamport
+        | ProtocolName::Raynal
+        | ProtocolName::Omniscient => false,
+    };
     let fences = (fenced && choice.text == Text::Repaired).then_some(Rule::Fences);
     all.iter().chain(more).copied().chain(fences).collect()
 }

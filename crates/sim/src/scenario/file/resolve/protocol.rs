@@ -76,6 +76,7 @@ pub(super) const fn abilities(name: ProtocolName, published: bool) -> Abilities 
             ProtocolName::Raymond
             | ProtocolName::SuzukiKasami
             | ProtocolName::RicartAgrawala
+            | ProtocolName::Lamport
             | ProtocolName::NaimiTrehel,
             _,
         ) => Abilities { cancels: false, ..plain },
@@ -193,6 +194,7 @@ fn defects(name: ProtocolName) -> Vec<&'static str> {
         | ProtocolName::Raymond
         | ProtocolName::SuzukiKasami
         | ProtocolName::RicartAgrawala
+        | ProtocolName::Lamport
         | ProtocolName::NaimiTrehel
         | ProtocolName::Raynal
         | ProtocolName::Omniscient => Vec::new(),
