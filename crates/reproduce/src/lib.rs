@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Every quantitative claim of the three papers, beside our measurement.
+//!
+//! A claim says what was printed, how it is measured here and what is to be expected; measuring it gives a finding
+//! with a verdict. All claims stand in three lists, one per paper.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`claim`] | claims, findings, verdicts |
+//! | [`lab`] | runs scenarios, in parallel |
+//! | [`jiang`] | J-1 to J-16: prioritized h-out-of-k |
+//! | [`psar`] | P-1 to P-13: the report on flooding |
+//! | [`swaroop`] | S4-1 to S4-16: group mutual exclusion |
+
+pub mod claim;
+pub mod jiang;
+pub mod lab;
+pub mod psar;
+pub mod swaroop;
+
+pub use claim::{Claim, Evidence, Finding, Verdict};
+pub use lab::{Effort, Lab};
+
+/// All claims, in the order of the papers.
+pub fn claims() -> Vec<Claim> {
+    [jiang::claims(), psar::claims(), swaroop::claims()].into_iter().flatten().collect()
+}

@@ -1,8 +1,6 @@
 //! From a scenario to a world with nodes of the right type.
 
-use meshlock_core::baselines::{
-    central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami,
-};
+use meshlock_core::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use meshlock_core::group::Level;
 use meshlock_core::relay::Relayed;
 use meshlock_core::repairs::{Defect, Repairs};
@@ -247,7 +245,8 @@ impl<V: Visitor> Build<'_, V> {
             | ProtocolName::ReverseLink
             | ProtocolName::Flood
             | ProtocolName::Group => {
-                let config = |id| central::Config { id, members: all(), capacity, order, joins, planted: Planted::NONE };
+                let config =
+                    |id| central::Config { id, members: all(), capacity, order, joins, planted: Planted::NONE };
                 let nodes = ids.map(|id| central::Node::new(config(id))).collect();
                 self.among_all(nodes, false)
             }

@@ -54,12 +54,7 @@ impl Visitor for Drive<'_> {
 }
 
 /// Lets a world run: first until clients stop asking, then until everybody is served, then until nothing is under way.
-pub fn drive<P, O>(
-    mut world: World<P>,
-    scenario: &Scenario,
-    progress: &mut dyn Progress,
-    observer: &mut O,
-) -> Outcome
+pub fn drive<P, O>(mut world: World<P>, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut O) -> Outcome
 where
     P: Protocol,
     P::Message: Serialize,

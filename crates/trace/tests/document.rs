@@ -56,7 +56,9 @@ fn what_names_a_cause_answers_an_effect_of_that_line() {
 
 fn sends(effect: &Effect<Value>, expected: &Value) -> bool {
     match effect {
-        Effect::Send { message, .. } | Effect::Multicast { message, .. } | Effect::Broadcast { message } => message == expected,
+        Effect::Send { message, .. } | Effect::Multicast { message, .. } | Effect::Broadcast { message } => {
+            message == expected
+        }
         Effect::Granted { .. } | Effect::Arm { .. } | Effect::Reject { .. } => false,
     }
 }

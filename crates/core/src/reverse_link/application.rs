@@ -15,7 +15,10 @@ impl Node {
         let rank = self.rank(demand.urgency, self.clock)?;
         self.last_request = Some(request);
         let claimer = Claimer::Local { request, urgency: demand.urgency, since: self.clock };
-        self.enqueue(Entry { claimer, claim: Claim { alone: true, origin: self.config.id, rank, units: demand.units, session: demand.session } });
+        self.enqueue(Entry {
+            claimer,
+            claim: Claim { alone: true, origin: self.config.id, rank, units: demand.units, session: demand.session },
+        });
         Ok(())
     }
 

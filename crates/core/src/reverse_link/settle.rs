@@ -182,7 +182,9 @@ impl Node {
     fn keep_asking(&mut self, out: &mut Effects) {
         let Some(mut claim) = self.queue.to_tell() else { return };
         let Some(to) = self.asked.map(|(asked, _)| asked).or_else(|| self.lowest_below()) else { return };
-        if self.asked.is_some_and(|(_, told)| told.stands_for(&claim)) || (self.bug(Bug::NeverUpdateAsk) && self.asked.is_some()) {
+        if self.asked.is_some_and(|(_, told)| told.stands_for(&claim))
+            || (self.bug(Bug::NeverUpdateAsk) && self.asked.is_some())
+        {
             return;
         }
         self.asked = Some((to, claim));

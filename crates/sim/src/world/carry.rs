@@ -50,7 +50,13 @@ where
     }
 
     /// Sends to some neighbours at once.
-    pub(super) fn multicast<O: Observer<P>>(&mut self, from: u32, to: &[NodeId], message: P::Message, observer: &mut O) {
+    pub(super) fn multicast<O: Observer<P>>(
+        &mut self,
+        from: u32,
+        to: &[NodeId],
+        message: P::Message,
+        observer: &mut O,
+    ) {
         if self.manner.routed || self.manner.direct {
             return to.iter().for_each(|to| self.send(from, to.0, message.clone(), observer));
         }

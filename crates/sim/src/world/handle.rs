@@ -37,7 +37,9 @@ where
                 self.watch.judge(verdict, self.now);
             }
         }
-        if O::SEES_EVENTS && let Some(event) = copy {
+        if O::SEES_EVENTS
+            && let Some(event) = copy
+        {
             let effects = result.as_ref().map(Vec::as_slice).map_err(|misuse| *misuse);
             observer.handled(self.now, &self.nodes[node as usize], event, effects);
         }

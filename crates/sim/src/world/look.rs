@@ -53,7 +53,9 @@ where
                 up && !hop.delivered
             };
             match frame.letter {
-                Some(letter) if frame.to.iter().any(|hop| !hop.delivered) => note(letter.origin, letter.to, &frame.message),
+                Some(letter) if frame.to.iter().any(|hop| !hop.delivered) => {
+                    note(letter.origin, letter.to, &frame.message)
+                }
                 Some(_) => {}
                 None => frame.to.iter().filter(alive).for_each(|hop| note(frame.from, hop.node, &frame.message)),
             }

@@ -43,7 +43,9 @@ impl Desk {
             match effect {
                 Effect::Send { to, message } => self.under_way.push_back((at, to, message)),
                 Effect::Granted { .. } => self.granted.push(at.0),
-                Effect::Multicast { .. } | Effect::Broadcast { .. } | Effect::Arm { .. } | Effect::Reject { .. } => panic!("{effect:?}"),
+                Effect::Multicast { .. } | Effect::Broadcast { .. } | Effect::Arm { .. } | Effect::Reject { .. } => {
+                    panic!("{effect:?}")
+                }
             }
         }
         while let Some((from, to, message)) = self.under_way.pop_front() {

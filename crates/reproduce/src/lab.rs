@@ -1,0 +1,110 @@
+//! Runs scenarios, in parallel.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use meshlock_sim::measures::{Measures, measures};
+use meshlock_sim::outcome::Outcome;
+use meshlock_sim::run::{Progress, run};
+use meshlock_sim::scenario::Scenario;
+use meshlock_sim::time::Time;
+use meshlock_statistics::Estimate;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// As little as shows the point: for tests.
+    Test,
+    /// Three minutes on two cores.
+    Quick,
+    /// An hour on two cores.
+    Full,
+}
+
+/// Runs scenarios, in parallel.
+pub struct Lab {
+    effort: Effort,
+    jobs: usize,
+    /// Told of every run; returning false ends all of them early.
+    on_run: Box<dyn Fn() -> bool + Sync>,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// What it left behind.
+    pub outcome: Outcome,
+    /// In numbers.
+    pub measures: Measures,
+}
+
+/// Several runs of one scenario with different seeds.
+#[derive(Clone, Debug)]
+pub struct Samples(pub Vec<Sample>);
+
+impl Lab {
+    /// A lab with so many threads.
+    pub fn new(effort: Effort, jobs: usize, on_run: impl Fn() -> bool + Sync + 'static) -> Self {
+        Self { effort, jobs: jobs.max(1), on_run: Box::new(on_run) }
+    }
+
+    /// One of three values, by effort.
+    pub fn choose<T>(&self, test: T, quick: T, full: T) -> T {
+        match self.effort {
+            Effort::Test => test,
+            Effort::Quick => quick,
+            Effort::Full => full,
+        }
+    }
+
+    /// Runs a scenario with seeds 1 to `seeds`.
+    ///
+    /// # Panics
+    ///
+    /// If the scenario cannot be run: claims make only scenarios that can.
+    pub fn replicate(&self, scenario: &Scenario, seeds: u64) -> Samples {
+        let next = AtomicUsize::new(0);
+        let slots: Vec<Mutex<Option<Sample>>> = (0..seeds).map(|_| Mutex::new(None)).collect();
+        let work = || loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(slot) = slots.get(place) else { return };
+            let sample = self.sample(scenario, place as u64 + 1);
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(sample);
+        };
+        std::thread::scope(|scope| (0..self.jobs.min(slots.len())).for_each(|_| drop(scope.spawn(work))));
+        let take = |slot: Mutex<Option<Sample>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Samples(slots.into_iter().filter_map(take).collect())
+    }
+
+    fn sample(&self, scenario: &Scenario, seed: u64) -> Sample {
+        let mut progress = Asked(&self.on_run);
+        let outcome = run(scenario, seed, &mut progress).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+        let measures = measures(scenario, &outcome);
+        Sample { outcome, measures }
+    }
+}
+
+struct Asked<'a>(&'a (dyn Fn() -> bool + Sync));
+
+impl Progress for Asked<'_> {
+    fn report(&mut self, _now: Time, _events: u64) -> bool {
+        (self.0)()
+    }
+}
+
+impl Samples {
+    /// One measure of all runs; runs without it are left out.
+    pub fn values(&self, measure: &str) -> Vec<f64> {
+        self.0.iter().filter_map(|sample| sample.measures.get(measure).copied()).collect()
+    }
+
+    /// The mean of a measure with its 95 % interval.
+    pub fn estimate(&self, measure: &str) -> Estimate {
+        Estimate::of(&self.values(measure), 0.95)
+    }
+
+    /// A sum over all runs, such as of violations.
+    pub fn sum(&self, of: impl Fn(&Sample) -> f64) -> f64 {
+        self.0.iter().map(of).sum()
+    }
+}
