@@ -54,7 +54,7 @@ where
             };
             match frame.letter {
                 Some(letter) if frame.to.iter().any(|hop| !hop.delivered) => {
-                    note(letter.origin, letter.to, &frame.message)
+                    note(letter.origin, letter.to, &frame.message);
                 }
                 Some(_) => {}
                 None => frame.to.iter().filter(alive).for_each(|hop| note(frame.from, hop.node, &frame.message)),
