@@ -3,12 +3,14 @@
 //! The suite, the command line and the tests of planted bugs all describe models this way; [`Spec::with_model`] turns
 //! a description into nodes of the right type.
 
+mod baselines;
 mod build;
 mod demand;
 mod rules;
 
 use std::fmt;
 
+use meshlock_core::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use meshlock_core::{Aging, Order, Planted, Units, Urgency, flood, group, reverse_link};
 use meshlock_properties::{RuleSet, Setting};
 
@@ -29,11 +31,37 @@ pub enum Subject {
     Group,
     /// The same over neighbour links, by the relay.
     GroupOverRelay,
+    /// Baseline: a coordinator.
+    Central,
+    /// Baseline: Raymond's tree.
+    Raymond,
+    /// Baseline: Suzuki and Kasami.
+    SuzukiKasami,
+    /// Baseline: Ricart and Agrawala.
+    RicartAgrawala,
+    /// Baseline: Lamport.
+    Lamport,
+    /// Baseline: Naimi and Trehel.
+    NaimiTrehel,
+    /// Baseline: Raynal's h-out-of-k by permission.
+    Raynal,
 }
 
 impl Subject {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::ReverseLink, Self::Flood, Self::Group, Self::GroupOverRelay];
+    pub const ALL: [Self; 11] = [
+        Self::ReverseLink,
+        Self::Flood,
+        Self::Group,
+        Self::GroupOverRelay,
+        Self::Central,
+        Self::Raymond,
+        Self::SuzukiKasami,
+        Self::RicartAgrawala,
+        Self::Lamport,
+        Self::NaimiTrehel,
+        Self::Raynal,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -42,7 +70,33 @@ impl Subject {
             Self::Flood => "flood",
             Self::Group => "group",
             Self::GroupOverRelay => "group-over-relay",
+            Self::Central => "central",
+            Self::Raymond => "raymond",
+            Self::SuzukiKasami => "suzuki-kasami",
+            Self::RicartAgrawala => "ricart-agrawala",
+            Self::Lamport => "lamport",
+            Self::NaimiTrehel => "naimi-trehel",
+            Self::Raynal => "raynal",
         }
+    }
+
+    /// Whether it is one of the classics that we compare with. They exist in one text only.
+    pub const fn is_baseline(self) -> bool {
+        match self {
+            Self::ReverseLink | Self::Flood | Self::Group | Self::GroupOverRelay => false,
+            Self::Central
+            | Self::Raymond
+            | Self::SuzukiKasami
+            | Self::RicartAgrawala
+            | Self::Lamport
+            | Self::NaimiTrehel
+            | Self::Raynal => true,
+        }
+    }
+
+    /// Whether it assumes that everyone reaches everyone; otherwise it lives on links.
+    pub const fn is_any_to_any(self) -> bool {
+        matches!(self, Self::Group) || self.is_baseline()
     }
 
     /// The subject of this name.
@@ -88,11 +142,36 @@ pub struct Seeds {
     pub flood: Planted<flood::Bug>,
     /// Into the group protocol.
     pub group: Planted<group::Bug>,
+    /// Into the coordinator.
+    pub central: Planted<central::Bug>,
+    /// Into Raymond's protocol.
+    pub raymond: Planted<raymond::Bug>,
+    /// Into that of Suzuki and Kasami.
+    pub suzuki_kasami: Planted<suzuki_kasami::Bug>,
+    /// Into that of Ricart and Agrawala.
+    pub ricart_agrawala: Planted<ricart_agrawala::Bug>,
+    /// Into Lamport's.
+    pub lamport: Planted<lamport::Bug>,
+    /// Into that of Naimi and Trehel.
+    pub naimi_trehel: Planted<naimi_trehel::Bug>,
+    /// Into Raynal's.
+    pub raynal: Planted<raynal::Bug>,
 }
 
 impl Seeds {
     /// No bug.
-    pub const NONE: Self = Self { reverse_link: Planted::NONE, flood: Planted::NONE, group: Planted::NONE };
+    pub const NONE: Self = Self {
+        reverse_link: Planted::NONE,
+        flood: Planted::NONE,
+        group: Planted::NONE,
+        central: Planted::NONE,
+        raymond: Planted::NONE,
+        suzuki_kasami: Planted::NONE,
+        ricart_agrawala: Planted::NONE,
+        lamport: Planted::NONE,
+        naimi_trehel: Planted::NONE,
+        raynal: Planted::NONE,
+    };
 }
 
 /// A model in words. Node 0 starts with the token.
@@ -120,7 +199,7 @@ pub struct Spec {
     pub capacity: u32,
     /// How requests are ordered.
     pub order: Order,
-    /// How many may join past the front (reverse-link).
+    /// How many may join past the front (reverse-link, central).
     pub joins: u32,
     /// The levels of priority (group), the paper's K.
     pub levels: u32,
@@ -207,9 +286,17 @@ impl Spec {
     /// What the rules need to know.
     pub fn setting(&self) -> Setting {
         let capacity = match self.subject {
-            Subject::ReverseLink | Subject::Flood => self.capacity,
             // Everyone may be inside together: units do not limit anything.
             Subject::Group | Subject::GroupOverRelay => u32::try_from(self.topology.len()).unwrap_or(u32::MAX),
+            Subject::ReverseLink
+            | Subject::Flood
+            | Subject::Central
+            | Subject::Raymond
+            | Subject::SuzukiKasami
+            | Subject::RicartAgrawala
+            | Subject::Lamport
+            | Subject::NaimiTrehel
+            | Subject::Raynal => self.capacity,
         };
         let (order, joins) = (self.order, self.joins);
         Setting { capacity: Units(capacity), order, joins, overtaking_bound: self.overtaking_bound }
@@ -232,6 +319,9 @@ pub enum SpecError {
     /// The printed group text needs everyone to reach everyone.
     #[error("the published text is explored only as group, not over the relay")]
     PublishedOverRelay,
+    /// A baseline has no printed text of its own.
+    #[error("{0} exists in one text only; leave out the variant")]
+    OneTextOnly(Subject),
     /// More than one unit where the protocol has one.
     #[error("{0} knows one unit only; leave --k at 1")]
     OneUnitOnly(Subject),

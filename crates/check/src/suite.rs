@@ -4,6 +4,7 @@
 //! must hold, with exactly the named number of different states. A checker that finds nothing may have looked at
 //! nothing, and a change of a protocol that changes no number has changed nothing.
 
+mod baselines;
 mod flood;
 mod group;
 mod reverse_link;
@@ -97,7 +98,7 @@ impl Entry {
 pub fn standard() -> Vec<Entry> {
     [reverse_link_published::entries(), flood::published(), group::published()]
         .into_iter()
-        .chain([reverse_link::entries(), flood::repaired(), group::repaired()])
+        .chain([reverse_link::entries(), flood::repaired(), group::repaired(), baselines::entries()])
         .flatten()
         .collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use meshlock_check::{Limits, Seeds, Silent, Way, suite};
+use meshlock_core::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use meshlock_core::{Planted, flood, group, reverse_link};
 
 /// What catches a bug: a standard model, and the word of the rule that it breaks.
@@ -92,6 +93,84 @@ fn bugs_in_group_are_caught() {
         Caught(Bug::GrantCancelled, "group/second-thoughts", "cancelled"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { group: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_central_are_caught() {
+    use central::Bug;
+    let caught = [
+        Caught(Bug::IgnoreUnits, "central/three", "exclusion"),
+        Caught(Bug::IgnoreSessions, "central/sessions", "one-session"),
+        Caught(Bug::IgnoreRanks, "central/units", "most-urgent-known"),
+        Caught(Bug::ServeOne, "central/units", "no-idle-units"),
+        Caught(Bug::JoinWithoutCap, "central/joins-endless", "starvation"),
+        Caught(Bug::IgnoreCrossedCancel, "central/second-thoughts", "nobody-waits"),
+        Caught(Bug::BelieveCrossedGrant, "central/second-thoughts", "cancelled"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { central: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_raymond_are_caught() {
+    use raymond::Bug;
+    let caught = [
+        Caught(Bug::NoRequestBehindToken, "raymond/three", "nobody-waits"),
+        Caught(Bug::GiveWhileInside, "raymond/three", "exclusion"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { raymond: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_suzuki_kasami_are_caught() {
+    use suzuki_kasami::Bug;
+    let caught = [
+        Caught(Bug::NoQueueMerge, "suzuki-kasami/three", "nobody-waits"),
+        Caught(Bug::ForgetServed, "suzuki-kasami/three", "protocol"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { suzuki_kasami: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_ricart_agrawala_are_caught() {
+    use ricart_agrawala::Bug;
+    let caught = [
+        Caught(Bug::ReplyWhileWaiting, "ricart-agrawala/three", "exclusion"),
+        Caught(Bug::DeferWhileWaiting, "ricart-agrawala/three", "nobody-waits"),
+        Caught(Bug::DeafClock, "ricart-agrawala/three", "exclusion"),
+        Caught(Bug::ForgetDeferred, "ricart-agrawala/three", "nobody-waits"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { ricart_agrawala: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_lamport_are_caught() {
+    use lamport::Bug;
+    let caught = [
+        Caught(Bug::EnterUnheard, "lamport/three", "exclusion"),
+        Caught(Bug::SilentRelease, "lamport/three", "nobody-waits"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { lamport: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_naimi_trehel_are_caught() {
+    use naimi_trehel::Bug;
+    let caught = [
+        Caught(Bug::ForgetNext, "naimi-trehel/three", "nobody-waits"),
+        Caught(Bug::ForgetFather, "naimi-trehel/three", "protocol"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { naimi_trehel: Planted::bug(bug), ..Seeds::NONE });
+}
+
+#[test]
+fn bugs_in_raynal_are_caught() {
+    use raynal::Bug;
+    let caught = [
+        Caught(Bug::ForgetOutstanding, "raynal/three-twice", "protocol"),
+        Caught(Bug::PermitAllWhileWaiting, "raynal/three", "exclusion"),
+        Caught(Bug::KeepRest, "raynal/two", "nobody-waits"),
+    ];
+    all_are_caught(&Bug::ALL, &caught, |bug| Seeds { raynal: Planted::bug(bug), ..Seeds::NONE });
 }
 
 #[test]

@@ -56,6 +56,11 @@ fn group_holds() {
 }
 
 #[test]
+fn baselines_hold() {
+    all_as_expected(|entry| entry.trial.spec.subject.is_baseline() && !is_broken(entry));
+}
+
+#[test]
 fn names_are_unique() {
     let mut names: Vec<_> = suite::standard().iter().map(|entry| entry.name).collect();
     let count = names.len();

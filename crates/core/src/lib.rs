@@ -14,6 +14,7 @@
 //! | [`flood`] | the PSAR report: Suzuki-Kasami by flooding; `published` and `repaired` |
 //! | [`group`] | Swaroop and Singh: prioritized group mutual exclusion; `published` and `repaired` |
 //! | [`relay`] | any-to-any messages over neighbour links |
+//! | [`baselines`] | the classics to compare with, each as its authors meant it: central, Raymond, and so on |
 //!
 //! The `published` variants follow the printed pseudo-code to the letter and are wrong in known ways (see
 //! `docs/errata.md`). They are here to be studied, never to be run on a network.
@@ -21,6 +22,7 @@
 #![no_std]
 extern crate alloc;
 
+pub mod baselines;
 pub mod counters;
 pub mod flood;
 pub mod group;

@@ -20,6 +20,9 @@ pub struct View {
     /// It gave the token away and keeps a copy until it knows that it arrived.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
     pub keeps_copy: bool,
+    /// In this protocol nobody has a token: one enters by the permission of the others.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
+    pub by_permission: bool,
     /// The neighbours it knows to be up.
     pub neighbours: Vec<NodeId>,
     /// Where its outstanding request is.

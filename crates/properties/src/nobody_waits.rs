@@ -16,7 +16,8 @@
 //!   inside, owes units or follows a captain, or the holder still counts followers and none is in its part.
 //!
 //! Nothing is excused in a network of one part with nobody inside. If there is no token in such a network, it is gone,
-//! and this is reported also while somebody is inside: in the quiet, no transfer can be in doubt.
+//! and this is reported also while somebody is inside: in the quiet, no transfer can be in doubt. Protocols in which one
+//! enters by permission have no token to lose, and say so in their views.
 
 use meshlock_core::view::{LedgerView, TokenView};
 
@@ -28,7 +29,9 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
         return Ok(());
     }
     let split = snapshot.is_split();
-    let gone = snapshot.tokens().next().is_none() && !(split && snapshot.places().any(|place| place.view.keeps_copy));
+    let by_permission = snapshot.places().any(|place| place.view.by_permission);
+    let in_doubt = split && snapshot.places().any(|place| place.view.keeps_copy);
+    let gone = !by_permission && snapshot.tokens().next().is_none() && !in_doubt;
     for (place, waiting) in snapshot.waiting() {
         let why = if gone {
             "the token is gone"
@@ -111,6 +114,13 @@ mod tests {
         waiting().breaks(GONE);
         waiting().uses(1, 1, 1).breaks(GONE);
         waiting().at(0, |view| view.keeps_copy = true).breaks(GONE);
+    }
+
+    #[test]
+    fn where_one_enters_by_permission_there_is_no_token_to_miss() {
+        let scene = waiting().at(0, |view| view.by_permission = true);
+        scene.clone().uses(1, 1, 1).holds();
+        scene.breaks(STUCK);
     }
 
     #[test]

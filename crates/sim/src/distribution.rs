@@ -81,9 +81,11 @@ impl Distribution {
             Self::Constant(value) => (*value, *value),
             Self::Uniform { low, high } => (*low, *high),
             Self::Exponential { .. } | Self::LogNormal { .. } => (0.0, f64::INFINITY),
-            Self::Choice(values) => values
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (value, _)| (low.min(*value), high.max(*value))),
+            Self::Choice(values) => {
+                values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (value, _)| {
+                    (low.min(*value), high.max(*value))
+                })
+            }
         }
     }
 }

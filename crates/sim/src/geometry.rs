@@ -178,7 +178,14 @@ mod tests {
         use crate::random::{Purpose, Streams};
         let mut stream = Streams::new(1).stream(Purpose::Mobility, 0);
         for _ in 0..10_000 {
-            let mut draw = || leg(stream.between(0.0, 300.0), stream.between(0.0, 300.0), stream.between(-9.0, 9.0), stream.between(-9.0, 9.0));
+            let mut draw = || {
+                leg(
+                    stream.between(0.0, 300.0),
+                    stream.between(0.0, 300.0),
+                    stream.between(-9.0, 9.0),
+                    stream.between(-9.0, 9.0),
+                )
+            };
             let (a, b) = (draw(), draw());
             let mut linked = (b.from - a.from).length() < 100.0;
             let (mut now, mut crossings) = (Time::ZERO, 0);

@@ -36,7 +36,23 @@ impl Spec {
                 let model = Model::new(self.reverse_link_published(repairs)?, self.topology.clone());
                 Ok(visitor.visit(self.finish(model)))
             }
-            (Subject::Flood, _) if self.capacity != 1 => Err(SpecError::OneUnitOnly(self.subject)),
+            (
+                Subject::Flood
+                | Subject::Raymond
+                | Subject::SuzukiKasami
+                | Subject::RicartAgrawala
+                | Subject::Lamport
+                | Subject::NaimiTrehel,
+                _,
+            ) if self.capacity != 1 => Err(SpecError::OneUnitOnly(self.subject)),
+            (subject, Variant::Published { .. }) if subject.is_baseline() => Err(SpecError::OneTextOnly(subject)),
+            (Subject::Central, _) => Ok(visitor.visit(self.baseline(self.central()))),
+            (Subject::Raymond, _) => Ok(visitor.visit(self.baseline(self.raymond()))),
+            (Subject::SuzukiKasami, _) => Ok(visitor.visit(self.baseline(self.suzuki_kasami()))),
+            (Subject::RicartAgrawala, _) => Ok(visitor.visit(self.baseline(self.ricart_agrawala()))),
+            (Subject::Lamport, _) => Ok(visitor.visit(self.baseline(self.lamport()))),
+            (Subject::NaimiTrehel, _) => Ok(visitor.visit(self.baseline(self.naimi_trehel()))),
+            (Subject::Raynal, _) => Ok(visitor.visit(self.baseline(self.raynal()))),
             (Subject::Flood, Variant::Repaired) => {
                 let model = Model::settled(self.flood(), self.topology.clone(), self.down.clone());
                 Ok(visitor.visit(self.finish(model.map_err(crate::ModelError::from)?)))
@@ -64,10 +80,9 @@ impl Spec {
     }
 
     /// Everything about the model that does not depend on the protocol's type.
-    fn finish<P: Protocol>(&self, model: Model<P>) -> Model<P> {
-        let any_to_any = self.subject == Subject::Group;
+    pub(super) fn finish<P: Protocol>(&self, model: Model<P>) -> Model<P> {
         Model {
-            medium: if any_to_any { Medium::AnyToAny } else { Medium::Links },
+            medium: if self.subject.is_any_to_any() { Medium::AnyToAny } else { Medium::Links },
             down: self.down.clone(),
             changeable: self.changeable.clone(),
             keep_connected: self.keep_connected,
@@ -85,7 +100,7 @@ impl Spec {
         }
     }
 
-    fn ids(&self) -> Vec<NodeId> {
+    pub(super) fn ids(&self) -> Vec<NodeId> {
         (0..).map(NodeId).take(self.topology.len()).collect()
     }
 

@@ -9,8 +9,16 @@ impl Subject {
     /// The smallest demand of this protocol.
     pub const fn plain_demand(self) -> Demand {
         match self {
-            Self::ReverseLink | Self::Flood => Demand::units(1, 0),
             Self::Group | Self::GroupOverRelay => Demand::session(1, 1),
+            Self::ReverseLink
+            | Self::Flood
+            | Self::Central
+            | Self::Raymond
+            | Self::SuzukiKasami
+            | Self::RicartAgrawala
+            | Self::Lamport
+            | Self::NaimiTrehel
+            | Self::Raynal => Demand::units(1, 0),
         }
     }
 }

@@ -11,6 +11,11 @@ pub(super) fn promised(spec: &Spec) -> RuleSet {
         Subject::ReverseLink => reverse_link(spec),
         Subject::Flood => flood(spec),
         Subject::Group | Subject::GroupOverRelay => group(spec),
+        Subject::Central => central(spec),
+        Subject::Raymond | Subject::SuzukiKasami | Subject::NaimiTrehel => {
+            any_lock().with(Rule::OneToken).with(Rule::Fences)
+        }
+        Subject::RicartAgrawala | Subject::Lamport | Subject::Raynal => any_lock(),
     };
     rules.with(Rule::Forgotten).with(Rule::MessagesEnd).with(Rule::Starvation)
 }
@@ -59,4 +64,24 @@ fn group(spec: &Spec) -> RuleSet {
         rules = rules.with(Rule::Followers);
     }
     rules
+}
+
+/// A coordinator that always knows best. Grants travel, so the rules that compare the ledger with what is in use, or
+/// queues with each other, do not fit; what leaks is caught by those who then wait.
+fn central(spec: &Spec) -> RuleSet {
+    let rules = any_lock().with(Rule::OneSession).with(Rule::GrantOrder);
+    // With more than one unit, applications may be told in another order than that of granting.
+    let rules = if spec.capacity == 1 { rules.with(Rule::Fences) } else { rules };
+    match spec.order {
+        // Only the coordinator knows how old a request is, so nobody can compare it with what others ask for.
+        Order::Priority { aging: Aging(1..) } => rules.with(Rule::Overtaking),
+        Order::Priority { aging: Aging(0) } | Order::Deadline => {
+            rules.with(Rule::MostUrgentKnown).with(Rule::NoIdleUnits)
+        }
+    }
+}
+
+/// What every lock promises.
+fn any_lock() -> RuleSet {
+    [Rule::Exclusion, Rule::NobodyWaits, Rule::UnwantedGrant, Rule::Cancelled].into_iter().collect()
 }

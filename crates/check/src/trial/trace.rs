@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::action::Action;
 use crate::counterexample::Step;
 use crate::report::Broken;
-use crate::spec::{Spec, Subject, Variant};
+use crate::spec::{Spec, Variant};
 
 /// The whole trace as text.
 pub(super) fn write<P>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, replay: &str) -> String
@@ -39,6 +39,7 @@ where
 
 fn header<P: Protocol>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, replay: &str) -> Header {
     let variant = match &spec.variant {
+        Variant::Repaired if spec.subject.is_baseline() => "baseline",
         Variant::Repaired => "repaired",
         Variant::Published { .. } => "published",
     };
@@ -46,12 +47,8 @@ fn header<P: Protocol>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, repla
         |node: &P| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
     let nodes = broken.counterexample.start.iter().map(node).collect();
     let up = spec.topology.links().iter().filter(|link| !spec.down.contains(link));
-    let links = match spec.subject {
-        Subject::Group => Vec::new(), // everyone reaches everyone
-        Subject::ReverseLink | Subject::Flood | Subject::GroupOverRelay => {
-            up.map(|link| (link.low(), link.high())).collect()
-        }
-    };
+    let links =
+        if spec.subject.is_any_to_any() { Vec::new() } else { up.map(|link| (link.low(), link.high())).collect() };
     let mut header = Header::new(Source::Check, spec.subject.name(), variant, nodes, links);
     let mut set = |name: &str, value: serde_json::Value| header.parameters.insert(name.to_string(), value);
     set("topology", spec.topology.to_string().into());

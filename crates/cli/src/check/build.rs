@@ -51,18 +51,19 @@ fn refuse_idle_options(subject: Subject, args: &Args) -> anyhow::Result<()> {
     let Args { protocol, network, trouble, .. } = args;
     let published = protocol.variant == Some(Text::Published);
     let reverse_link = subject == Subject::ReverseLink;
+    let ordered = (reverse_link || subject == Subject::Central) && !published;
     let groups = matches!(subject, Subject::Group | Subject::GroupOverRelay);
     let link_options = !network.down.is_empty() || network.link_changes.is_some();
     let timers = subject == Subject::Flood || protocol.repeats;
-    let repaired_only = "is for the repaired reverse-link protocol";
+    let ordered_only = "is for the repaired reverse-link protocol and for central";
     let refusals = [
         (!protocol.repair.is_empty() && !published, "--repair mends the printed text: add --variant published".into()),
         (
-            protocol.aging.is_some() && (published || !reverse_link),
-            format!("--aging {repaired_only}; the published one has --epsilon, and group ages by itself"),
+            protocol.aging.is_some() && !ordered,
+            format!("--aging {ordered_only}; the published one has --epsilon, and group ages by itself"),
         ),
-        (protocol.deadlines && (published || !reverse_link), format!("--deadlines {repaired_only}: leave it out")),
-        (protocol.joins.is_some() && (published || !reverse_link), format!("--joins {repaired_only}: leave it out")),
+        (protocol.deadlines && !ordered, format!("--deadlines {ordered_only}: leave it out")),
+        (protocol.joins.is_some() && !ordered, format!("--joins {ordered_only}: leave it out")),
         (
             protocol.epsilon.is_some() && !(published && reverse_link),
             "--epsilon is for the published reverse-link protocol: add --variant published, or use --aging".into(),
@@ -77,15 +78,23 @@ fn refuse_idle_options(subject: Subject, args: &Args) -> anyhow::Result<()> {
             format!("{subject} has sessions instead of units: leave out --k and write demands like 1@2/7"),
         ),
         (
-            subject == Subject::Group && link_options,
-            "group assumes that everyone reaches everyone, so it has no links to change: use group-over-relay".into(),
+            subject.is_any_to_any() && link_options,
+            format!(
+                "{subject} assumes that everyone reaches everyone, so it has no links to change{}",
+                if subject == Subject::Group { ": use group-over-relay" } else { "" }
+            ),
         ),
         (
             trouble.early_timers.is_some() && !timers,
-            match subject {
-                Subject::ReverseLink | Subject::Flood => format!("{subject} has no timers: leave out --early-timers"),
-                Subject::Group | Subject::GroupOverRelay => "there are no timers: add --repeats".into(),
+            if groups {
+                "there are no timers: add --repeats".into()
+            } else {
+                format!("{subject} has no timers: leave out --early-timers")
             },
+        ),
+        (
+            trouble.losses.is_some() && subject.is_baseline(),
+            format!("{subject} assumes that no message is lost: leave out --losses"),
         ),
     ];
     match refusals.into_iter().find(|(is_idle, _)| *is_idle) {

@@ -23,6 +23,7 @@ pub(super) fn describe(trial: &Trial) -> Vec<(&'static str, String)> {
 fn protocol(trial: &Trial) -> String {
     let spec = &trial.spec;
     let mut parts = vec![match &spec.variant {
+        Variant::Repaired if spec.subject.is_baseline() => spec.subject.to_string(),
         Variant::Repaired => format!("{}, repaired", spec.subject),
         Variant::Published { repairs } if repairs.is_empty() => format!("{}, as printed", spec.subject),
         Variant::Published { repairs } => {
@@ -30,7 +31,7 @@ fn protocol(trial: &Trial) -> String {
         }
     }];
     match spec.subject {
-        Subject::ReverseLink => {
+        Subject::ReverseLink | Subject::Central | Subject::Raynal => {
             parts.push(format!("k = {}", spec.capacity));
             match spec.order {
                 Order::Deadline => parts.push("by deadline".to_owned()),
@@ -44,7 +45,12 @@ fn protocol(trial: &Trial) -> String {
                 parts.push(format!("epsilon {}", spec.epsilon));
             }
         }
-        Subject::Flood => {}
+        Subject::Flood
+        | Subject::Raymond
+        | Subject::SuzukiKasami
+        | Subject::RicartAgrawala
+        | Subject::Lamport
+        | Subject::NaimiTrehel => {}
         Subject::Group | Subject::GroupOverRelay => {
             parts.push(several(spec.levels.into(), "level"));
             if spec.repeats {
@@ -58,7 +64,7 @@ fn protocol(trial: &Trial) -> String {
 fn network(trial: &Trial) -> String {
     let spec = &trial.spec;
     let nodes = several(spec.topology.len() as u64, "node");
-    if spec.subject == Subject::Group {
+    if spec.subject.is_any_to_any() {
         return format!("{nodes}, everyone reaches everyone{}", if spec.fifo { "" } else { ", in any order" });
     }
     let mut parts = vec![format!("{} ({nodes})", spec.topology)];

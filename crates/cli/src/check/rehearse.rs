@@ -79,7 +79,7 @@ fn way_out(misuse: Misuse) -> &'static str {
     match misuse {
         Misuse::OverCapacity { .. } => " (raise --k)",
         Misuse::WrongUrgency { wants_deadline: false } => {
-            " (write UNITS@PRIORITY; only the repaired reverse-link has --deadlines)"
+            " (write UNITS@PRIORITY; only the repaired reverse-link and central have --deadlines)"
         }
         Misuse::WrongUrgency { wants_deadline: true } => " (write UNITS#DEADLINE, or leave out --deadlines)",
         Misuse::NoSuchLevel { .. } => " (write another priority, or raise --levels)",

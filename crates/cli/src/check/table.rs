@@ -39,6 +39,7 @@ impl Section {
         match (self.printed, self.walks) {
             (true, false) => format!("{subject} as printed"),
             (true, true) => format!("{subject} as printed, walks"),
+            (false, false) if subject.is_baseline() => subject.to_string(),
             (false, false) => format!("{subject} repaired"),
             (false, true) => format!("{subject} walks"),
         }

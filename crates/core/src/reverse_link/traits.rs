@@ -30,6 +30,7 @@ impl Protocol for Node {
             height: Some(self.height),
             token: self.token.as_ref().map(|token| token.view(self.config.capacity)),
             keeps_copy: self.limbo.is_some(),
+            by_permission: false,
             neighbours: self.peers.keys().copied().collect(),
             asked: self.asked.map(|(asked, _)| asked),
             queue: self.queue.claimants(),

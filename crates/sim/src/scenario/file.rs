@@ -1,28 +1,36 @@
 //! Reads scenarios from TOML, and says what is wrong in which line.
 
-use std::fmt;
+mod draw;
+mod keys;
+mod kind;
+mod near;
+mod place;
+mod quantity;
+mod reader;
+mod reference;
+mod resolve;
+mod schema;
+mod set;
+mod study;
+#[cfg(test)]
+mod tests;
+mod value;
+mod walk;
 
 use crate::scenario::Scenario;
 
+pub use place::FileError;
+use place::{Problem, Source};
+use reader::Reader;
+pub use reference::reference_table;
+pub use schema::schema;
+use walk::Content;
+
 /// A scenario file that was parsed but not yet resolved: keys can still be set.
 #[derive(Clone, Debug)]
-pub struct Document {}
-
-/// What is wrong with a file, where, and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileError {
-    /// The file, or `--set`.
-    pub file: String,
-    /// From 1; 0 if it is not about a line.
-    pub line: usize,
-    /// From 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub help: String,
-    /// The line itself.
-    pub text: String,
+pub struct Document {
+    source: Source,
+    content: Content,
 }
 
 /// The `[study]` part of a file.
@@ -107,48 +115,71 @@ pub struct Compare {
 
 impl Document {
     /// Parses a file. `name` is for error messages, and files it names are looked for beside it.
+    ///
+    /// Every key must exist and every value must be of its kind; [`Self::resolve`] checks how they fit together.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileError> {
-        let _ = (name, text);
-        Ok(Self {})
+        let source = Source { name: name.to_owned(), text: text.to_owned() };
+        match walk::content(text) {
+            Ok(content) => Ok(Self { source, content }),
+            Err(problem) => Err(source.error(problem)),
+        }
     }
 
     /// The built-in reference scenario, `scenarios/reference.toml`.
     pub fn reference() -> Self {
-        Self {}
+        let source = Source { name: "reference".to_owned(), text: REFERENCE.to_owned() };
+        // The text is ours and tested: it is never wrong, and an empty content would resolve to an error.
+        let content = walk::content(REFERENCE).unwrap_or_default();
+        Self { source, content }
     }
 
     /// Sets a key, such as `radio.range`, to a value in TOML or a bare word (`120m` is read as `"120m"`).
+    ///
+    /// `default` takes the key back. A key replaces its rivals: whoever sets `traffic.gap` takes `traffic.think` away.
+    /// Keys of a class are told by its name: `traffic.class.hot.gap`. The key `variant` sets everything that the
+    /// `[[study.variant]]` of this label sets. On an error nothing has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), FileError> {
-        let _ = (key, value);
-        Ok(())
+        set::assign(&mut self.content, key, value).map_err(|problem| self.source.error(problem))
     }
 
     /// The value of a key as it stands, in TOML, if it is given.
     pub fn get(&self, key: &str) -> Option<String> {
-        let _ = key;
-        None
+        set::value(&self.content, key).map(value::Value::to_toml)
+    }
+
+    /// The seed of a single run.
+    pub fn seed(&self) -> u64 {
+        Reader::new(&self.content).part("").whole("seed").unwrap_or(1)
     }
 
     /// Checks everything and reads the files that are named (placements, traces).
     pub fn resolve(&self) -> Result<Scenario, FileError> {
-        Ok(Scenario::reference())
+        self.read().map(|(scenario, _)| scenario).map_err(|problem| self.source.error(problem))
     }
 
     /// The `[study]` part, if there is one.
     pub fn study(&self) -> Result<Option<StudySpec>, FileError> {
-        Ok(None)
+        study::study(&self.content).map_err(|problem| self.source.error(problem))
     }
 
     /// Everything that decides a run (without the seed and without `[study]`), sorted, as TOML: equal texts, equal runs.
+    /// Files enter with their content. Empty if the document does not resolve.
     pub fn canonical(&self) -> String {
-        String::new()
+        self.read().map(|(_, canonical)| canonical).unwrap_or_default()
+    }
+
+    /// The scenario and its canonical form.
+    fn read(&self) -> Result<(Scenario, String), Problem> {
+        let mut reader = Reader::new(&self.content);
+        let scenario = resolve::scenario(&self.source, &mut reader)?;
+        Ok((scenario, reader.canonical(&resolve::NOT_DECIDING)))
     }
 }
 
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)
-    }
-}
-
-impl std::error::Error for FileError {}
+/// The defaults are those of the report, so there is little to say.
+const REFERENCE: &str = "name = \"reference\"
+nodes = 100
+[radio]
+[mobility]
+model = \"linear\"
+";

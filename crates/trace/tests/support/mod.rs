@@ -151,10 +151,10 @@ fn effects() -> impl Strategy<Value = Effect<Message>> {
 }
 
 fn views() -> impl Strategy<Value = View> {
-    let state = (any::<String>(), option::of(heights()), option::of(tokens()), any::<bool>());
+    let state = (any::<String>(), option::of(heights()), option::of(tokens()), (any::<bool>(), any::<bool>()));
     let lists = (vec(nodes(), 0..3), vec(claimants(), 0..3), vec(waitings(), 0..3), vec(grants(), 0..3));
     let group = (option::of(nodes()), option::of(any::<i64>()), option::of(nodes()), vec(returnings(), 0..3));
-    (state, lists, group).prop_map(|((role, height, token, keeps_copy), lists, group)| {
+    (state, lists, group).prop_map(|((role, height, token, (keeps_copy, by_permission)), lists, group)| {
         let (neighbours, queue, waiting, holding) = lists;
         let (captain, followers, asked, returning) = group;
         View {
@@ -162,6 +162,7 @@ fn views() -> impl Strategy<Value = View> {
             height,
             token,
             keeps_copy,
+            by_permission,
             neighbours,
             asked,
             queue,

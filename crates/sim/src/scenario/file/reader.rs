@@ -1,0 +1,260 @@
+//! Reads the keys of a document by name, with their defaults, and remembers what was read.
+//!
+//! What a resolved scenario was read from is its canonical form; what was given and never read had no effect, and that
+//! is told instead of being ignored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::keys::{self, Given, RIVALS};
+use super::kind::Read;
+use super::place::{Place, Problem};
+use super::value::{Item, Value};
+use super::walk::Content;
+use crate::distribution::Distribution;
+use crate::time::Span;
+
+/// Reads a document.
+pub(super) struct Reader<'a> {
+    content: &'a Content,
+    /// Everything that was read, by path, in TOML.
+    canonical: BTreeMap<String, String>,
+    /// The given keys that were read.
+    used: BTreeSet<String>,
+}
+
+/// Reads one section.
+pub(super) struct Part<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    /// The section in the list of keys.
+    section: &'static str,
+    /// Where it is in the document.
+    own: String,
+    /// Where keys are looked for that are not there.
+    inherits: Option<&'static str>,
+    /// Where it is in the canonical form.
+    shown: String,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) const fn new(content: &'a Content) -> Self {
+        Self { content, canonical: BTreeMap::new(), used: BTreeSet::new() }
+    }
+
+    /// A section that comes once.
+    pub(super) fn part(&mut self, section: &'static str) -> Part<'_, 'a> {
+        Part { reader: self, section, own: section.to_owned(), inherits: None, shown: section.to_owned() }
+    }
+
+    /// One of a repeated section.
+    pub(super) fn nth(&mut self, section: &'static str, index: usize) -> Part<'_, 'a> {
+        let own = format!("{section}.{index}");
+        let inherits = (section == "traffic.class").then_some("traffic");
+        Part { reader: self, section, shown: own.clone(), own, inherits }
+    }
+
+    /// The `[traffic]` of a file without classes: the only class.
+    pub(super) fn only_class(&mut self) -> Part<'_, 'a> {
+        Part {
+            reader: self,
+            section: "traffic",
+            own: "traffic".to_owned(),
+            inherits: None,
+            shown: "traffic.class.0".to_owned(),
+        }
+    }
+
+    /// How many sections of a repeated kind there are.
+    pub(super) fn count(&self, section: &str) -> usize {
+        self.content.count(section)
+    }
+
+    /// Where a section begins, if it is there.
+    pub(super) fn section(&self, section: &str) -> Option<Place> {
+        self.content.sections.get(section).cloned()
+    }
+
+    /// Adds what is not the value of a key, such as the content of a file.
+    pub(super) fn note(&mut self, path: &str, text: String) {
+        self.canonical.insert(path.to_owned(), text);
+    }
+
+    /// Everything that was read but `without` these, one key per line, sorted.
+    pub(super) fn canonical(&self, without: &[&str]) -> String {
+        let kept = self.canonical.iter().filter(|(path, _)| !without.contains(&path.as_str()));
+        kept.map(|(path, value)| format!("{path} = {value}\n")).collect()
+    }
+
+    /// The first key in the file that was given but never read, if any.
+    pub(super) fn unused(&self) -> Option<(&'a str, &'a Item)> {
+        let classes = self.count("traffic.class") > 0;
+        // What classes have in common need not be used by any of them: each may say otherwise.
+        let common = |path: &str| classes && path.starts_with("traffic.") && !path.starts_with("traffic.class.");
+        let unused = self
+            .content
+            .items
+            .iter()
+            .filter(|(path, _)| !path.starts_with("study.") && !self.used.contains(path.as_str()) && !common(path));
+        let start = |item: &Item| if let Place::Bytes { start, .. } = item.key { start } else { usize::MAX };
+        unused.min_by_key(|(_, item)| start(item)).map(|(path, item)| (path.as_str(), item))
+    }
+}
+
+impl Part<'_, '_> {
+    /// The item of a key, if it is given, and its path.
+    fn item(&self, name: &str) -> Option<(String, &Item)> {
+        let items = &self.reader.content.items;
+        let own = format!("{}.{name}", self.own);
+        let own = own.strip_prefix('.').unwrap_or(&own).to_owned();
+        if let Some(item) = items.get(&own) {
+            return Some((own, item));
+        }
+        let inherited = format!("{}.{name}", self.inherits?);
+        let rivals = RIVALS.iter().find(|rivals| rivals.contains(&inherited.as_str())).copied().unwrap_or_default();
+        let replaced = rivals.iter().filter_map(|rival| rival.rsplit_once('.')).any(|(_, rival)| {
+            let own = format!("{}.{rival}", self.own);
+            items.contains_key(&own)
+        });
+        if replaced { None } else { items.get(&inherited).map(|item| (inherited, item)) }
+    }
+
+    /// Whether a key is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.item(name).is_some()
+    }
+
+    /// Where the value of a key stands, or else its section.
+    pub(super) fn place(&self, name: &str) -> Place {
+        let section = || self.reader.content.sections.get(&self.own).cloned();
+        self.item(name).map(|(_, item)| item.place.clone()).or_else(section).unwrap_or(Place::Whole)
+    }
+
+    /// A problem with the value of a key.
+    pub(super) fn problem(&self, name: &str, message: impl Into<String>, help: impl Into<String>) -> Problem {
+        Problem::new(&self.place(name), message, help)
+    }
+
+    /// The value of a key or its default; `None` if it is optional and not given.
+    fn read(&mut self, name: &str, otherwise: Option<&str>) -> Result<Option<Read>, Problem> {
+        let path = format!("{}.{name}", self.section);
+        let Some(key) = keys::find(path.strip_prefix('.').unwrap_or(&path)) else {
+            return Err(Problem::new(&Place::Whole, format!("there is no key `{path}`"), ""));
+        };
+        let found = self.item(name).map(|(path, item)| (path, item.clone()));
+        let (value, place) = match (found, key.given, otherwise) {
+            (Some((path, item)), ..) => {
+                self.reader.used.insert(path);
+                (item.value, item.place)
+            }
+            (None, Given::Default(text), _) | (None, Given::Depends(_), Some(text)) => {
+                (Value::from_words(text, ""), Place::Whole)
+            }
+            (None, Given::Needed, _) => {
+                let section = self.reader.content.sections.get(&self.own).cloned().unwrap_or(Place::Whole);
+                let message = format!("`{name}` is missing in [{}]", self.section);
+                return Err(Problem::new(&section, message, format!("{}: {}", key.kind.how(), key.about)));
+            }
+            (None, Given::Optional | Given::Depends(_), _) => return Ok(None),
+        };
+        let read = key.kind.read(key.subject(), &value, &place)?;
+        self.show(name, key.kind.canonical(&read));
+        Ok(Some(read))
+    }
+
+    /// What the canonical form says of a key.
+    pub(super) fn show(&mut self, name: &str, text: String) {
+        let path = format!("{}.{name}", self.shown);
+        self.reader.note(path.strip_prefix('.').unwrap_or(&path), text);
+    }
+
+    fn needed<T>(&self, name: &str, value: Option<T>) -> Result<T, Problem> {
+        value.ok_or_else(|| self.problem(name, format!("`{name}` is missing in [{}]", self.section), ""))
+    }
+
+    /// A text, word or file; `otherwise` if its default depends.
+    pub(super) fn text_or(&mut self, name: &str, otherwise: &str) -> Result<String, Problem> {
+        let read = self.read(name, Some(otherwise))?;
+        let text = if let Some(Read::Text(text)) = read { Some(text) } else { None };
+        self.needed(name, text)
+    }
+
+    /// A text, word or file.
+    pub(super) fn text(&mut self, name: &str) -> Result<String, Problem> {
+        self.text_or(name, "")
+    }
+
+    /// A text that may be missing.
+    pub(super) fn optional_text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        Ok(if let Some(Read::Text(text)) = self.read(name, None)? { Some(text) } else { None })
+    }
+
+    /// True or false.
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        let read = self.read(name, None)?;
+        let flag = if let Some(Read::Flag(flag)) = read { Some(flag) } else { None };
+        self.needed(name, flag)
+    }
+
+    /// A whole number, which the list of keys keeps in the range of the result.
+    pub(super) fn whole<T: TryFrom<i64>>(&mut self, name: &str) -> Result<T, Problem> {
+        let whole = self.optional_whole(name)?;
+        self.needed(name, whole)
+    }
+
+    /// A whole number that may be missing.
+    pub(super) fn optional_whole<T: TryFrom<i64>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
+        let read = self.read(name, None)?;
+        Ok(if let Some(Read::Whole(number)) = read { T::try_from(number).ok() } else { None })
+    }
+
+    /// A number, or an amount in the unit of our own calculations; a word if it allows one.
+    pub(super) fn amount_or_word(&mut self, name: &str) -> Result<Result<f64, String>, Problem> {
+        match self.read(name, None)? {
+            Some(Read::Real(amount)) => Ok(Ok(amount)),
+            Some(Read::Text(word)) => Ok(Err(word)),
+            _ => Err(self.problem(name, format!("`{name}` is missing in [{}]", self.section), "")),
+        }
+    }
+
+    /// A number or amount.
+    pub(super) fn amount(&mut self, name: &str) -> Result<f64, Problem> {
+        let amount = self.optional_amount(name)?;
+        self.needed(name, amount)
+    }
+
+    /// A number or amount that may be missing.
+    pub(super) fn optional_amount(&mut self, name: &str) -> Result<Option<f64>, Problem> {
+        Ok(if let Some(Read::Real(amount)) = self.read(name, None)? { Some(amount) } else { None })
+    }
+
+    /// A length of time.
+    pub(super) fn span(&mut self, name: &str) -> Result<Span, Problem> {
+        Ok(Span::from_seconds(self.amount(name)?))
+    }
+
+    /// A length of time that may be missing.
+    pub(super) fn optional_span(&mut self, name: &str) -> Result<Option<Span>, Problem> {
+        Ok(self.optional_amount(name)?.map(Span::from_seconds))
+    }
+
+    /// A distribution; `otherwise` if its default depends.
+    pub(super) fn draw_or(&mut self, name: &str, otherwise: &str) -> Result<Distribution, Problem> {
+        let read = self.read(name, Some(otherwise))?;
+        let draw = if let Some(Read::Draw(draw)) = read { Some(draw) } else { None };
+        self.needed(name, draw)
+    }
+
+    /// A distribution.
+    pub(super) fn draw(&mut self, name: &str) -> Result<Distribution, Problem> {
+        self.draw_or(name, "")
+    }
+
+    /// A distribution that may be missing.
+    pub(super) fn optional_draw(&mut self, name: &str) -> Result<Option<Distribution>, Problem> {
+        Ok(if let Some(Read::Draw(draw)) = self.read(name, None)? { Some(draw) } else { None })
+    }
+
+    /// Any other value.
+    pub(super) fn any(&mut self, name: &str) -> Result<Option<Read>, Problem> {
+        self.read(name, None)
+    }
+}

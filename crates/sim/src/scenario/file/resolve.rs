@@ -1,0 +1,102 @@
+//! From the keys of a document to a scenario, with all checks that concern more than one key.
+
+mod mobility;
+mod network;
+mod protocol;
+mod traffic;
+
+use super::keys;
+use super::place::{Place, Problem, Source};
+use super::reader::Reader;
+use crate::scenario::{Network, ProtocolChoice, ProtocolName, Scenario, Text, Warmup};
+use crate::time::Span;
+
+/// Reads everything. Files are looked for beside the source.
+pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scenario, Problem> {
+    let mut top = reader.part("");
+    let name = top.text("name")?;
+    let nodes: u32 = top.whole("nodes")?;
+    let duration = top.span("duration")?;
+    let warmup = match top.amount_or_word("warmup")? {
+        Ok(seconds) => Warmup::Fixed(Span::from_seconds(seconds)),
+        Err(_) => Warmup::Mser5,
+    };
+    if warmup_is_too_long(warmup, duration) {
+        let given = if top.has("warmup") { "warmup" } else { "duration" };
+        let help = "a shorter warmup, or a longer duration";
+        return Err(top.problem(
+            given,
+            format!("nothing is left to measure: warmup {} of {duration}", shown(warmup)),
+            help,
+        ));
+    }
+    let drain = top.span("drain")?;
+    top.whole::<u64>("seed")?;
+    let mut protocol = protocol::choice(reader)?;
+    let network = network::network(source, reader, nodes, duration)?;
+    protocol.over = protocol::over(reader, &protocol, &network)?;
+    let traffic = traffic::traffic(reader, nodes, duration, &protocol)?;
+    nothing_is_unused(reader, &protocol)?;
+    Ok(Scenario { name, nodes, duration, warmup, drain, protocol, network, traffic })
+}
+
+/// The canonical form leaves out what does not decide a run.
+pub(super) const NOT_DECIDING: [&str; 2] = ["name", "seed"];
+
+fn warmup_is_too_long(warmup: Warmup, duration: Span) -> bool {
+    matches!(warmup, Warmup::Fixed(span) if span >= duration)
+}
+
+fn shown(warmup: Warmup) -> String {
+    match warmup {
+        Warmup::Fixed(span) => span.to_string(),
+        Warmup::Mser5 => "mser5".to_owned(),
+    }
+}
+
+/// What is given but has no effect is a mistake that should be told.
+fn nothing_is_unused(reader: &Reader<'_>, protocol: &ProtocolChoice) -> Result<(), Problem> {
+    let Some((path, item)) = reader.unused() else { return Ok(()) };
+    let known: String = path.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".");
+    let Some(key) = keys::find(&known) else { return Ok(()) };
+    let (section, name) = (key.section(), key.name());
+    let place = if let Place::Set(_) = item.place { &item.place } else { &item.key };
+    let message = match section {
+        "protocol" => format!("{} does not know `{name}`", called(protocol)),
+        "area" | "mobility" if reader.section("topology").is_some() => {
+            format!("`{name}` has no effect with [topology]")
+        }
+        _ => format!("`{name}` has no effect here"),
+    };
+    let help = match (section, key.only) {
+        ("area" | "mobility", _) if reader.section("topology").is_some() => format!("[{section}] is for [radio]"),
+        (_, "") => "take it out".to_owned(),
+        (_, only) => format!("`{name}` is only for {only}"),
+    };
+    Err(Problem::new(place, message, help))
+}
+
+/// A protocol with the text that is run.
+fn called(protocol: &ProtocolChoice) -> String {
+    let name = protocol.name.name();
+    match (&protocol.text, protocol.name) {
+        (Text::Published { .. }, _) => format!("{name} (published)"),
+        (Text::Repaired, ProtocolName::ReverseLink | ProtocolName::Flood | ProtocolName::Group) => {
+            format!("{name} (repaired)")
+        }
+        (Text::Repaired, _) => name.to_owned(),
+    }
+}
+
+/// Whether messages can go straight from everyone to everyone.
+fn everyone_is_linked(network: &Network) -> bool {
+    match network {
+        Network::Radio(radio) => {
+            let (width, height) = (radio.area.width, radio.area.height);
+            width * width + height * height <= radio.range * radio.range
+        }
+        Network::Wired(wired) => {
+            wired.shape == crate::scenario::Shape::Complete && wired.changes == crate::scenario::Changes::default()
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `[protocol]`: what each protocol knows, and what is refused because it does not.
+
+use meshlock_core::repairs::Defect;
+use meshlock_core::{Aging, Order, flood, group, reverse_link};
+
+use super::super::kind::Read;
+use super::super::near;
+use super::super::place::Problem;
+use super::super::reader::Reader;
+use super::{called, everyone_is_linked};
+use crate::scenario::{Network, Over, ProtocolChoice, ProtocolName, Text};
+
+/// Whether something is possible, and whether it can be left away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// There is no such thing.
+    Never,
+    /// It may be used.
+    Optional,
+    /// It must be used.
+    Always,
+}
+
+/// What a protocol knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Abilities {
+    /// More than one unit.
+    pub(super) units: bool,
+    /// An order by urgency.
+    pub(super) order: bool,
+    /// Deadlines. Who ignores urgency takes them too, so that misses can be counted.
+    pub(super) deadlines: bool,
+    /// `aging` and `joins`.
+    pub(super) joins: bool,
+    /// `levels`: priorities are from 1 to it.
+    pub(super) levels: bool,
+    /// `epsilon`.
+    pub(super) epsilon: bool,
+    /// `retry`; `Optional`: it may be `none`.
+    pub(super) retry: Use,
+    /// Sessions.
+    pub(super) sessions: Use,
+    /// A client may lose its patience.
+    pub(super) cancels: bool,
+}
+
+/// What a protocol knows, in the text that is run.
+pub(super) const fn abilities(name: ProtocolName, published: bool) -> Abilities {
+    let plain = Abilities {
+        units: false,
+        order: false,
+        deadlines: true,
+        joins: false,
+        levels: false,
+        epsilon: false,
+        retry: Use::Never,
+        sessions: Use::Never,
+        cancels: !published,
+    };
+    match (name, published) {
+        (ProtocolName::ReverseLink, true) => Abilities { units: true, epsilon: true, deadlines: false, ..plain },
+        (ProtocolName::ReverseLink, false) | (ProtocolName::Central | ProtocolName::Omniscient, _) => {
+            Abilities { units: true, order: true, joins: true, sessions: Use::Optional, ..plain }
+        }
+        (ProtocolName::Flood, true) => plain,
+        (ProtocolName::Flood, false) => Abilities { retry: Use::Always, ..plain },
+        (ProtocolName::Group, _) => Abilities {
+            levels: true,
+            deadlines: false,
+            sessions: Use::Always,
+            retry: if published { Use::Never } else { Use::Optional },
+            ..plain
+        },
+        (ProtocolName::Raynal, _) => Abilities { units: true, cancels: false, ..plain },
+        (
+            ProtocolName::Raymond
+            | ProtocolName::SuzukiKasami
+            | ProtocolName::RicartAgrawala
+            | ProtocolName::NaimiTrehel,
+            _,
+        ) => Abilities { cancels: false, ..plain },
+    }
+}
+
+/// Reads `[protocol]`; how messages travel is decided when the network is known.
+pub(super) fn choice(reader: &mut Reader<'_>) -> Result<ProtocolChoice, Problem> {
+    let mut part = reader.part("protocol");
+    let word = part.text("name")?;
+    let Some(name) = ProtocolName::named(&word) else {
+        return Err(part.problem("name", format!("there is no name `{word}`"), ""));
+    };
+    let published = part.text("text")? == "published";
+    let defects = defects(name);
+    if published && defects.is_empty() {
+        let help = "take `text` out; reverse-link, flood and group have a published text";
+        return Err(part.problem("text", format!("{word} has no published text"), help));
+    }
+    let mut choice = ProtocolChoice { name, ..ProtocolChoice::default() };
+    if published {
+        let mut repairs = Vec::new();
+        if let Some(Read::Texts(given)) = part.any("repairs")? {
+            for (given, place) in given {
+                match defects.iter().find(|name| name.eq_ignore_ascii_case(&given)) {
+                    Some(name) => repairs.push(*name),
+                    None => {
+                        let message = format!("{word} has no defect `{given}`");
+                        return Err(Problem::new(&place, message, near::help(&given, &defects)));
+                    }
+                }
+            }
+        }
+        // In the order of their numbers: equal sets, equal runs.
+        let repairs: Vec<String> =
+            defects.iter().filter(|name| repairs.contains(name)).map(|name| (*name).to_owned()).collect();
+        part.show("repairs", format!("{repairs:?}"));
+        choice.text = Text::Published { repairs };
+    }
+    let can = abilities(name, published);
+    choice.capacity = part.whole("capacity")?;
+    if choice.capacity > 1 && !can.units {
+        let message = format!("{word} has one unit only, not {}", choice.capacity);
+        return Err(part.problem("capacity", message, "use reverse-link, central, raynal or omniscient for more"));
+    }
+    if can.order {
+        choice.order = match part.text("order")?.as_str() {
+            "deadline" => Order::Deadline,
+            _ => Order::Priority { aging: Aging(part.whole("aging")?) },
+        };
+    }
+    if can.joins {
+        choice.joins = part.whole("joins")?;
+    }
+    if can.levels {
+        choice.levels = part.whole("levels")?;
+    }
+    if can.epsilon {
+        choice.epsilon = part.whole("epsilon")?;
+    }
+    if can.retry != Use::Never {
+        if let Some(Read::Retry(retry)) = part.any("retry")? {
+            choice.retry = retry;
+        }
+        if choice.retry.is_none() && can.retry == Use::Always {
+            let message = format!("{} needs a retry", called(&choice));
+            return Err(part.problem("retry", message, "write \"1s..2s\""));
+        }
+    }
+    Ok(choice)
+}
+
+/// How messages travel, and whether that is possible.
+pub(super) fn over(reader: &mut Reader<'_>, choice: &ProtocolChoice, network: &Network) -> Result<Over, Problem> {
+    let linked = everyone_is_linked(network);
+    let wired = matches!(network, Network::Wired(_));
+    let omniscient = choice.name == ProtocolName::Omniscient;
+    let otherwise = if omniscient || choice.name.speaks_to_neighbours() || (wired && linked) {
+        "links"
+    } else if choice.name == ProtocolName::Group {
+        "relay"
+    } else {
+        "routing"
+    };
+    let mut part = reader.part("protocol");
+    let over = match part.text_or("over", otherwise)?.as_str() {
+        "relay" => Over::Relay,
+        "routing" => Over::Routing,
+        _ => Over::Links,
+    };
+    let name = choice.name.name();
+    if (choice.name.speaks_to_neighbours() || omniscient) && over != Over::Links {
+        let why = if omniscient { "needs no messages" } else { "speaks to neighbours only" };
+        return Err(part.problem("over", format!("{name} {why}"), "take `over` out, or write \"links\""));
+    }
+    let possible =
+        linked || matches!(network, Network::Wired(wired) if wired.shape == crate::scenario::Shape::Complete);
+    if over == Over::Links && !choice.name.speaks_to_neighbours() && !omniscient && !possible {
+        let message = format!("{name} speaks to everyone, but not everyone is linked to everyone");
+        let help = "write \"relay\" or \"routing\", or use [topology] with shape = \"complete\", or a longer range";
+        return Err(part.problem("over", message, help));
+    }
+    Ok(over)
+}
+
+fn defects(name: ProtocolName) -> Vec<&'static str> {
+    fn names<D: Defect>() -> Vec<&'static str> {
+        D::ALL.iter().map(|defect| defect.name()).collect()
+    }
+    match name {
+        ProtocolName::ReverseLink => names::<reverse_link::published::Defect>(),
+        ProtocolName::Flood => names::<flood::published::Defect>(),
+        ProtocolName::Group => names::<group::published::Defect>(),
+        ProtocolName::Central
+        | ProtocolName::Raymond
+        | ProtocolName::SuzukiKasami
+        | ProtocolName::RicartAgrawala
+        | ProtocolName::NaimiTrehel
+        | ProtocolName::Raynal
+        | ProtocolName::Omniscient => Vec::new(),
+    }
+}
