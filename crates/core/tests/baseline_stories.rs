@@ -65,7 +65,8 @@ impl<P: Protocol> Net<P> {
 
     fn event(&mut self, node: u32, event: Event<P::Message>) {
         let node = NodeId(node);
-        for effect in self.nodes.get_mut(&node).unwrap().handle(event).unwrap() {
+        let machine = self.nodes.get_mut(&node).expect("messages lead to nodes");
+        for effect in machine.handle(event).expect("the applications here make no mistakes") {
             match effect {
                 Effect::Send { to, message } => {
                     self.sent += 1;

@@ -77,7 +77,8 @@ impl Desk {
         }
         let since = self.ledger.granted;
         let rank = rules.order.rank(demand.urgency, since).ok_or(Rejection::NumberOutOfRange)?;
-        self.insert(Entry { id, since, claim: Claim { rank, units: demand.units, session: demand.session } }, rules);
+        let claim = Claim { alone: true, origin: id.node, rank, units: demand.units, session: demand.session };
+        self.insert(Entry { id, since, claim }, rules);
         Ok(())
     }
 
@@ -167,7 +168,7 @@ impl Desk {
         let claimant = |entry: &Entry| {
             let origin =
                 if entry.id.node == here { Origin::Local(entry.id.request) } else { Origin::Node(entry.id.node) };
-            let Claim { rank, units, session } = entry.claim;
+            let Claim { rank, units, session, .. } = entry.claim;
             Claimant { origin, rank, units, session }
         };
         self.queue.iter().map(claimant).collect()
