@@ -30,7 +30,7 @@ pub fn report(plan: &Plan, summary: &Summary, figures: &[Figure], background: &B
     trouble(summary, background, &mut blocks);
     heading(&mut blocks, "Results");
     let caption = "Means over replications with 95 % intervals.".to_owned();
-    blocks.push(Block::Table { caption, table: overview(plan, summary) });
+    blocks.push(Block::Table { caption, table: main_measures(plan, summary) });
     for Figure { title, svg, table, .. } in figures {
         blocks.push(Block::Heading(2, title.clone()));
         blocks.push(Block::Figure { svg: svg.clone(), caption: String::new() });
@@ -90,27 +90,34 @@ fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Bloc
             background.file
         ));
     }
-    for failure in summary.failures.iter().take(MANY) {
-        points.push(format!("{}, seed {}: {}", place(&failure.measurement), failure.seed, failure.why));
+    let reasons = summary.reasons();
+    for (first, more) in reasons.iter().take(MANY) {
+        let others = if *more > 0 { format!(" (and {more} more)") } else { String::new() };
+        points.push(format!("{}{others}: {}", first.place(), first.why));
     }
-    let more = (summary.violations.len() + summary.failures.len()).saturating_sub(2 * MANY);
+    let more = summary.violations.len().saturating_sub(MANY) + reasons.len().saturating_sub(MANY);
     if more > 0 {
         points.push(format!("and {more} more, see `summary.json`"));
     }
     blocks.push(Block::List(points));
 }
 
-/// The main measures at all points: what the study itself names, and whether it can be trusted.
+/// The main measures at all points, and whether they can be trusted.
 pub fn overview(plan: &Plan, summary: &Summary) -> Table {
+    let mut table = main_measures(plan, summary);
+    trust(summary, &mut table);
+    table
+}
+
+/// What the study itself names, or what most studies are about.
+fn main_measures(plan: &Plan, summary: &Summary) -> Table {
     let names = summary.measure_names();
     let mut shown = wanted_measures(plan);
     if shown.is_empty() {
         shown = measure::MAIN.map(str::to_owned).to_vec();
     }
     shown.retain(|name| names.contains(name.as_str()) && !measure::TROUBLE.contains(&name.as_str()));
-    let mut table = of_points(plan, summary, &shown.iter().map(String::as_str).collect::<Vec<_>>());
-    trust(summary, &mut table);
-    table
+    of_points(plan, summary, &shown.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Adds what says whether the other numbers can be trusted: means per run, but broken rules over all runs, also over

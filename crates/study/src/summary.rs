@@ -126,6 +126,19 @@ impl Summary {
         summary
     }
 
+    /// Why runs could not be run: each reason with the first run and how many more there are. A scenario that cannot be
+    /// run cannot be run with any seed.
+    pub fn reasons(&self) -> Vec<(&NotRun, usize)> {
+        let mut reasons: Vec<(&NotRun, usize)> = Vec::new();
+        for failure in &self.failures {
+            match reasons.iter_mut().find(|(first, _)| first.why == failure.why) {
+                Some((_, more)) => *more += 1,
+                None => reasons.push((failure, 0)),
+            }
+        }
+        reasons
+    }
+
     /// The names of all measures, in order.
     pub fn measure_names(&self) -> BTreeSet<&str> {
         self.points.iter().flat_map(|point| point.measures.keys().map(String::as_str)).collect()
@@ -186,6 +199,12 @@ impl Violation {
 }
 
 impl NotRun {
+    /// Where it was to run: `nodes=10 k=1 with seed 7`.
+    pub fn place(&self) -> String {
+        let labels: String = self.measurement.iter().map(|(axis, label)| format!("{axis}={label} ")).collect();
+        format!("{labels}with seed {}", self.seed)
+    }
+
     fn of(plan: &Plan, failure: &crate::conduct::Failure) -> Self {
         let (replication, why) = (failure.job.replication, failure.why.clone());
         let measurement = plan.points[failure.job.point].labels.clone();

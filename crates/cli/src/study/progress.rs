@@ -13,6 +13,9 @@ use crate::text::{count, time};
 pub(super) struct Ticker {
     name: String,
     start: Instant,
+    /// Replications are added in rounds, each with its own count of runs: how many are missing in this one, and when it
+    /// began.
+    round: (usize, Duration),
     place: Place,
 }
 
@@ -32,7 +35,7 @@ impl Ticker {
             (false, true) => Place::Terminal(bar()),
             (false, false) => Place::File(BETWEEN_LINES),
         };
-        Self { name: plan.name.clone(), start: Instant::now(), place }
+        Self { name: plan.name.clone(), start: Instant::now(), round: (0, Duration::ZERO), place }
     }
 
     /// Takes the bar away.
@@ -46,16 +49,20 @@ impl Ticker {
 impl Watcher for Ticker {
     fn look(&mut self, plan: &Plan, status: &Status<'_>) {
         let elapsed = self.start.elapsed();
+        if self.round.0 != status.missing {
+            self.round = (status.missing, elapsed);
+        }
+        let in_round = elapsed.saturating_sub(self.round.1);
         match &mut self.place {
             Place::Nowhere => {}
             Place::Terminal(bar) => {
                 bar.set_length(status.missing as u64);
                 bar.set_position(status.executed as u64);
-                bar.set_message(message(plan, status, elapsed));
+                bar.set_message(message(plan, status, in_round));
             }
             Place::File(due) if elapsed >= *due => {
                 // A file that cannot be written to is no reason to end a study.
-                let line = format!("{}: {}", self.name, line(plan, status, elapsed));
+                let line = format!("{}: {}", self.name, line(plan, status, elapsed, in_round));
                 let _ = writeln!(io::stderr(), "{line}");
                 *due = elapsed + BETWEEN_LINES;
             }
@@ -74,24 +81,24 @@ fn bar() -> ProgressBar {
 }
 
 /// What runs, and how fast.
-fn message(plan: &Plan, status: &Status<'_>, elapsed: Duration) -> String {
-    let rate = status.simulated / elapsed.as_secs_f64().max(1e-3);
+fn message(plan: &Plan, status: &Status<'_>, in_round: Duration) -> String {
+    let rate = status.simulated / in_round.as_secs_f64().max(1e-3);
     let running = status.running.first().map_or_else(String::new, |job| plan.points[job.point].name());
     format!("{rate:.0} simulated s/s  {running}")
 }
 
 /// Everything in one line.
-fn line(plan: &Plan, status: &Status<'_>, elapsed: Duration) -> String {
+fn line(plan: &Plan, status: &Status<'_>, elapsed: Duration, in_round: Duration) -> String {
     let left = match status.executed {
         0 => String::new(),
         executed => {
-            let each = elapsed.as_secs_f64() / executed as f64;
+            let each = in_round.as_secs_f64() / executed as f64;
             let left = each * status.missing.saturating_sub(executed) as f64;
             format!(", about {} left", time(Duration::from_secs_f64(left)))
         }
     };
     let (done, all) = (count(status.done as u64), count(status.all as u64));
-    format!("{done} of {all} runs after {}{left}, {}", time(elapsed), message(plan, status, elapsed))
+    format!("{done} of {all} runs after {}{left}, {}", time(elapsed), message(plan, status, in_round))
 }
 
 const TEMPLATE: &str = "[{bar:24}] {pos}/{len} runs  {elapsed}  eta {eta}  {wide_msg}";

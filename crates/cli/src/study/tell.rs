@@ -82,21 +82,10 @@ pub(super) fn trouble(summary: &Summary, file: &str) {
         anstream::eprintln!("{} {rule} at {at} s: {}", styled(ALARM, "broken:"), violation.words);
         anstream::eprintln!("  see it with: meshlock sim {file} --seed {seed}{settings}");
     }
-    // A scenario that cannot be run cannot be run with any seed: once is enough.
-    let mut reasons: Vec<&str> = summary.failures.iter().map(|failure| failure.why.as_str()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    for why in reasons.iter().take(SHOWN) {
-        let mut same = summary.failures.iter().filter(|failure| failure.why == *why);
-        let place = same.next().map_or_else(String::new, |first| {
-            let place: Vec<String> = first.measurement.iter().map(|(axis, label)| format!("{axis}={label} ")).collect();
-            format!("{}with seed {}", place.concat(), first.seed)
-        });
-        let more = match same.count() {
-            0 => String::new(),
-            more => format!(" and {}", several(more as u64, "other run")),
-        };
-        anstream::eprintln!("{} cannot run {place}{more}: {why}", styled(ALARM, "error:"));
+    let reasons = summary.reasons();
+    for (first, more) in reasons.iter().take(SHOWN) {
+        let others = if *more > 0 { format!(" and {}", several(*more as u64, "other run")) } else { String::new() };
+        anstream::eprintln!("{} cannot run {}{others}: {}", styled(ALARM, "error:"), first.place(), first.why);
     }
     let more = summary.violations.len().saturating_sub(SHOWN) + reasons.len().saturating_sub(SHOWN);
     if more > 0 {

@@ -14,18 +14,18 @@ use crate::record::Record;
 use crate::store::StoreError;
 use crate::subject::Runner;
 
-/// How far a study has come.
+/// How far a study has come. Replications are added in rounds.
 #[derive(Clone, Debug)]
 pub struct Status<'a> {
     /// Runs that are finished, with those of earlier times.
     pub done: usize,
     /// Runs that are wanted, as far as is known.
     pub all: usize,
-    /// Runs that were finished now.
+    /// Runs that were finished in this round.
     pub executed: usize,
-    /// Of how many that were missing.
+    /// Of how many that were missing when it began.
     pub missing: usize,
-    /// Simulated seconds since the beginning.
+    /// Seconds simulated in this round.
     pub simulated: f64,
     /// What runs now, the oldest first.
     pub running: &'a [Job],

@@ -67,6 +67,8 @@ fn runs_that_cannot_be_run_are_told() {
     assert!(!summary.complete);
     assert_eq!(summary.warnings, ["6 of 12 runs could not be run"]);
     assert_eq!((summary.failures.len(), summary.failures[4].seed), (6, 101));
+    let reasons: Vec<(String, usize)> = summary.reasons().iter().map(|(first, more)| (first.place(), *more)).collect();
+    assert_eq!(reasons, [("nodes=10 k=1 with seed 100".to_owned(), 5)]);
 }
 
 #[test]
