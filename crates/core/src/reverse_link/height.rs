@@ -16,7 +16,25 @@ pub struct Height {
     pub id: NodeId,
 }
 
+/// The level of a node that has not heard of the token yet.
+const UNSET: i64 = 1 << 40;
+
 impl Height {
+    /// The height of a node that has not heard of the token yet. It is above all others, and nobody acts on it.
+    pub const fn unset(id: NodeId) -> Self {
+        Self { level: UNSET, depth: 0, id }
+    }
+
+    /// Whether its node has not heard of the token yet.
+    pub const fn is_unset(self) -> bool {
+        self.level == UNSET
+    }
+
+    /// The height of `node` when it first hears of the token, from a neighbour of this height.
+    pub const fn just_above(self, node: NodeId) -> Self {
+        Self { level: self.level, depth: self.depth.saturating_add(1), id: node }
+    }
+
     /// The height of `node` when it gets the token from a node of this height.
     pub const fn just_below(self, node: NodeId) -> Self {
         Self { level: self.level, depth: self.depth.saturating_sub(1), id: node }

@@ -103,17 +103,17 @@ pub struct Node {
 
 /// Looking for the token costs a message to everybody, turning links one to the neighbours. So a node that has met a
 /// sign of the token turns its links so often before it looks.
-pub(crate) const FREE_TURNS: u8 = 2;
+pub(crate) const FREE_TURNS: u8 = 4;
 
 pub(crate) type Effects = Vec<Effect<Message>>;
 
 impl Node {
     /// A node without links.
     pub fn new(config: Config) -> Self {
-        let depth = i64::from(!config.starts_with_token);
+        let first = Height { level: 0, depth: 0, id: config.id };
         Self {
             config,
-            height: Height { level: 0, depth, id: config.id },
+            height: if config.starts_with_token { first } else { Height::unset(config.id) },
             peers: BTreeMap::new(),
             queue: Queue::default(),
             asked: None,
@@ -170,7 +170,9 @@ impl Node {
             self.on_link_down(neighbour, out); // a new link in place of the old one: what was on that is lost
         }
         self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height });
-        self.send(neighbour, Body::Link, out);
+        if !self.height.is_unset() {
+            self.send(neighbour, Body::Link, out);
+        }
         let open: Vec<News> = self.questions.open_ones().collect();
         if !open.is_empty() && !self.bug(Bug::ForgetQuestions) {
             self.send(neighbour, Body::News(open), out);
@@ -209,7 +211,7 @@ impl Node {
         if let Body::Token { token, ask } = body {
             return self.on_token(from, height, token, ask, out);
         }
-        self.note_height(from, height);
+        self.note_height(from, height, out);
         match body {
             Body::Token { .. } => {}
             Body::Ask(claim) => self.on_ask(from, claim),
@@ -334,12 +336,16 @@ impl Node {
     }
 
     /// Believes what a neighbour says about its height, unless it was said before our token reached it.
-    fn note_height(&mut self, from: NodeId, height: Height) {
+    fn note_height(&mut self, from: NodeId, height: Height, out: &mut Effects) {
         let Some(peer) = self.peers.get_mut(&from) else { return };
-        if peer.expecting.is_some_and(|expected| expected != height) {
+        if height.is_unset() || peer.expecting.is_some_and(|expected| expected != height) {
             return;
         }
         (peer.height, peer.expecting) = (Some(height), None);
+        if self.height.is_unset() {
+            self.height = height.just_above(self.config.id);
+            self.broadcast(Body::Link, out);
+        }
         self.forget_lower_claims();
     }
 
