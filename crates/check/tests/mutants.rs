@@ -55,9 +55,11 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::JoinWithoutCap, "reverse-link/line-2-joins-endless", "starvation"),
         Caught(Bug::IgnoreUnits, "reverse-link/line-3", "exclusion"),
         Caught(Bug::LocalFences, "reverse-link/line-3", "fences"),
-        Caught(Bug::IgnoreRanks, "reverse-link/line-3-second-thoughts", "most-urgent-known"),
+        Caught(Bug::IgnoreRanks, "reverse-link/line-3-second-thoughts", "grant-order"),
         Caught(Bug::NoCopy, "reverse-link/line-3-harsh", "nobody-waits"),
         Caught(Bug::ForgetQuestions, "reverse-link/line-3-harsh", "nobody-waits"),
+        Caught(Bug::ForgetPassedBy, "reverse-link/triangle-harsh", "nobody-waits"),
+        Caught(Bug::TellOnlyGiver, "reverse-link/triangle-rounds", "queues"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { reverse_link: Planted::bug(bug), ..Seeds::NONE });
 }

@@ -54,11 +54,15 @@ pub enum Bug {
     NoCopy,
     /// A new neighbour is not told about open questions.
     ForgetQuestions,
+    /// A claim that was passed by on a short cut does not stand again when the token comes back.
+    ForgetPassedBy,
+    /// Only the giver of the token hears of the new height, not the others for whom the link turns.
+    TellOnlyGiver,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::ForgetPreempted,
         Self::PassWithoutLowering,
         Self::DropAskBehindToken,
@@ -84,5 +88,7 @@ impl Bug {
         Self::IgnoreRanks,
         Self::NoCopy,
         Self::ForgetQuestions,
+        Self::ForgetPassedBy,
+        Self::TellOnlyGiver,
     ];
 }

@@ -327,7 +327,7 @@ impl Node {
     fn recover_token(&mut self, out: &mut Effects) {
         let Some(limbo) = self.limbo.take() else { return };
         self.token = Some(limbo.copy);
-        if let Some((peer, claim)) = limbo.passed_by {
+        if let Some((peer, claim)) = limbo.passed_by.filter(|_| !self.bug(Bug::ForgetPassedBy)) {
             self.queue.put_peer(peer, claim);
         }
         if let Some((asked, _)) = self.asked.take() {
@@ -423,7 +423,8 @@ impl Node {
     /// Tells our height to those who must hear it, and to one neighbour in any case.
     pub(crate) fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
         let height = self.height;
-        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || peer.must_hear(height);
+        let turned = |peer: &Peer| peer.must_hear(height) && !self.bug(Bug::TellOnlyGiver);
+        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || turned(peer);
         let to = self.peers.iter().filter(hears).map(|(id, _)| *id).collect();
         self.multicast(to, body, out);
     }
