@@ -128,7 +128,7 @@ fn fairness(outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
 /// What is told of the run and its network as a whole, warm-up included; but for the load.
 fn whole_run(scenario: &Scenario, outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
     let times = |counts: &dyn Fn(Rule) -> bool| {
-        outcome.broken.iter().filter(|broken| counts(broken.rule)).map(|broken| broken.times as f64).sum::<f64>()
+        outcome.broken.iter().filter(|broken| counts(broken.rule)).map(|broken| broken.times).sum::<u64>() as f64
     };
     let all = Window { start: Time::ZERO, ..*window };
     sheet.put("inversions.known", times(&|rule| rule == Rule::GrantOrder) / outcome.entries(&all) as f64);

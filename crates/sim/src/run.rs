@@ -61,7 +61,6 @@ where
     O: Observer<P>,
 {
     let end = Time::ZERO + scenario.duration;
-    world.start(observer);
     let complete = go_on(&mut world, end, progress, observer, |_| false);
     let mut measured = world.measure();
     if complete && !world.has_stopped() {

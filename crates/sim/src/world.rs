@@ -88,6 +88,8 @@ pub struct World<P: Protocol> {
     delays: Vec<Stream>,
     events: u64,
     hasher: SipHasher13,
+    /// Nodes have heard of their first links.
+    started: bool,
     /// Nothing moves any more.
     frozen: bool,
 }
@@ -183,6 +185,7 @@ where
             delays: (0..count as u32).map(|node| streams.stream(Purpose::Protocol, node)).collect(),
             events: 0,
             hasher: SipHasher13::new(),
+            started: false,
             frozen: false,
         };
         world.plan_change();
@@ -190,8 +193,9 @@ where
         world
     }
 
-    /// Tells every node of its first links. To be called once, before the first step.
-    pub(crate) fn start<O: Observer<P>>(&mut self, observer: &mut O) {
+    /// Tells every node of its first links.
+    fn start<O: Observer<P>>(&mut self, observer: &mut O) {
+        self.started = true;
         if !self.manner.hears_links || self.manner.knows_first_links {
             return;
         }
@@ -203,6 +207,9 @@ where
 
     /// Lets the next thing happen. False if there is none, or a broken rule has ended the run.
     pub fn step<O: Observer<P>>(&mut self, observer: &mut O) -> bool {
+        if !self.started {
+            self.start(observer);
+        }
         if self.watch.must_stop() {
             return false;
         }

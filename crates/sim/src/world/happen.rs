@@ -36,7 +36,11 @@ where
             Due::Scripted { index } => self.scripted(index, observer),
             Due::Sample => {
                 if self.now <= self.end && !self.manner.direct {
-                    self.figures.sample(&self.links);
+                    let present = |node: u32| match &self.medium {
+                        Medium::Air { reach, .. } => reach.leg(node).present,
+                        Medium::Wire { .. } => true,
+                    };
+                    self.figures.sample(&self.links, present);
                     self.agenda.add(self.now + self.figures.every(), Due::Sample);
                 }
             }

@@ -130,9 +130,11 @@ impl Figures {
         self.since = now;
     }
 
-    pub(super) fn sample(&mut self, links: &Links) {
+    pub(super) fn sample(&mut self, links: &Links, present: impl Fn(u32) -> bool) {
         let parts = links.parts();
-        let count = parts.iter().max().map_or(0, |most| u64::from(*most) + 1);
+        // Who is absent has no links, and so is a part of its own that does not count.
+        let absent = (0..links.nodes() as u32).filter(|node| !present(*node)).count() as u64;
+        let count = parts.iter().max().map_or(0, |most| u64::from(*most) + 1) - absent;
         self.samples += 1;
         self.parts += count;
         self.connected += u64::from(count <= 1);
