@@ -100,7 +100,8 @@ fn a_trace_has_every_event_and_every_message_names_its_sending() {
         }
         assert_eq!(events, outcome.events, "{name}");
         assert!(received > 0, "{name}");
-        assert!(lost > 0 || !name.starts_with("radio") || name.contains("gentle"), "{name}: nothing was lost");
+        // Broadcasts that nobody acknowledges are lost by errors.
+        assert!(lost > 0 || name != "flooding", "{name}: nothing was lost");
     }
 }
 
