@@ -73,12 +73,17 @@ pub(super) fn speed(outcome: &Outcome, wall: Duration) -> String {
     let simulated = outcome.quiet.unwrap_or(outcome.end).seconds();
     let seconds = wall.as_secs_f64().max(1e-6);
     format!(
-        "{} events in {}, {} events, {} simulated s/s",
+        "{} events in {}: {} ev/s, {} simulated s/s",
         count(outcome.events),
         time(wall),
-        rate(outcome.events as f64 / seconds),
+        per_second(outcome.events as f64 / seconds),
         three(simulated / seconds)
     )
+}
+
+/// A rate without its unit: `164k`.
+fn per_second(events: f64) -> String {
+    rate(events).trim_end_matches("/s").to_owned()
 }
 
 fn line(now: Time, planned: Time, events: u64, elapsed: Duration) -> String {
@@ -91,9 +96,9 @@ fn line(now: Time, planned: Time, events: u64, elapsed: Duration) -> String {
         format!("t {:.1} s of {} s ({:.0} %)  eta {left}", now.seconds(), three(planned.seconds()), 100.0 * share)
     };
     format!(
-        "{} events  {place}  {} events  {} simulated s/s",
+        "{place}  {} events  {} ev/s  {} simulated s/s",
         count(events),
-        rate(events as f64 / wall),
+        per_second(events as f64 / wall),
         three(now.seconds() / wall)
     )
 }
@@ -109,7 +114,7 @@ mod tests {
         let at = |seconds: u64| Time(seconds * 1_000_000_000);
         assert_eq!(
             line(at(15), at(60), 2_000_000, Duration::from_secs(5)),
-            "2,000,000 events  t 15.0 s of 60 s (25 %)  eta 15.0s  400k/s events  3 simulated s/s"
+            "t 15.0 s of 60 s (25 %)  eta 15.0s  2,000,000 events  400k ev/s  3 simulated s/s"
         );
         assert!(line(at(61), at(60), 9, Duration::ZERO).contains("t 61.0 s, until everybody is served"));
         assert!(line(at(0), at(60), 0, Duration::ZERO).contains("eta ?"));

@@ -31,7 +31,7 @@ pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Re
         writeln!(out, "{}", styled(ALARM, note))?;
     }
     waiting(out, subject, &ran.measures)?;
-    entries(out, subject, &ran.measures)?;
+    entries(out, subject, ran)?;
     costs(out, ran)?;
     trouble(out, subject, ran)?;
     writeln!(out)?;
@@ -71,7 +71,12 @@ fn network(measures: &Measures) -> String {
         &[
             ("network.degree", &|degree| format!("{} neighbours on average", three(degree))),
             ("network.connected", &|share| format!("connected {} of the time", percent(share))),
-            ("network.parts", &|parts| format!("{} parts on average", three(parts))),
+            ("network.parts", &|parts| {
+                format!(
+                    "in {} on average",
+                    if parts == 1.0 { "1 part".to_owned() } else { format!("{} parts", three(parts)) }
+                )
+            }),
             ("network.hops", &|hops| format!("{} hops on average", three(hops))),
             ("network.diameter", &|hops| format!("at most {}", three(hops))),
             ("network.link-changes/s", &|rate| format!("{} link changes/s", three(rate))),
@@ -107,8 +112,9 @@ fn waiting(out: &mut impl Write, subject: &Subject, measures: &Measures) -> io::
 }
 
 /// Who entered, how often, and how well the units were used.
-fn entries(out: &mut impl Write, subject: &Subject, measures: &Measures) -> io::Result<()> {
+fn entries(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Result<()> {
     heading(out, "Entries")?;
+    let (measures, capacity) = (&ran.measures, count(ran.outcome.capacity.into()));
     let warmup = match subject.scenario.warmup {
         Warmup::Fixed(_) => "",
         Warmup::Mser5 => " (found by MSER-5)",
@@ -131,7 +137,7 @@ fn entries(out: &mut impl Write, subject: &Subject, measures: &Measures) -> io::
             told(
                 measures,
                 &[
-                    ("units.used", &|units| format!("{} of {} in use on average", three(units), capacity(subject))),
+                    ("units.used", &|units| format!("{} of {} in use on average", three(units), capacity)),
                     ("units.idle-while-fitting", &|share| {
                         format!("idle {} of the time while somebody waits who would fit", percent(share))
                     }),
@@ -187,10 +193,6 @@ fn entries(out: &mut impl Write, subject: &Subject, measures: &Measures) -> io::
         ("deadlines", told(measures, &[("deadline.missed", &|share| format!("{} missed", percent(share)))])),
     ];
     lines.iter().filter(|(_, text)| !text.is_empty()).try_for_each(|(label, text)| labelled(out, label, text))
-}
-
-fn capacity(subject: &Subject) -> String {
-    count(subject.scenario.protocol.capacity.into())
 }
 
 fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
