@@ -1,5 +1,7 @@
 //! A run that is recorded: what is in the trace, and that recording changes nothing.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::io::{self, Write};
 
 use meshlock_core::{Delay, Effect, Event, NodeId, Planted, Protocol, Units, flood, reverse_link};
@@ -107,10 +109,8 @@ fn a_trace_has_every_event_and_every_message_names_its_sending() {
 
 /// What stands in a line.
 fn happening(records: &[Record], line: u64) -> &Happening {
-    match &records[line as usize - 2].what {
-        What::Event(happening) => happening,
-        other => panic!("line {line} is no event: {other:?}"),
-    }
+    let What::Event(happening) = &records[line as usize - 2].what else { panic!("line {line} is no event") };
+    happening
 }
 
 fn sends(effect: &Effect<Value>, receiver: NodeId, expected: &Value) -> bool {
