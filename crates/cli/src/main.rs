@@ -3,8 +3,13 @@
 //! This file parses, hands over to a command and turns its end into an exit code; each command has a module.
 
 mod check;
+mod document;
 mod exit;
 mod interrupt;
+mod output;
+mod reproduce;
+mod sim;
+mod status;
 mod study;
 mod style;
 mod text;
@@ -28,14 +33,18 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(Box<check::Args>),
+    Sim(sim::Args),
     Study(study::Args),
+    Reproduce(reproduce::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock check                       run all standard models
   meshlock check reverse-link/p1       look at one of them
   meshlock check --help                build your own
-  meshlock study FILE                  many simulated runs, with a report";
+  meshlock sim                         one simulated run of the reference scenario
+  meshlock study FILE                  many simulated runs, with a report
+  meshlock reproduce                   what the papers claim, beside our measurement";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
@@ -59,7 +68,9 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
             let given = definition.find_subcommand(name).map(|command| check::Given::of(command, matches));
             check::run(*args, &given.unwrap_or_default(), words.get(2..).unwrap_or_default())
         }
+        (Some(Command::Sim(args)), _) => sim::run(&args),
         (Some(Command::Study(args)), _) => study::run(&args),
+        (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;
             Ok(Exit::Fine)

@@ -6,12 +6,11 @@ mod help;
 mod progress;
 mod tell;
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use meshlock_sim::scenario::file::{Document, StudySpec};
+use meshlock_sim::scenario::file::StudySpec;
 use meshlock_study::conduct::{Orders, Results, conduct};
 use meshlock_study::files;
 use meshlock_study::identity::CODE_VERSION;
@@ -24,7 +23,7 @@ use meshlock_study::summary::Summary;
 
 use self::progress::Ticker;
 use crate::exit::Exit;
-use crate::interrupt;
+use crate::{document, interrupt};
 
 pub(crate) use self::args::Args;
 
@@ -115,13 +114,9 @@ fn exit(results: &Results) -> Exit {
 /// Reads a study file, with what the command line changes in it.
 fn read(args: &Args) -> anyhow::Result<Subject> {
     let path = &args.file;
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = path.display().to_string();
-    let mut document = Document::parse(&file, &text).map_err(tell::file_error)?;
-    for (key, value) in &args.set {
-        document.set(key, value).map_err(tell::file_error)?;
-    }
-    let spec = document.study().map_err(tell::file_error)?;
+    let (document, text) = document::read(path, &args.set)?;
+    let spec = document.study().map_err(document::file_error)?;
     let spec = match (spec, args.repeat) {
         (Some(spec), repeat) => StudySpec { repeat: repeat.unwrap_or(spec.repeat), ..spec },
         (None, Some(repeat)) => StudySpec { repeat, seed: 1, ..StudySpec::default() },

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`claim`] | claims, findings, verdicts |
 //! | [`lab`] | runs scenarios, in parallel |
+//! | [`page`] | all findings as a table and as a page |
 //! | [`jiang`] | J-1 to J-16: prioritized h-out-of-k |
 //! | [`psar`] | P-1 to P-13: the report on flooding |
 //! | [`swaroop`] | S4-1 to S4-16: group mutual exclusion |
@@ -14,6 +15,7 @@
 pub mod claim;
 pub mod jiang;
 pub mod lab;
+pub mod page;
 pub mod psar;
 pub mod swaroop;
 

@@ -8,6 +8,7 @@
 //! | [`scenario`] | everything that decides a run, and how it is read from a file |
 //! | [`mod@run`] | from a scenario and a seed to an outcome |
 //! | [`world`], [`observe`] | the run at one moment, and who looks at it |
+//! | [`record`] | a run as a trace |
 //! | [`outcome`] | what a run leaves behind, not averaged |
 //! | [`measures`] | named numbers of a run |
 //! | [`mobility`], [`import`] | how nodes move: models, and recorded traces |
@@ -28,6 +29,7 @@ pub mod observe;
 pub mod outcome;
 pub mod random;
 mod reach;
+pub mod record;
 pub mod run;
 pub mod scenario;
 mod tally;

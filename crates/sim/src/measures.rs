@@ -59,7 +59,8 @@ struct Sheet(Measures);
 impl Sheet {
     fn put(&mut self, name: impl Into<String>, value: f64) {
         if value.is_finite() {
-            self.0.insert(name.into(), value);
+            // The sum of nothing is minus zero, which nobody wants to read.
+            self.0.insert(name.into(), value + 0.0);
         }
     }
 

@@ -123,6 +123,17 @@ pub struct Broken {
     pub words: String,
 }
 
+impl Totals {
+    /// Of all kinds together.
+    pub fn of(kinds: &[Kind]) -> Self {
+        kinds.iter().fold(Self::default(), |sum, kind| Self {
+            messages: sum.messages + kind.totals.messages,
+            frames: sum.frames + kind.totals.frames,
+            bytes: sum.bytes + kind.totals.bytes,
+        })
+    }
+}
+
 impl Request {
     /// How long it waited, if it was granted.
     pub fn wait(&self) -> Option<Span> {

@@ -1,13 +1,15 @@
 //! From a scenario and a seed to an outcome.
 
 use meshlock_core::Protocol;
+use meshlock_properties::RuleSet;
 use serde::Serialize;
 
 use crate::build::{Visitor, with_world};
 use crate::observe::Observer;
 use crate::outcome::Outcome;
-use crate::scenario::Scenario;
+use crate::scenario::{ProtocolChoice, Scenario};
 use crate::time::Time;
+use crate::watch::promised;
 use crate::world::World;
 
 /// Why a scenario cannot be run.
@@ -34,6 +36,11 @@ const REPORT_EVERY: u64 = 4_096;
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Outcome, RunError> {
     with_world(scenario, seed, Drive { scenario, progress })
+}
+
+/// The rules that are watched in every run of a protocol.
+pub fn watched(choice: &ProtocolChoice) -> RuleSet {
+    promised(choice)
 }
 
 struct Drive<'a> {
@@ -66,7 +73,7 @@ where
     if complete && !world.has_stopped() {
         // Nodes move on, so that a network that is in parts can come together for those who wait.
         go_on(&mut world, end + scenario.drain, progress, observer, World::nobody_waits);
-        world.freeze();
+        world.freeze(observer);
         let patience = world.now() + scenario.drain;
         go_on(&mut world, patience, progress, observer, World::is_quiet);
         let quiet = world.is_quiet();

@@ -99,7 +99,7 @@ pub(crate) fn capacity(choice: &ProtocolChoice, nodes: u32) -> u32 {
 }
 
 /// What each protocol promises of every run, or claims to.
-fn promised(choice: &ProtocolChoice) -> RuleSet {
+pub(crate) fn promised(choice: &ProtocolChoice) -> RuleSet {
     let all = [Rule::Exclusion, Rule::UnwantedGrant, Rule::Cancelled, Rule::Forgotten, Rule::NobodyWaits];
     let more: &[Rule] = match choice.name {
         ProtocolName::ReverseLink => &[

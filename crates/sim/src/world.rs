@@ -25,7 +25,7 @@ use siphasher::sip::SipHasher13;
 use crate::agenda::{Agenda, Due};
 use crate::clients::Clients;
 use crate::frames::Frames;
-use crate::geometry::Point;
+use crate::geometry::{Leg, Point};
 use crate::links::Links;
 use crate::mobility::{MobilityError, movers};
 use crate::observe::Observer;
@@ -252,12 +252,20 @@ where
 
     /// Where a node is, if it is somewhere.
     pub fn position(&self, node: NodeId) -> Option<Point> {
+        self.leg(node).map(|leg| leg.position(self.now))
+    }
+
+    /// How a node moves, if it is somewhere.
+    pub fn leg(&self, node: NodeId) -> Option<&Leg> {
         match &self.medium {
-            Medium::Air { reach, .. } if (node.0 as usize) < self.nodes.len() => {
-                Some(reach.leg(node.0).position(self.now))
-            }
+            Medium::Air { reach, .. } if (node.0 as usize) < self.nodes.len() => Some(reach.leg(node.0)),
             Medium::Air { .. } | Medium::Wire { .. } => None,
         }
+    }
+
+    /// Whether what is sent to all goes to everybody, and not only to neighbours.
+    pub(crate) fn reaches_everybody(&self) -> bool {
+        self.manner.direct || self.manner.routed
     }
 
     /// The first broken rule that ended the run, if one did.
@@ -289,8 +297,14 @@ where
     }
 
     /// Nothing moves from now on.
-    pub(crate) fn freeze(&mut self) {
+    pub(crate) fn freeze<O: Observer<P>>(&mut self, observer: &mut O) {
         self.frozen = true;
+        for node in (0..self.nodes.len() as u32).map(NodeId) {
+            if let Some(leg) = self.leg(node).filter(|leg| leg.present && leg.velocity != Point::default()) {
+                let place = leg.position(self.now);
+                observer.moved(self.now, node, &Leg::rest(place, self.now, Time::NEVER));
+            }
+        }
     }
 
     /// What the run leaves behind. `quiet` is when it came to rest, if it did.

@@ -34,6 +34,11 @@ pub fn methods(plan: &Plan) -> Vec<(&'static str, String)> {
     methods
 }
 
+/// What one scenario says of each subject: a subject and a sentence.
+pub fn subjects(scenario: &Scenario) -> Vec<(&'static str, String)> {
+    SUBJECTS.iter().map(|(subject, of)| (*subject, of(scenario))).filter(|(_, told)| !told.is_empty()).collect()
+}
+
 /// One sentence where all points agree, otherwise all that there are.
 fn told(plan: &Plan, of: &dyn Fn(&Scenario) -> String) -> String {
     let mut different: Vec<String> = Vec::new();

@@ -1,7 +1,5 @@
 //! `--json`: the same results for programs. Fields are only ever added.
 
-use std::io::{self, Write};
-
 use meshlock_check::suite::{Entry, Expected};
 use meshlock_check::{Search, Spec, Variant, Way};
 use meshlock_properties::Rule;
@@ -9,13 +7,7 @@ use serde::Serialize;
 
 use super::job::{Done, Judgement};
 
-/// Writes one document.
-pub(super) fn print<T: Serialize>(document: &T) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    let text = serde_json::to_string_pretty(document)?;
-    writeln!(out, "{text}")?;
-    Ok(out.flush()?)
-}
+pub(super) use crate::output::json as print;
 
 /// A model that was run.
 #[derive(Debug, Serialize)]

@@ -1,11 +1,11 @@
 //! How far a run has come, on standard error: one line that is written over and over on a terminal, a line now and then
 //! elsewhere, nothing for a short run.
 
-use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use meshlock_check::{Observer, Progress, Way};
 
+use crate::status::{Place, Status};
 use crate::text::{count, memory, rate, several, time};
 
 /// Shows how far one model has come.
@@ -13,53 +13,32 @@ pub(super) struct Ticker {
     name: String,
     /// How many walks there will be, if it is walked.
     walks: Option<u64>,
-    place: Place,
+    status: Status,
     /// The time in the run of the last line.
     last: Duration,
-    shown: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Nowhere,
-    Terminal,
-    File,
 }
 
 impl Ticker {
     /// For a model of this name that is looked at in this way.
     pub(super) fn new(name: &str, way: &Way, quiet: bool) -> Self {
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let place = match (quiet, io::stderr().is_terminal() && !dumb) {
-            (true, _) => Place::Nowhere,
-            (false, true) => Place::Terminal,
-            (false, false) => Place::File,
-        };
         let walks = match way {
             Way::Explore { .. } => None,
             Way::Walk { walks, .. } => Some(*walks),
         };
-        Self { name: name.to_owned(), walks, place, last: Duration::ZERO, shown: false }
+        Self { name: name.to_owned(), walks, status: Status::new(quiet), last: Duration::ZERO }
     }
 
     /// Takes the line away.
     pub(super) fn clear(&mut self) {
-        if self.shown && self.place == Place::Terminal {
-            let _ = write!(io::stderr(), "\r{ERASE_LINE}");
-            self.shown = false;
-        }
+        self.status.clear();
     }
 
     fn tell(&mut self, elapsed: Duration, line: &str) {
-        // A terminal or file that cannot be written to is no reason to end an exploration.
-        match self.place {
+        match self.status.place() {
             Place::Nowhere => {}
-            Place::Terminal => {
-                let _ = write!(io::stderr(), "\r{ERASE_LINE}{}", cut(&format!("{}  {line}", self.name), width()));
-                self.shown = true;
-            }
+            Place::Terminal => self.status.show(&format!("{}  {line}", self.name)),
             Place::File if elapsed >= self.last + BETWEEN_LINES => {
-                let _ = writeln!(io::stderr(), "{}: {line}", self.name);
+                self.status.print(&format!("{}: {line}", self.name));
                 self.last = elapsed;
             }
             Place::File => {}
@@ -100,23 +79,8 @@ fn walked(progress: &Progress, walks: u64) -> String {
     )
 }
 
-/// The columns of the terminal.
-fn width() -> usize {
-    terminal_size::terminal_size_of(io::stderr()).map_or(80, |(terminal_size::Width(columns), _)| columns.into())
-}
-
-/// A line that would go on below cannot be taken away again. The last columns are left to the `^C` that a terminal shows.
-fn cut(line: &str, width: usize) -> String {
-    let room = width.saturating_sub(3).max(1);
-    if line.chars().count() <= room {
-        return line.to_owned();
-    }
-    line.chars().take(room - 1).chain(['…']).collect()
-}
-
 /// A little less than ten seconds: reports come a little less than a second apart.
 const BETWEEN_LINES: Duration = Duration::from_millis(9_500);
-const ERASE_LINE: &str = "\x1b[2K";
 
 #[cfg(test)]
 mod tests {
@@ -130,12 +94,5 @@ mod tests {
         assert_eq!(explored(&progress), "1,000,000 states  400,000 unique  depth 17  200k/s  90 MiB  2.00s");
         let progress = Progress { generated: 5_000, unique: 5_000, depth: 2_000, frontier: 17, elapsed, bytes: 0 };
         assert_eq!(walked(&progress, 20), "3 of 20 walks  5,000 steps  2500/s  2.00s");
-    }
-
-    #[test]
-    fn a_line_that_is_too_long_is_cut() {
-        assert_eq!(cut("twelve chars", 15), "twelve chars");
-        assert_eq!(cut("twelve chars", 14), "twelve cha…");
-        assert_eq!(cut("twelve chars", 0), "…");
     }
 }

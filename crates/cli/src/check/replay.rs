@@ -1,6 +1,8 @@
 //! The command that runs the same model again: what was typed, without what only concerns output, and without limits
 //! that depend on the machine.
 
+use meshlock_study::shell::quoted;
+
 /// The command line without options of output, time and memory.
 pub(super) fn command(words: &[String]) -> String {
     let flags = ["--json", "--quiet", "-q", "--no-trace"];
@@ -47,16 +49,6 @@ fn join(words: &[String]) -> String {
     command
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +67,6 @@ mod tests {
     fn a_word_that_a_shell_would_change_is_quoted() {
         let typed = words("reverse-link --demand 1#9 --deadlines --topology edges:0-1,1-2");
         assert_eq!(command(&typed), "meshlock check reverse-link --demand '1#9' --deadlines --topology edges:0-1,1-2");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! One model: what is explored, the run that breaks a rule, and what it all means.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use meshlock_check::{Search, Shown, Trial, Way};
 
 use super::describe::describe;
 use super::job::{Done, Job, Judgement, expected_text};
 use super::table::Look;
+use crate::output::{labelled, width};
 use crate::style::{self, styled};
 use crate::text::{count, fold, memory, several, time};
 
@@ -152,25 +153,6 @@ fn dim_brackets(part: &str, style: anstyle::Style, depth: &mut usize) -> String 
     }
     end_piece(&mut piece, *depth > 0);
     text
-}
-
-fn labelled(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
-    let label = format!("  {label:<9} ");
-    let indent = label.len();
-    let mut parts = fold(&format!("{label}{text}"), width(), indent).into_iter();
-    if let Some(first) = parts.next() {
-        writeln!(out, "{}{}", styled(style::FAINT, &label), first.get(indent..).unwrap_or_default())?;
-    }
-    for part in parts {
-        writeln!(out, "{part}")?;
-    }
-    Ok(())
-}
-
-/// Lines are folded on a terminal only; a file keeps them whole.
-fn width() -> usize {
-    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(usize::MAX, |(terminal_size::Width(columns), _)| usize::from(columns).max(40))
 }
 
 #[cfg(test)]

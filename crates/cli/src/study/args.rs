@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use meshlock_study::shard::Shard;
 
 use super::help::{EXAMPLES, LONG_ABOUT};
+use crate::document::setting;
 
 /// Run a study: many simulated runs of a scenario, averaged, compared and drawn.
 #[derive(Debug, clap::Args)]
@@ -47,13 +48,4 @@ pub(crate) struct Args {
     /// No progress on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("a setting is written KEY=VALUE, such as radio.range=120m".to_owned()),
-    }
 }

@@ -3,8 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::anyhow;
-use meshlock_sim::scenario::file::FileError;
 use meshlock_study::conduct::Results;
 use meshlock_study::page::overview;
 use meshlock_study::plan::Plan;
@@ -97,18 +95,6 @@ pub(super) fn trouble(summary: &Summary, file: &str) {
 pub(super) fn interrupted(results: &Results, command: &str) {
     let (done, all) = (count(results.runs.len() as u64), several(results.wanted as u64, "run"));
     anstream::eprintln!("{} {done} of {all} are done and kept; go on with: {command}", styled(PARTIAL, "ended:"));
-}
-
-/// What is wrong with a file, with the line and what would be right.
-pub(super) fn file_error(error: FileError) -> anyhow::Error {
-    let mut text = error.to_string();
-    for more in [error.text.trim_end(), &error.help] {
-        if !more.is_empty() && !text.contains(more) {
-            text.push_str("\n  ");
-            text.push_str(more);
-        }
-    }
-    anyhow!(text)
 }
 
 /// More of the same are counted only.

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{Sheet, Window};
-use crate::outcome::{Kind, Outcome, Totals};
+use crate::outcome::{Outcome, Totals};
 use crate::time::Time;
 
 pub(super) fn tell(outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
     let entries = outcome.entries(window) as f64;
     let all_entries = outcome.entries(&Window { start: Time::ZERO, ..*window }) as f64;
-    let total = sum(&outcome.kinds);
+    let total = Totals::of(&outcome.kinds);
     match window.sent_before {
         // A warm-up that was known before the run: kinds are known at its end.
         None => {
-            put_totals(sheet, "", less(total, sum(&outcome.kinds_before)), entries);
+            put_totals(sheet, "", less(total, Totals::of(&outcome.kinds_before)), entries);
             let before: BTreeMap<&str, Totals> =
                 outcome.kinds_before.iter().map(|kind| (kind.name, kind.totals)).collect();
             for kind in &outcome.kinds {
@@ -30,15 +30,6 @@ pub(super) fn tell(outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
         }
     }
     sheet.put("acks/entry", outcome.acks as f64 / all_entries);
-}
-
-/// Of all kinds together.
-pub(super) fn sum(kinds: &[Kind]) -> Totals {
-    kinds.iter().fold(Totals::default(), |sum, kind| Totals {
-        messages: sum.messages + kind.totals.messages,
-        frames: sum.frames + kind.totals.frames,
-        bytes: sum.bytes + kind.totals.bytes,
-    })
 }
 
 fn less(totals: Totals, before: Totals) -> Totals {

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use meshlock_core::Session;
 
 use super::crowd::{Claim, Inside, Waiting, claim};
-use super::{Sheet, Spread, Window, costs};
-use crate::outcome::{Outcome, Request};
+use super::{Sheet, Spread, Window};
+use crate::outcome::{Outcome, Request, Totals};
 use crate::scenario::{MessageSize, Network, Scenario};
 use crate::time::{Span, Time};
 
@@ -269,7 +269,7 @@ fn news(scenario: &Scenario, outcome: &Outcome) -> Span {
             let bytes = match radio.message {
                 MessageSize::Fixed(bytes) => f64::from(bytes),
                 MessageSize::Encoded { .. } => {
-                    let sent = costs::sum(&outcome.kinds);
+                    let sent = Totals::of(&outcome.kinds);
                     sent.bytes as f64 / sent.frames.max(1) as f64
                 }
             };

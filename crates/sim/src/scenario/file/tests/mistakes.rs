@@ -495,7 +495,7 @@ name = "reverse_link"
   |
 2 | name = "reverse_link"
   |        ^^^^^^^^^^^^^^
-  = help: did you mean `reverse-link`? allowed: reverse-link, flood, group, central, raymond, suzuki-kasami, ricart-agrawala, naimi-trehel, raynal, omniscient"#,
+  = help: did you mean `reverse-link`? allowed: reverse-link, flood, group, central, raymond, suzuki-kasami, ricart-agrawala, lamport, naimi-trehel, raynal, omniscient"#,
     ),
     (
         "an unknown model",

@@ -1,0 +1,110 @@
+//! `--json`: a run for programs. The same run gives the same document; fields are only ever added.
+
+use meshlock_sim::measures::Measures;
+use meshlock_sim::outcome::{Broken, Kind};
+use meshlock_sim::run::watched;
+use meshlock_sim::scenario::Text;
+use meshlock_study::identity::CODE_VERSION;
+use serde::Serialize;
+
+use super::{Ran, Subject};
+
+/// A run that has ended.
+#[derive(Serialize)]
+pub(super) struct Run<'a> {
+    name: &'a str,
+    file: Option<&'a str>,
+    code_version: &'a str,
+    protocol: &'static str,
+    variant: &'static str,
+    seed: u64,
+    /// False if Ctrl-C ended it.
+    complete: bool,
+    /// A broken rule ended it.
+    stopped: bool,
+    /// Until then it was measured.
+    end_s: f64,
+    /// When nothing was under way any more; null if it did not come to rest.
+    quiet_s: Option<f64>,
+    /// In hexadecimal, because not every reader of JSON keeps 64 bits.
+    trace_hash: String,
+    measures: &'a Measures,
+    /// Of the whole run, warm-up included.
+    kinds: Vec<KindJson>,
+    acks: u64,
+    rules: Vec<&'static str>,
+    violations: Vec<BrokenJson<'a>>,
+    trace: Option<&'a str>,
+    replay: &'a str,
+    /// Everything that decided it, but for the seed.
+    scenario: String,
+}
+
+#[derive(Serialize)]
+struct KindJson {
+    name: &'static str,
+    messages: u64,
+    frames: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct BrokenJson<'a> {
+    rule: &'static str,
+    times: u64,
+    /// The first time.
+    at_s: f64,
+    node: Option<u32>,
+    words: &'a str,
+}
+
+impl<'a> Run<'a> {
+    /// All of it.
+    pub(super) fn of(subject: &'a Subject, ran: &'a Ran) -> Self {
+        let Subject { scenario, .. } = subject;
+        let outcome = &ran.outcome;
+        Self {
+            name: &scenario.name,
+            file: subject.file.as_deref(),
+            code_version: CODE_VERSION,
+            protocol: scenario.protocol.name.name(),
+            variant: match scenario.protocol.text {
+                Text::Repaired => "repaired",
+                Text::Published { .. } => "published",
+            },
+            seed: subject.seed,
+            complete: ran.complete,
+            stopped: outcome.stopped,
+            end_s: outcome.end.seconds(),
+            quiet_s: outcome.quiet.map(|quiet| quiet.seconds()),
+            trace_hash: format!("{:016x}", outcome.trace_hash),
+            measures: &ran.measures,
+            kinds: outcome.kinds.iter().map(KindJson::from).collect(),
+            acks: outcome.acks,
+            rules: watched(&scenario.protocol).iter().map(|rule| rule.name()).collect(),
+            violations: outcome.broken.iter().map(BrokenJson::from).collect(),
+            trace: ran.trace.as_deref(),
+            replay: &ran.replay,
+            scenario: subject.document.canonical(),
+        }
+    }
+}
+
+impl From<&Kind> for KindJson {
+    fn from(kind: &Kind) -> Self {
+        let totals = kind.totals;
+        Self { name: kind.name, messages: totals.messages, frames: totals.frames, bytes: totals.bytes }
+    }
+}
+
+impl<'a> From<&'a Broken> for BrokenJson<'a> {
+    fn from(broken: &'a Broken) -> Self {
+        Self {
+            rule: broken.rule.name(),
+            times: broken.times,
+            at_s: broken.at.seconds(),
+            node: broken.node.map(|node| node.0),
+            words: &broken.words,
+        }
+    }
+}

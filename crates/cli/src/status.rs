@@ -1,0 +1,92 @@
+//! How far something has come, on standard error: one line that is written over and over on a terminal, whole lines
+//! elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Where the line stands.
+pub(crate) struct Status {
+    place: Place,
+    shown: bool,
+}
+
+/// What standard error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nothing is to be shown.
+    Nowhere,
+    /// A line can be written over.
+    Terminal,
+    /// It cannot.
+    File,
+}
+
+impl Status {
+    /// Nothing is shown so far.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let place = match (quiet, io::stderr().is_terminal() && !dumb) {
+            (true, _) => Place::Nowhere,
+            (false, true) => Place::Terminal,
+            (false, false) => Place::File,
+        };
+        Self { place, shown: false }
+    }
+
+    /// What standard error is.
+    pub(crate) const fn place(&self) -> Place {
+        self.place
+    }
+
+    /// On a terminal: writes over what was shown before.
+    pub(crate) fn show(&mut self, line: &str) {
+        // A terminal or file that cannot be written to is no reason to end anything.
+        if self.place == Place::Terminal {
+            let _ = write!(io::stderr(), "\r{ERASE_LINE}{}", cut(line, width()));
+            self.shown = true;
+        }
+    }
+
+    /// A line that stays, unless nothing is to be shown.
+    pub(crate) fn print(&mut self, line: &str) {
+        self.clear();
+        if self.place != Place::Nowhere {
+            let _ = writeln!(anstream::stderr(), "{line}");
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r{ERASE_LINE}");
+            self.shown = false;
+        }
+    }
+}
+
+/// The columns of the terminal.
+fn width() -> usize {
+    terminal_size::terminal_size_of(io::stderr()).map_or(80, |(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// A line that would go on below cannot be taken away again. The last columns are left to the `^C` that a terminal shows.
+fn cut(line: &str, width: usize) -> String {
+    let room = width.saturating_sub(3).max(1);
+    if line.chars().count() <= room {
+        return line.to_owned();
+    }
+    line.chars().take(room - 1).chain(['…']).collect()
+}
+
+const ERASE_LINE: &str = "\x1b[2K";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut() {
+        assert_eq!(cut("twelve chars", 15), "twelve chars");
+        assert_eq!(cut("twelve chars", 14), "twelve cha…");
+        assert_eq!(cut("twelve chars", 0), "…");
+    }
+}

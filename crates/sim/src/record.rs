@@ -1,0 +1,273 @@
+//! Records a run as a trace, for viewers and for tools that run its events again.
+//!
+//! Everything goes out line by line; what is kept is one line number for each message and timer under way, so that what
+//! arrives or is lost can name the line of its sending. Recording changes nothing: events, random numbers and the trace
+//! hash are the same with and without it. What goes wrong in writing does not end the run; it is told at its end.
+
+mod causes;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+use meshlock_trace::{At, End, Happening, Header, Link, Lost, Move, NodeInfo, Record, Source, TraceError};
+use meshlock_trace::{Violation, What, Writer};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::build::{Visitor, with_world};
+use crate::geometry::Leg;
+use crate::observe::Observer;
+use crate::outcome::{Broken, Outcome, Totals};
+use crate::run::{Progress, RunError, drive};
+use crate::scenario::{Network, Scenario, Text};
+use crate::time::Time;
+use crate::world::World;
+use causes::Causes;
+
+/// What a trace says beside what happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// Every event with the view of its node afterwards, and the header with the first ones. Traces become several times
+    /// as large.
+    pub views: bool,
+    /// For the header: what else was chosen, by name.
+    pub parameters: BTreeMap<String, Value>,
+    /// For the header: the program and its version.
+    pub made_by: Option<String>,
+    /// For the header: the command that runs this again.
+    pub replay: Option<String>,
+}
+
+/// A run that was recorded.
+#[derive(Debug)]
+pub struct Traced {
+    /// What it left behind.
+    pub outcome: Outcome,
+    /// Whether all of the trace was written; if not, why its writing was given up.
+    pub written: Result<(), TraceError>,
+}
+
+/// Runs a scenario to its end and records it. Give it a buffered output.
+pub fn run_traced<W: Write>(
+    scenario: &Scenario,
+    seed: u64,
+    progress: &mut dyn Progress,
+    output: W,
+    about: &About,
+) -> Result<Traced, RunError> {
+    with_world(scenario, seed, Recording { scenario, seed, progress, output, about })
+}
+
+struct Recording<'a, W> {
+    scenario: &'a Scenario,
+    seed: u64,
+    progress: &'a mut dyn Progress,
+    output: W,
+    about: &'a About,
+}
+
+impl<W: Write> Visitor for Recording<'_, W> {
+    type Output = Traced;
+
+    fn visit<P>(self, world: World<P>) -> Traced
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        let header = header(&world, self.scenario, self.seed, self.about);
+        let mut recorder = Recorder::new(self.output, &header, &world, self.about.views);
+        recorder.first_moves(&world);
+        let outcome = drive(world, self.scenario, self.progress, &mut recorder);
+        let written = recorder.finish(&outcome);
+        Traced { outcome, written }
+    }
+}
+
+/// Writes what happens.
+struct Recorder<W: Write> {
+    writer: Option<Writer<W>>,
+    /// The first thing that went wrong; nothing is written after it.
+    error: Option<TraceError>,
+    views: bool,
+    nodes: u32,
+    causes: Causes,
+    latest: Time,
+}
+
+impl<W: Write> Recorder<W> {
+    fn new<P>(output: W, header: &Header, world: &World<P>, views: bool) -> Self
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        let (writer, error) = match Writer::new(output, header) {
+            Ok(writer) => (Some(writer), None),
+            Err(error) => (None, Some(error)),
+        };
+        let nodes = world.nodes().len() as u32;
+        let links = (!world.reaches_everybody()).then(|| world.links().clone());
+        Self { writer, error, views, nodes, causes: Causes::new(nodes, links), latest: Time::ZERO }
+    }
+
+    /// The header has places only; these are the first speeds.
+    fn first_moves<P>(&mut self, world: &World<P>)
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        for node in (0..self.nodes).map(NodeId) {
+            if let Some(leg) = world.leg(node).filter(|leg| velocity(leg).is_some()) {
+                self.write_move(Time::ZERO, node, leg);
+            }
+        }
+    }
+
+    fn write_move(&mut self, now: Time, node: NodeId, leg: &Leg) {
+        let place = leg.position(now);
+        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg) };
+        self.write::<()>(now, What::Move(movement));
+    }
+
+    /// The line it stands in, if it was written.
+    fn write<M: Serialize>(&mut self, now: Time, what: What<M>) -> Option<u64> {
+        self.latest = self.latest.max(now);
+        match self.writer.as_mut()?.write(&Record { at: At::TimeNs(now.0), what }) {
+            Ok(line) => Some(line),
+            Err(error) => {
+                self.writer = None;
+                self.error = Some(error);
+                None
+            }
+        }
+    }
+
+    fn finish(mut self, outcome: &Outcome) -> Result<(), TraceError> {
+        let at = self.latest.max(outcome.quiet.unwrap_or(outcome.end));
+        self.write::<()>(at, What::End(end(outcome)));
+        match (self.writer, self.error) {
+            (Some(writer), _) => writer.finish().map(drop),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl<P, W> Observer<P> for Recorder<W>
+where
+    P: Protocol,
+    P::Message: Serialize,
+    W: Write,
+{
+    fn handled(
+        &mut self,
+        now: Time,
+        node: &P,
+        event: Event<P::Message>,
+        effects: Result<&[Effect<P::Message>], Misuse>,
+    ) {
+        if self.writer.is_none() {
+            return;
+        }
+        let id = node.id();
+        let cause = self.causes.of_event(id, &event);
+        let (effects, misuse) = match effects {
+            Ok(effects) => (effects, None),
+            Err(misuse) => (&[][..], Some(misuse)),
+        };
+        let view = self.views.then(|| node.view());
+        let happening = Happening { node: id, event, effects: effects.to_vec(), misuse, view, cause };
+        if let Some(line) = self.write(now, What::Event(happening)) {
+            effects.iter().for_each(|effect| self.causes.note(id, effect, line));
+        }
+    }
+
+    fn linked(&mut self, now: Time, between: (NodeId, NodeId), up: bool) {
+        self.causes.link(between, up);
+        self.write::<()>(now, What::Link(Link { between, up }));
+    }
+
+    fn moved(&mut self, now: Time, node: NodeId, leg: &Leg) {
+        self.write_move(now, node, leg);
+    }
+
+    fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &P::Message) {
+        // A printed text may write to somebody who does not exist.
+        if self.writer.is_some() && to.0 < self.nodes {
+            let cause = self.causes.of_message(from, to, message);
+            self.write(now, What::Lost(Lost { from, to, message: message.clone(), cause }));
+        }
+    }
+}
+
+/// Where nobody is, nobody moves.
+fn velocity(leg: &Leg) -> Option<[f64; 2]> {
+    let moves = leg.present && (leg.velocity.x != 0.0 || leg.velocity.y != 0.0);
+    moves.then_some([leg.velocity.x, leg.velocity.y])
+}
+
+fn header<P>(world: &World<P>, scenario: &Scenario, seed: u64, about: &About) -> Header
+where
+    P: Protocol,
+    P::Message: Serialize,
+{
+    let node = |node: &P| {
+        let position = world.position(node.id()).map(|place| [place.x, place.y]);
+        let view = about.views.then(|| node.view());
+        NodeInfo { position, view, ..NodeInfo::new(node.id().0, format!("n{}", node.id())) }
+    };
+    let nodes = world.nodes().iter().map(node).collect();
+    let links = world.links().all().map(|(a, b)| (NodeId(a), NodeId(b))).collect();
+    let choice = &scenario.protocol;
+    let (variant, repairs) = match &choice.text {
+        Text::Repaired => ("repaired", &[][..]),
+        Text::Published { repairs } => ("published", repairs.as_slice()),
+    };
+    let mut parameters = BTreeMap::from([
+        ("name".to_owned(), json!(scenario.name)),
+        ("capacity".to_owned(), json!(choice.capacity)),
+        ("duration_s".to_owned(), json!(scenario.duration.seconds())),
+    ]);
+    if !repairs.is_empty() {
+        parameters.insert("repairs".to_owned(), json!(repairs));
+    }
+    if let Network::Radio(radio) = &scenario.network {
+        parameters.insert("area_m".to_owned(), json!([radio.area.width, radio.area.height]));
+        parameters.insert("range_m".to_owned(), json!(radio.range));
+    }
+    parameters.extend(about.parameters.clone());
+    Header {
+        parameters,
+        seed: Some(seed),
+        made_by: about.made_by.clone(),
+        replay: about.replay.clone(),
+        ..Header::new(Source::Sim, choice.name.name(), variant, nodes, links)
+    }
+}
+
+/// The rule that ended the run, or the first of those that broke; and sums.
+fn end(outcome: &Outcome) -> End {
+    let shown = if outcome.stopped { outcome.broken.last() } else { outcome.broken.first() };
+    let violation = |broken: &Broken| Violation {
+        rule: broken.rule.name().to_owned(),
+        node: broken.node,
+        what: format!("{} (at {})", broken.words, broken.at),
+    };
+    let sent = Totals::of(&outcome.kinds);
+    let granted = outcome.requests.iter().filter(|request| request.granted.is_some()).count();
+    let mut totals = BTreeMap::from([
+        ("events".to_owned(), json!(outcome.events)),
+        ("requests".to_owned(), json!(outcome.requests.len())),
+        ("granted".to_owned(), json!(granted)),
+        ("messages".to_owned(), json!(sent.messages)),
+        ("frames".to_owned(), json!(sent.frames)),
+        ("bytes".to_owned(), json!(sent.bytes)),
+        ("trace_hash".to_owned(), json!(format!("{:016x}", outcome.trace_hash))),
+    ]);
+    if !outcome.broken.is_empty() {
+        let times: BTreeMap<&str, u64> =
+            outcome.broken.iter().map(|broken| (broken.rule.name(), broken.times)).collect();
+        totals.insert("broken".to_owned(), json!(times));
+    }
+    End { violation: shown.map(violation), repeats_from: None, totals }
+}
