@@ -11,7 +11,7 @@ use crate::lab::Lab;
 pub(super) fn over_load(lab: &Lab) -> Finding {
     let nodes = lab.choose(25, 100, 100);
     let thinks: &[f64] = lab.choose(&[0.2, 2.0, 10.0], &[0.5, 5.0, 30.0], &[0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0]);
-    let (seeds, duration) = (lab.choose(3, 4, 30), lab.choose(10.0, 6.0, 15.0));
+    let (seeds, duration) = (lab.choose(3, 4, 30), lab.choose(10.0, 6.0, 10.0));
     let contestant = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
     let runners = [
         contestant("flood", ProtocolName::Flood),

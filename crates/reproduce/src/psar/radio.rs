@@ -31,7 +31,7 @@ fn reference(lab: &Lab) -> Scenario {
         let side = same_density(nodes);
         radio.area = Area { width: side, height: side };
     }
-    timed(scenario, 2.0, lab.choose(3.0, 8.0, 60.0), 10.0)
+    timed(scenario, 2.0, lab.choose(3.0, 8.0, 30.0), 10.0)
 }
 
 /// P-7.
@@ -172,7 +172,7 @@ pub(super) fn connected(lab: &Lab) -> Finding {
 pub(super) fn airtime(lab: &Lab) -> Finding {
     let nodes = lab.choose(36, 100, 100);
     let n = f64::from(nodes);
-    let (seeds, duration) = (lab.choose(4, 4, 30), lab.choose(4.0, 4.0, 20.0));
+    let (seeds, duration) = (lab.choose(4, 4, 30), lab.choose(4.0, 4.0, 10.0));
     let thinks: &[f64] = lab.choose(&[0.5, 5.0], &[0.5, 2.0, 8.0], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0]);
     let side = SIDE * (n / 100.0).sqrt();
     let mut rows = Vec::new();
