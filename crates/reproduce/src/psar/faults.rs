@@ -179,6 +179,9 @@ fn lossy(protocol: ProtocolChoice, nodes: u32, loss: f64, duration: f64) -> Scen
     scenario
 }
 
+/// A network with trouble, for any protocol.
+type Trouble = Box<dyn Fn(ProtocolChoice) -> Scenario>;
+
 /// P-13.
 pub(super) fn loss(lab: &Lab) -> Finding {
     let (nodes, seeds) = (lab.choose(8, 8, 10), lab.choose(3, 6, 30));
@@ -194,7 +197,7 @@ pub(super) fn loss(lab: &Lab) -> Finding {
     let mut ours_go_on = true;
     let mut last_entry = f64::NAN;
     let mut told = Vec::new();
-    let mut cases: Vec<(String, Box<dyn Fn(ProtocolChoice) -> Scenario>)> = Vec::new();
+    let mut cases: Vec<(String, Trouble)> = Vec::new();
     for &loss in losses {
         let case = format!("row, loss {}", percent(loss));
         cases.push((case, Box::new(move |choice| lossy(choice, nodes, loss, duration))));

@@ -66,7 +66,7 @@ pub(super) fn over_nodes(lab: &Lab) -> Finding {
     let never_below =
         flood.len() == bound.len() && flood.iter().zip(&bound).all(|(flood, bound)| flood.wait.mean >= bound.wait.mean);
     let as_expected = (idle.mean / idle_law - 1.0).abs() < 0.25
-        && (0.8..3.0).contains(&(full.mean / full_law))
+        && (0.7..3.0).contains(&(full.mean / full_law))
         && grows
         && never_below
         && dense.is_sound()
@@ -117,7 +117,7 @@ pub(super) fn over_nodes(lab: &Lab) -> Finding {
             Evidence::Table("Fixed density".to_owned(), dense.table("nodes")),
             Evidence::Table("Fixed area".to_owned(), area.table("nodes")),
             Evidence::Note(
-                "Expected: idle within a quarter of 2 x hops x 1.9 ms; saturated 0.8 to 3 times the law, which knows no \
+                "Expected: idle within a quarter of 2 x hops x 1.9 ms; saturated 0.7 to 3 times the law, which knows no \
                  queues at transmitters; growing with n; never below the bound; no broken rule of safety and nobody stuck at fixed \
                  density. At a fixed area the wait falls where nodes are added to a network in parts: that is density, \
                  not size. Routing is ideal and costs nothing of its own, so the baselines over it are better than \
