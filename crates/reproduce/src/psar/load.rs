@@ -1,0 +1,80 @@
+//! P-10: what an entry costs over load.
+
+use meshlock_sim::scenario::{Mobility, Placement, ProtocolName};
+
+use super::kit::{at_speed, on_air, repaired, same_density, timed};
+use super::sweep::{Axis, Contestant, Sweep};
+use crate::claim::{Evidence, Finding, Verdict};
+use crate::lab::Lab;
+
+/// P-10.
+pub(super) fn over_load(lab: &Lab) -> Finding {
+    let nodes = lab.choose(25, 100, 100);
+    let thinks: &[f64] = lab.choose(&[0.2, 2.0, 10.0], &[0.5, 5.0, 30.0], &[0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0]);
+    let (seeds, duration) = (lab.choose(3, 4, 30), lab.choose(10.0, 6.0, 10.0));
+    let contestant = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
+    let runners = [
+        contestant("flood", ProtocolName::Flood),
+        contestant("reverse-link", ProtocolName::ReverseLink),
+        contestant("central over routing", ProtocolName::Central),
+        contestant("raymond over routing", ProtocolName::Raymond),
+        contestant("naimi-trehel over routing", ProtocolName::NaimiTrehel),
+    ];
+    let run = |mobility: &Mobility| {
+        Sweep::run(lab, &runners, thinks, seeds, |think, protocol| {
+            timed(on_air(protocol, nodes, same_density(nodes), mobility.clone(), think), 2.0, duration, 30.0)
+        })
+    };
+    let still = run(&Mobility::Static(Placement::Grid));
+    let moving = run(&at_speed(3.0));
+
+    let law = 2.0 * (f64::from(nodes) - 1.0);
+    let flat = still.of("flood").iter().all(|spot| (0.85..=1.1).contains(&(spot.frames.mean / law)));
+    let ratio = |sweep: &Sweep| -> Vec<(f64, f64)> {
+        let pairs = sweep.of("flood").into_iter().zip(sweep.of("reverse-link"));
+        pairs.map(|(flood, link)| (flood.x, link.frames.mean / flood.frames.mean)).collect()
+    };
+    let words = |ratios: &[(f64, f64)]| {
+        let each: Vec<String> = ratios.iter().map(|(think, ratio)| format!("{ratio:.2} at {think} s")).collect();
+        each.join(", ")
+    };
+    let (still_ratio, moving_ratio) = (ratio(&still), ratio(&moving));
+    let busiest = still_ratio.first().map_or(f64::NAN, |ratio| ratio.1);
+    let reached =
+        |ratios: &[(f64, f64)]| format!("{} of {}", ratios.iter().filter(|all| all.1 <= 0.1).count(), ratios.len());
+    let as_expected = flat && busiest < lab.choose(0.5, 0.2, 0.2) && still.is_sound() && moving.is_sound();
+    let flood: Vec<String> = still.of("flood").iter().map(|spot| format!("{} at {} s", spot.frames, spot.x)).collect();
+    let axis = Axis { label: "mean think time", unit: "s", log: true };
+    let note = format!("{nodes} nodes, {seeds} runs of {duration} s per point, 95 % intervals; inside 1 ms");
+    Finding {
+        measured: format!(
+            "flood, {nodes} nodes, by think time: {} (2(N-1) = {law}); reverse-link needs of that, standing still, {}; at 3 \
+             m/s {}",
+            flood.join(", "),
+            words(&still_ratio),
+            words(&moving_ratio)
+        ),
+        verdict: Verdict::Wrong,
+        as_expected,
+        evidence: vec![
+            Evidence::Figure(
+                "Nobody moves".to_owned(),
+                still.costs("Transmissions per entry over load, standing still", axis, &note),
+            ),
+            Evidence::Figure(
+                "3 m/s".to_owned(),
+                moving.costs("Transmissions per entry over load, at 3 m/s", axis, &note),
+            ),
+            Evidence::Table("Standing still, on a grid".to_owned(), still.table("think, s")),
+            Evidence::Table("At 3 m/s".to_owned(), moving.table("think, s")),
+            Evidence::Note(format!(
+                "Expected: 2(N-1) at every load, from 0.85 (nodes that enter again) to 1.1 (repetitions), and reverse-link \
+                 below a fifth of it where it is busiest. Our goal for reverse-link, a tenth of the flood at 100 nodes, \
+                 is reached at {} points standing still and at {} at 3 m/s: it mends its graph whenever a link changes, \
+                 asked for or not, and the fewer enter, the more of that each of them pays.",
+                reached(&still_ratio),
+                reached(&moving_ratio)
+            )),
+        ],
+    }
+}

@@ -1,0 +1,247 @@
+//! The same contestants at several points, with charts and a table of what came out.
+
+use std::collections::BTreeSet;
+
+use meshlock_properties::Rule;
+use meshlock_report::chart::{Chart, Series};
+use meshlock_report::table::{Cell, Table};
+use meshlock_sim::distribution::Distribution;
+use meshlock_sim::outcome::Request;
+use meshlock_sim::scenario::{Over, ProtocolChoice, ProtocolName, Scenario};
+use meshlock_sim::time::{Span, Time};
+use meshlock_statistics::Estimate;
+
+use super::kit::{cell, number, point, repaired, scale, table, text};
+use crate::lab::{Lab, Sample, Samples};
+
+/// A protocol in a comparison.
+pub(super) struct Contestant {
+    /// In legends.
+    pub(super) label: &'static str,
+    /// What it runs.
+    pub(super) protocol: ProtocolChoice,
+    /// It takes part up to so many nodes.
+    pub(super) most: u32,
+}
+
+/// Nobody can be faster.
+pub(super) const BOUND: &str = "omniscient bound";
+
+/// Ours, and what they are measured against.
+pub(super) fn contestants(most_group: u32) -> Vec<Contestant> {
+    let all = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
+    let group = ProtocolChoice { over: Over::Relay, ..repaired(ProtocolName::Group) };
+    vec![
+        all("flood", ProtocolName::Flood),
+        all("reverse-link", ProtocolName::ReverseLink),
+        Contestant { label: "group over relay", protocol: group, most: most_group },
+        all("central over routing", ProtocolName::Central),
+        all("raymond over routing", ProtocolName::Raymond),
+        all("naimi-trehel over routing", ProtocolName::NaimiTrehel),
+        all(BOUND, ProtocolName::Omniscient),
+    ]
+}
+
+/// What one contestant did at one point.
+pub(super) struct Spot {
+    label: &'static str,
+    pub(super) x: f64,
+    /// By run, in the order of seeds: the mean wait, with those unserved.
+    pub(super) waits: Vec<f64>,
+    pub(super) wait: Estimate,
+    served_wait: Estimate,
+    unserved: f64,
+    stuck: f64,
+    pub(super) frames: Estimate,
+    connected: Estimate,
+    degree: Estimate,
+    /// Broken rules.
+    broken: BTreeSet<Rule>,
+}
+
+/// What is varied.
+#[derive(Clone, Copy)]
+pub(super) struct Axis<'a> {
+    pub(super) label: &'a str,
+    pub(super) unit: &'a str,
+    pub(super) log: bool,
+}
+
+/// All of them.
+pub(super) struct Sweep {
+    pub(super) spots: Vec<Spot>,
+}
+
+impl Sweep {
+    /// Runs all contestants at all points. `scenario` makes the network and the traffic of a point.
+    pub(super) fn run(
+        lab: &Lab,
+        contestants: &[Contestant],
+        points: &[f64],
+        seeds: u64,
+        scenario: impl Fn(f64, ProtocolChoice) -> Scenario,
+    ) -> Self {
+        let mut spots = Vec::new();
+        for &x in points {
+            for contestant in contestants {
+                let mut scenario = scenario(x, contestant.protocol.clone());
+                if scenario.nodes > contestant.most {
+                    continue;
+                }
+                if contestant.protocol.name == ProtocolName::Group {
+                    // A session of its own for every request: then a group protocol is one for exclusion.
+                    let session = Distribution::Uniform { low: 0.0, high: 1e9 };
+                    scenario.traffic.classes.iter_mut().for_each(|class| class.session = Some(session.clone()));
+                }
+                spots.push(Spot::of(contestant.label, x, &lab.replicate(&scenario, seeds)));
+            }
+        }
+        Self { spots }
+    }
+
+    /// What a contestant did, from the first point to the last.
+    pub(super) fn of(&self, label: &str) -> Vec<&Spot> {
+        self.spots.iter().filter(|spot| spot.label == label).collect()
+    }
+
+    /// Whether no rule of safety broke anywhere. Of those who wait in vain tells [`Self::stuck`]: a baseline that needs
+    /// a node in another part lets others of its own part wait, and that is no mistake of it.
+    pub(super) fn is_sound(&self) -> bool {
+        self.spots.iter().flat_map(|spot| &spot.broken).all(|rule| *rule == Rule::NobodyWaits)
+    }
+
+    /// The requests of a contestant that were not served in the drain either.
+    pub(super) fn stuck(&self, label: &str) -> f64 {
+        self.of(label).iter().map(|spot| spot.stuck).sum()
+    }
+
+    /// The mean waiting time over the points.
+    pub(super) fn waits(&self, title: &str, axis: Axis<'_>, note: &str) -> String {
+        self.chart(title, axis, ("mean time to enter, unserved included", "s"), note, |spot| spot.wait)
+    }
+
+    /// The transmissions over the points.
+    pub(super) fn costs(&self, title: &str, axis: Axis<'_>, note: &str) -> String {
+        self.chart(title, axis, ("transmissions per entry", ""), note, |spot| {
+            // Who knows everything sends nothing.
+            if spot.is_bound() { Estimate::of(&[], 0.95) } else { spot.frames }
+        })
+    }
+
+    fn chart(
+        &self,
+        title: &str,
+        axis: Axis<'_>,
+        (y, y_unit): (&str, &str),
+        note: &str,
+        of: impl Fn(&Spot) -> Estimate,
+    ) -> String {
+        let mut labels: Vec<&'static str> = Vec::new();
+        for spot in self.spots.iter().filter(|spot| !of(spot).mean.is_nan()) {
+            if !labels.contains(&spot.label) {
+                labels.push(spot.label);
+            }
+        }
+        let series = |label: &&'static str| Series {
+            name: (*label).to_owned(),
+            points: self.of(label).into_iter().map(|spot| point(spot.x, of(spot))).collect(),
+            dashed: *label == BOUND,
+        };
+        Chart {
+            title: title.to_owned(),
+            x: scale(axis.label, axis.unit, axis.log),
+            y: scale(y, y_unit, true),
+            series: labels.iter().map(series).collect(),
+            note: Some(note.to_owned()),
+        }
+        .svg()
+    }
+
+    /// Everything in numbers.
+    pub(super) fn table(&self, axis: &str) -> Table {
+        let row = |spot: &Spot| {
+            vec![
+                number(spot.x),
+                text(spot.label),
+                cell(spot.wait),
+                cell(spot.served_wait),
+                number(spot.unserved),
+                number(spot.stuck),
+                if spot.is_bound() { Cell::Empty } else { cell(spot.frames) },
+                if spot.is_bound() { Cell::Empty } else { cell(spot.connected) },
+                if spot.is_bound() { Cell::Empty } else { cell(spot.degree) },
+                text(spot.broken.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(", ")),
+            ]
+        };
+        let axis = format!("#{axis}");
+        let columns = [
+            axis.as_str(),
+            "protocol",
+            "#wait with unserved, s",
+            "#wait of served, s",
+            "#share unserved",
+            "#stuck",
+            "#transmissions per entry",
+            "#connected",
+            "#degree",
+            "broken rules",
+        ];
+        table(&columns, self.spots.iter().map(row).collect())
+    }
+}
+
+/// Who waited after the warm-up. The measures know requests that were asked after it; a client that is cut off asks
+/// once, before it, and would be missing.
+struct Waited {
+    requests: f64,
+    unserved: f64,
+    seconds: f64,
+}
+
+impl Waited {
+    fn of(sample: &Sample) -> Self {
+        let end = sample.outcome.end;
+        let start = Span::from_seconds(sample.measures.get("warmup").copied().unwrap_or(0.0));
+        let mut all = Self { requests: 0.0, unserved: 0.0, seconds: 0.0 };
+        for request in sample.outcome.requests.iter().filter(|request| request.asked <= end) {
+            let over = request.granted.or(request.cancelled).unwrap_or(Time::NEVER);
+            if over >= Time::ZERO + start {
+                all.requests += 1.0;
+                all.unserved += f64::from(u8::from(over > end));
+                all.seconds += over.min(end).since(request.asked).seconds();
+            }
+        }
+        all
+    }
+}
+
+impl Spot {
+    fn is_bound(&self) -> bool {
+        self.label == BOUND
+    }
+
+    fn of(label: &'static str, x: f64, samples: &Samples) -> Self {
+        let for_ever = |request: &&Request| request.granted.is_none() && request.cancelled.is_none();
+        let stuck = samples.sum(|sample| sample.outcome.requests.iter().filter(for_ever).count() as f64);
+        let broken =
+            samples.0.iter().flat_map(|sample| sample.outcome.broken.iter().map(|broken| broken.rule)).collect();
+        let waited: Vec<Waited> = samples.0.iter().map(Waited::of).collect();
+        let waits: Vec<f64> =
+            waited.iter().map(|run| run.seconds / run.requests).filter(|wait| wait.is_finite()).collect();
+        let (all, still) =
+            waited.iter().fold((0.0, 0.0), |(all, still), run| (all + run.requests, still + run.unserved));
+        Self {
+            label,
+            x,
+            wait: Estimate::of(&waits, 0.95),
+            waits,
+            served_wait: samples.estimate("wait.mean"),
+            unserved: still / all,
+            stuck,
+            frames: samples.estimate("frames/entry"),
+            connected: samples.estimate("network.connected"),
+            degree: samples.estimate("network.degree"),
+            broken,
+        }
+    }
+}
