@@ -293,7 +293,7 @@ where
     /// Whether nothing is under way that could change anything, as long as links stay as they are.
     pub(crate) fn is_quiet(&self) -> bool {
         let timers_matter = self.agenda.has_timers() && !self.nobody_waits();
-        !self.agenda.has_work() && !timers_matter
+        !self.agenda.has_work() && !timers_matter && self.letters.stranded.is_empty()
     }
 
     /// Nothing moves from now on.

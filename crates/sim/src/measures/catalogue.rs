@@ -23,7 +23,7 @@ pub const CATALOGUE: &[Definition] = &[
     of("entries", "entries", "grants after the warm-up and until the end, whenever they were asked for"),
     of("entries/s", "entries/s", "entries by measured time"),
     of("cancelled", "requests", "measured requests that were given up"),
-    of("unserved", "requests", "measured requests that still wait at the end"),
+    of("unserved", "requests", "requests that still wait at the end, also those made in the warm-up"),
     of(
         "stuck",
         "requests",

@@ -445,6 +445,14 @@ fn the_network_is_told_as_it_was_seen() {
 }
 
 #[test]
+fn who_asked_in_the_warm_up_and_is_never_served_counts_as_unserved() {
+    let mut scenario = scenario();
+    scenario.warmup = Warmup::Fixed(Span::from_seconds(4.0));
+    let found = measures(&scenario, &outcome(1, vec![asked(1, 1.0)]));
+    expect(&found, &[("unserved", 1.0), ("stuck", 1.0), ("requests", 1.0), ("wait.censored-mean", 9.0)]);
+}
+
+#[test]
 fn a_run_that_ends_in_its_warm_up_has_no_shares() {
     let mut scenario = scenario();
     scenario.warmup = Warmup::Fixed(Span::from_seconds(20.0));

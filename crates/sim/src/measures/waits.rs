@@ -15,7 +15,12 @@ const PRIORITIES_TOLD: usize = 20;
 const DEADLINE_UNIT: u64 = 1_000;
 
 pub(super) fn tell(scenario: &Scenario, outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
-    let measured: Vec<&Request> = outcome.requests.iter().filter(|request| window.has(request.asked)).collect();
+    // Who asked during the warm-up and still waits at the end has waited all the time that is measured.
+    let waits_throughout = |request: &Request| {
+        request.asked < window.start && window.start <= window.end && request.wait_end() > window.end
+    };
+    let is_measured = |request: &&Request| window.has(request.asked) || waits_throughout(request);
+    let measured: Vec<&Request> = outcome.requests.iter().filter(is_measured).collect();
     let wait = |request: &Request| request.wait().filter(|_| entered(request, window)).map(|wait| wait.seconds());
     let waits: Vec<f64> = measured.iter().filter_map(|request| wait(request)).collect();
 
