@@ -9,7 +9,8 @@ use crate::lab::{Sample, Samples};
 /// The greatest sum of `weight` over all requests that were inside at one moment of the whole run.
 pub(super) fn peak(outcome: &Outcome, weight: impl Fn(&Request) -> i64) -> i64 {
     let enter = |request: &Request| Some((request.granted?, weight(request)));
-    let leave = |request: &Request| request.released.filter(|_| request.granted.is_some()).map(|at| (at, -weight(request)));
+    let leave =
+        |request: &Request| request.released.filter(|_| request.granted.is_some()).map(|at| (at, -weight(request)));
     let requests = || outcome.requests.iter();
     let mut steps: Vec<(Time, i64)> = requests().filter_map(enter).chain(requests().filter_map(leave)).collect();
     // Who leaves makes room for who enters at the same moment.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meshlock_core::reverse_link::published::{Body, Config, Message, Node, network};
 use meshlock_core::reverse_link::Height;
+use meshlock_core::reverse_link::published::{Body, Config, Message, Node, network};
 use meshlock_core::view::Origin;
 use meshlock_core::{Demand, Event, NodeId, Protocol, Rank, RequestId, Units};
 use meshlock_report::table::Cell;
@@ -61,7 +61,8 @@ impl Watcher for Claims {
 /// The middle of a star is inside while two neighbours ask; then it leaves. By how much the one that stays behind has
 /// aged: once for the leaving, once for the pass.
 fn aged_by_leaving(epsilon: u32) -> Option<i64> {
-    let mut middle: Node = network(3, &[(0, 1), (0, 2)], NodeId(0), Config::printed(1).aging(epsilon)).into_iter().next()?;
+    let mut middle: Node =
+        network(3, &[(0, 1), (0, 2)], NodeId(0), Config::printed(1).aging(epsilon)).into_iter().next()?;
     middle.handle(Event::Request { request: RequestId(1), demand: Demand::units(1, 1) }).ok()?;
     for (id, rank) in [(1, 50), (2, 10)] {
         let height = Height { level: 0, depth: 1, id: NodeId(id) };
@@ -116,7 +117,12 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
         let messages = samples.estimate("messages/entry");
         means.push(messages);
         let stuck = samples.estimate("stuck");
-        costs.push(vec![words(format!("printed with p1 and p2, {name}")), mean(messages), mean(samples.estimate("entries/s")), mean(stuck)]);
+        costs.push(vec![
+            words(format!("printed with p1 and p2, {name}")),
+            mean(messages),
+            mean(samples.estimate("entries/s")),
+            mean(stuck),
+        ]);
     }
     let mut ours = Vec::new();
     for worth in [0, 10, 1] {
@@ -124,7 +130,11 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
         let messages = samples.estimate("messages/entry");
         ours.push(messages.mean);
         costs.push(vec![
-            words(if worth == 0 { "repaired, strict".to_owned() } else { format!("repaired, one step is worth {worth} grants") }),
+            words(if worth == 0 {
+                "repaired, strict".to_owned()
+            } else {
+                format!("repaired, one step is worth {worth} grants")
+            }),
             mean(messages),
             mean(samples.estimate("entries/s")),
             mean(samples.estimate("stuck")),
@@ -135,8 +145,13 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
     let ours_flat = ours.iter().all(|messages| *messages < 1.25 * ours[0]);
     Finding {
         measured: format!(
-            "slope per local event {} for epsilon 1, 2, 5; messages per entry {} without, {} with aging by one step (printed with p1 and p2), repaired {:.1} and {:.1}",
-            slopes.join(", "), at(0), at(2), ours[0], ours[2]
+            "slope per local event {} for epsilon 1, 2, 5; messages per entry {} without, {} with aging by one \
+             step (printed with p1 and p2), repaired {:.1} and {:.1}",
+            slopes.join(", "),
+            at(0),
+            at(2),
+            ours[0],
+            ours[2]
         ),
         verdict: match (exact, thrashes, ours_flat) {
             (true, false, _) => Verdict::Holds,
@@ -146,12 +161,28 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
         as_expected: exact && thrashes && ours_flat,
         evidence: vec![
             table(
-                "Printed text, middle of a star: urgency gained by queued claims over passes of the token; and when the middle itself leaves",
-                &["epsilon", "points", "slope", "greatest distance from epsilon x passes", "gained by a leaving and the pass after it"],
+                "Printed text, middle of a star: urgency gained by queued claims over passes of the token; and \
+                 when the middle itself leaves",
+                &[
+                    "epsilon",
+                    "points",
+                    "slope",
+                    "greatest distance from epsilon x passes",
+                    "gained by a leaving and the pass after it",
+                ],
                 rows,
             ),
-            table("What aging costs, h = k = 1, think 10", &["run", "messages per entry", "entries per unit", "stuck"], costs),
-            note("A request that waits at the holder is out of its queue and does not age (line 10), while those behind it do. So the token is taken from who has it, again and again: with a large epsilon most messages carry it to and fro. Repaired, a rank is given once and carried along, and aging costs nothing."),
+            table(
+                "What aging costs, h = k = 1, think 10",
+                &["run", "messages per entry", "entries per unit", "stuck"],
+                costs,
+            ),
+            note(
+                "A request that waits at the holder is out of its queue and does not age (line 10), while those \
+                 behind it do. So the token is taken from who has it, again and again: with a large epsilon most \
+                 messages carry it to and fro. Repaired, a rank is given once and carried along, and aging costs \
+                 nothing.",
+            ),
         ],
     }
 }

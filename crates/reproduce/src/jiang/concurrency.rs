@@ -6,7 +6,7 @@ use meshlock_sim::scenario::{Class, ProtocolName, Scenario, UrgencyOf};
 use meshlock_statistics::{Estimate, paired};
 
 use super::after::{idle_for_large, units};
-use super::setup::{ALL_BUT_GUARD, PUT_BACK, With, twelve};
+use super::setup::{ALL_BUT_GUARD, PUT_BACK, Variant, With, twelve};
 use super::show::{figure, line, log_scale, mean, note, point, scale, table, words};
 use super::size;
 use crate::claim::{Finding, Verdict};
@@ -15,7 +15,7 @@ use crate::lab::{Lab, Samples};
 /// J-8.
 pub(super) fn token_moves_on(lab: &Lab) -> Finding {
     let (seeds, duration) = size(lab);
-    let texts: [(&str, fn(Scenario) -> Scenario); 6] = [
+    let texts: [Variant; 6] = [
         ("printed", |base| base.published(&[])),
         ("lost requests put back", |base| base.published(PUT_BACK)),
         ("all repaired but the guard", |base| base.published(ALL_BUT_GUARD)),
@@ -35,7 +35,8 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
         let more = columns.map(|name| mean(samples.estimate(name)));
         rows.push([words(text), mean(share)].into_iter().chain(more).collect());
     }
-    let thinks = lab.choose(vec![5.0, 20.0], vec![2.0, 5.0, 10.0, 20.0, 40.0], vec![1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0]);
+    let thinks =
+        lab.choose(vec![5.0, 20.0], vec![2.0, 5.0, 10.0, 20.0, 40.0], vec![1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0]);
     let curve = |make: fn(Scenario) -> Scenario| {
         let at = |think: &f64| {
             let samples = lab.replicate(&make(twelve(*think, duration).units(3, 1, 1)), seeds);
@@ -49,17 +50,38 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
     let as_expected = near(1, 0.78, 0.92) && near(2, 0.78, 0.92) && near(3, 0.36, 0.48) && of(5).mean == 0.0;
     let slower = waits[1] > 2.5 * waits[3];
     Finding {
-        measured: format!("time in which a request waits that would fit: {} with the printed guard (lost requests put back), {} repaired, {} omniscient", of(1), of(3), of(5).mean),
+        measured: format!(
+            "time in which a request waits that would fit: {} with the printed guard (lost requests put back), \
+             {} repaired, {} omniscient",
+            of(1),
+            of(3),
+            of(5).mean
+        ),
         verdict: if slower { Verdict::HoldsRepaired } else { Verdict::Holds },
         as_expected: as_expected && slower,
         evidence: vec![
             table(
                 "k = 3, h = 1, think 10",
-                &["run", "share of the time in which a waiting request fits", "units in use", "mean wait", "entries per unit", "stuck"],
+                &[
+                    "run",
+                    "share of the time in which a waiting request fits",
+                    "units in use",
+                    "mean wait",
+                    "entries per unit",
+                    "stuck",
+                ],
                 rows,
             ),
-            figure("Units idle beside somebody who wants them", log_scale("mean think time", "s"), scale("share of the time", ""), series),
-            note("REQUEST 4 lets a holder inside keep the token (p3), so the others wait for it to leave although units are free. In the text as printed the lost requests count too: they wait for ever."),
+            figure(
+                "Units idle beside somebody who wants them",
+                log_scale("mean think time", "s"),
+                scale("share of the time", ""),
+                series,
+            ),
+            note(
+                "REQUEST 4 lets a holder inside keep the token (p3), so the others wait for it to leave although \
+                 units are free. In the text as printed the lost requests count too: they wait for ever.",
+            ),
         ],
     }
 }
@@ -102,12 +124,24 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
             "repaired" => {
                 served = stuck.mean == 0.0 && stuck.samples as u64 == seeds && three.mean < 60.0;
                 repaired_cost = cost.mean;
-                told = format!("repaired: nobody stuck, longest wait {one} for one, {three} for all three; {cost} of all units idle while somebody waits for all of them");
+                told = format!(
+                    "repaired: {} stuck, longest wait {one} for one, {three} for all three; {cost} of all units \
+                     idle while somebody waits for all of them",
+                    stuck.mean
+                );
             }
             "omniscient" => free_cost = cost.mean,
             _ => {}
         }
-        rows.push(vec![words(text), mean(samples.estimate("wait.mean")), mean(one), mean(three), mean(cost), mean(time), mean(stuck)]);
+        rows.push(vec![
+            words(text),
+            mean(samples.estimate("wait.mean")),
+            mean(one),
+            mean(three),
+            mean(cost),
+            mean(time),
+            mean(stuck),
+        ]);
     }
     Finding {
         measured: told,
@@ -120,10 +154,22 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
         evidence: vec![
             table(
                 "Whiteboard: three pens, nine of ten want one, one of ten wants all; equal priorities, think 4",
-                &["run", "mean wait", "longest wait, h = 1", "longest wait, h = 3", "units idle for h = 3", "time in which h = 3 waits", "stuck"],
+                &[
+                    "run",
+                    "mean wait",
+                    "longest wait, h = 1",
+                    "longest wait, h = 3",
+                    "units idle for h = 3",
+                    "time in which h = 3 waits",
+                    "stuck",
+                ],
                 rows,
             ),
-            note("Units idle for h = 3: the share of all units times time that nobody uses while somebody waits for all three. A part of it is the price of letting nobody pass the front; the omniscient scheduler pays it too."),
+            note(
+                "Units idle for h = 3: the share of all units times time that nobody uses while somebody waits \
+                 for all three. A part of it is the price of letting nobody pass the front; the omniscient \
+                 scheduler pays it too.",
+            ),
         ],
     }
 }
@@ -157,7 +203,8 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
         let samples = lab.replicate(&amounts(1.0, duration, priorities, aging), seeds);
         let entered = |class: u16| {
             let count = |outcome: &Outcome| {
-                let entered = |request: &&Request| request.class == class && request.granted.is_some_and(|at| at <= outcome.end);
+                let entered =
+                    |request: &&Request| request.class == class && request.granted.is_some_and(|at| at <= outcome.end);
                 outcome.requests.iter().filter(entered).count() as f64 / outcome.end.seconds()
             };
             Estimate::of(&samples.0.iter().map(|sample| count(&sample.outcome)).collect::<Vec<_>>(), 0.95)
@@ -184,7 +231,8 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
         let entered = |request: &&Request| request.class == 2 && request.granted.is_some();
         let count = |samples: &Samples| {
             let in_time = |outcome: &Outcome| {
-                outcome.requests.iter().filter(entered).filter(|request| request.granted <= Some(outcome.end)).count() as f64
+                outcome.requests.iter().filter(entered).filter(|request| request.granted <= Some(outcome.end)).count()
+                    as f64
             };
             samples.sum(|sample| in_time(&sample.outcome))
         };
@@ -193,17 +241,33 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
     let (starved, aged) = (of_three(0), of_three(3));
     let told = |place: usize| found.get(place).map_or_else(String::new, |samples| samples.estimate(inside).to_string());
     Finding {
-        measured: format!("inside at once: small first {}, first come {}, large first {}; entries of h = k: {starved} small first, {aged} with aging", told(0), told(1), told(2)),
+        measured: format!(
+            "inside at once: small first {}, first come {}, large first {}; entries of h = k: {starved} small \
+             first, {aged} with aging",
+            told(0),
+            told(1),
+            told(2)
+        ),
         verdict: if more_inside { Verdict::Holds } else { Verdict::Wrong },
         as_expected: more_inside && large_uses_more && starved < 0.05 * aged,
         evidence: vec![
             table(
                 "Four nodes each ask for 1, 2 and 3 of 3 units, think 1 (overload), repaired",
-                &["policy", "inside at once", "units in use", "entries/unit, h = 1", "h = 2", "h = 3", "longest wait, h = 3"],
+                &[
+                    "policy",
+                    "inside at once",
+                    "units in use",
+                    "entries/unit, h = 1",
+                    "h = 2",
+                    "h = 3",
+                    "longest wait, h = 3",
+                ],
                 rows,
             ),
             note(format!(
-                "Priority to small amounts gives the most grants at once, as claimed. It does not give the most units in use, which we had expected too: large first uses {} units more, since one hand-over of the token then fills all three.",
+                "Priority to small amounts gives the most grants at once, as claimed. It does not give the most \
+                 units in use, which we had expected too: large first uses {} units more, since one hand-over of \
+                 the token then fills all three.",
                 difference(2, 0, "units.used")
             )),
         ],

@@ -24,7 +24,11 @@ struct Sweep {
 /// and of Raymond's tree over ideal routing; and whether they are as expected.
 pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
     let seeds = lab.choose(2, 3, 6);
-    let thinks = lab.choose(vec![10.0, 300.0], vec![10.0, 100.0, 1_000.0], vec![3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0]);
+    let thinks = lab.choose(
+        vec![10.0, 300.0],
+        vec![10.0, 100.0, 1_000.0],
+        vec![3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0],
+    );
     let changes = [("none", None), ("1 per 500", Some(500.0)), ("1 per 50", Some(50.0))];
     let changes = lab.choose(vec![changes[2]], changes.to_vec(), changes.to_vec());
     let mut sweeps = Vec::new();
@@ -51,14 +55,33 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
     )];
     for connectivity in [0.2, 0.8] {
         let of = |measure| -> Vec<Series> {
-            sweeps.iter().filter(|sweep| sweep.connectivity == connectivity).filter(|sweep| sweep.changes != "1 per 500").flat_map(|sweep| sweep.series(measure)).collect()
+            sweeps
+                .iter()
+                .filter(|sweep| sweep.connectivity == connectivity)
+                .filter(|sweep| sweep.changes != "1 per 500")
+                .flat_map(|sweep| sweep.series(measure))
+                .collect()
         };
         let links = format!("{:.0} % of the links", 100.0 * connectivity);
         let think = || log_scale("mean think time", "");
-        evidence.push(figure(&format!("Waiting time, thirty nodes, {links}"), think(), scale("mean wait", ""), of("wait.mean")));
-        evidence.push(figure(&format!("Messages per entry, thirty nodes, {links}"), think(), scale("messages per entry", ""), of("frames/entry")));
+        evidence.push(figure(
+            &format!("Waiting time, thirty nodes, {links}"),
+            think(),
+            scale("mean wait", ""),
+            of("wait.mean"),
+        ));
+        evidence.push(figure(
+            &format!("Messages per entry, thirty nodes, {links}"),
+            think(),
+            scale("messages per entry", ""),
+            of("frames/entry"),
+        ));
     }
-    evidence.push(note("The numbers of the paper that this set-up comes from are not known to us; its finding was that adapting to changes shortens waits compared with a static tree. That is seen here too: Raymond's tree does not know the links, so each of its messages takes several hops."));
+    evidence.push(note(
+        "The numbers of the paper that this set-up comes from are not known to us; its finding \
+        was that adapting to changes shortens waits compared with a static tree. That is seen here too: \
+        Raymond's tree does not know the links, so each of its messages takes several hops.",
+    ));
     let pairs: Vec<Pair> = sweeps.into_iter().flat_map(|sweep| sweep.loads).map(|(_, pair, _)| pair).collect();
     evidence.extend(half_of_the_messages(&pairs));
     (evidence, right)

@@ -72,6 +72,9 @@ pub(super) fn wired(shape: Shape, delay: Distribution) -> Network {
     })
 }
 
+/// A scenario in another way, with what to call it.
+pub(super) type Variant = (&'static str, fn(Scenario) -> Scenario);
+
 /// Changes to a scenario, to be chained.
 pub(super) trait With: Sized {
     /// With the printed text and these repairs.
