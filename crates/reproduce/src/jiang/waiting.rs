@@ -62,7 +62,7 @@ pub(super) fn bounded_delay(lab: &Lab) -> Finding {
         note(
             "p1 and p2 put lost requests back and suffice while links stay. Where links change, p7 can still lose a \
              request, and with every switch (p1 to p8) a unit can still be lost (p11), after which everybody waits. \
-             Both are rare here: p1, p2 and p7 are enough for most runs, and nothing but the repaired protocol for all.",
+             Both are rare here: p1, p2 and p7 do for most runs, and only the repaired protocol for all.",
         ),
     ];
     evidence.extend(overload);
