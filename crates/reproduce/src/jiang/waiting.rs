@@ -1,0 +1,261 @@
+//! J-5 and J-7: nobody waits for ever.
+
+use meshlock_report::table::Cell;
+use meshlock_sim::distribution::Distribution;
+use meshlock_sim::outcome::Request;
+use meshlock_sim::scenario::{Arrivals, Class, Scenario, UrgencyOf};
+use meshlock_statistics::Estimate;
+
+use super::after::overtakes;
+use super::setup::{ALL, PUT_BACK, With, seconds, twelve};
+use super::show::{figure, line, mean, note, point, scale, table, words};
+use crate::claim::{Evidence, Finding, Verdict};
+use crate::lab::{Lab, Samples};
+
+/// J-5.
+pub(super) fn bounded_delay(lab: &Lab) -> Finding {
+    let (seeds, duration) = lab.choose((4, 300.0), (8, 1_000.0), (20, 2_000.0));
+    let texts: [(&str, Option<&[&str]>); 6] = [
+        ("printed", Some(&[])),
+        ("p1", Some(&["p1"])),
+        ("p1, p2", Some(PUT_BACK)),
+        ("p1, p2, p7", Some(&["p1", "p2", "p7"])),
+        ("p1 to p8", Some(ALL)),
+        ("repaired", None),
+    ];
+    let networks = [("fixed links", None), ("0.2 changes/unit", Some(5.0)), ("1 change/unit", Some(1.0))];
+    let mut rows = Vec::new();
+    let (mut printed, mut repaired) = (Vec::new(), 0.0);
+    for (text, repairs) in texts {
+        let mut row = vec![words(text)];
+        for (links, every) in networks {
+            let (mut stuck, mut runs) = (Vec::new(), 0.0);
+            for (k, high) in [(1, 1), (3, 1), (3, 3)] {
+                let base = twelve(10.0, duration).units(k, 1, high);
+                let base = if let Some(every) = every { base.changing(every) } else { base };
+                let scenario = if let Some(repairs) = repairs { base.published(repairs) } else { base };
+                let samples = lab.replicate(&scenario, seeds);
+                runs += samples.sum(|sample| f64::from(u8::from(!sample.outcome.stopped)));
+                stuck.extend(samples.values("stuck"));
+            }
+            let total: f64 = stuck.iter().sum();
+            if text == "printed" && links == "fixed links" {
+                printed.clone_from(&stuck);
+            }
+            if text == "repaired" {
+                // A run that a broken rule ended is as bad as a request that is never served.
+                repaired += total + (3 * seeds) as f64 - runs;
+            }
+            row.extend([mean(Estimate::of(&stuck, 0.95)), Cell::Number(total)]);
+        }
+        rows.push(row);
+    }
+    let (overload, strict_grows, aged_stays, told) = overload(lab);
+    let stuck = Estimate::of(&printed, 0.95);
+    let mut evidence = vec![
+        table(
+            "Requests stuck after 200 critical sections without new ones, of 12 nodes: mean of a run and sum; k \
+             = 1 h = 1, k = 3 h = 1, and k = 3 h 1..3 together",
+            &["repairs", "fixed links", "sum", "0.2 changes/unit", "sum", "1 change/unit", "sum"],
+            rows,
+        ),
+        note(
+            "p1 and p2 put lost requests back and suffice while links stay. Where links change, p7 can still lose a \
+             request, and with every switch (p1 to p8) a unit can still be lost (p11), after which everybody waits. \
+             Both are rare here: p1, p2 and p7 do for most runs, and only the repaired protocol for all.",
+        ),
+    ];
+    evidence.extend(overload);
+    Finding {
+        measured: format!(
+            "printed: {stuck} of 12 nodes stuck, links fixed; repaired: {repaired} stuck in all runs; {told}"
+        ),
+        verdict: match (stuck.mean > 0.0, repaired == 0.0) {
+            (false, _) => Verdict::Holds,
+            (true, true) => Verdict::HoldsRepaired,
+            (true, false) => Verdict::Wrong,
+        },
+        as_expected: stuck.mean > 0.5 && repaired == 0.0 && strict_grows && aged_stays,
+        evidence,
+    }
+}
+
+/// Eleven nodes at priority 10 that would use more than there is, one node at priority 1.
+fn overloaded(duration: f64) -> Scenario {
+    let think = Distribution::Exponential { mean: 0.5 };
+    let base = twelve(0.5, duration);
+    let class = |name: &str, nodes: Vec<u32>, priority: f64| Class {
+        name: name.to_owned(),
+        nodes,
+        urgency: UrgencyOf::Priority(Distribution::Constant(priority)),
+        ..Class::closed(12, think.clone(), Distribution::Exponential { mean: 1.0 })
+    };
+    let classes = vec![class("high", (0..11).collect(), 10.0), class("low", vec![11], 1.0)];
+    Scenario { traffic: meshlock_sim::scenario::Traffic { classes }, ..base }
+}
+
+/// The longest wait of the low class until the end, served or not.
+fn longest_low(samples: &Samples) -> Estimate {
+    let longest = |outcome: &meshlock_sim::outcome::Outcome| {
+        let waited =
+            |request: &Request| request.granted.unwrap_or(outcome.end).min(outcome.end).since(request.asked).seconds();
+        outcome.requests.iter().filter(|request| request.class == 1).map(waited).fold(0.0, f64::max)
+    };
+    let all: Vec<f64> = samples.0.iter().map(|sample| longest(&sample.outcome)).collect();
+    Estimate::of(&all, 0.95)
+}
+
+/// The longest wait of the unimportant under an overload by the important, over the length of the run.
+fn overload(lab: &Lab) -> (Vec<Evidence>, bool, bool, String) {
+    let seeds = lab.choose(4, 10, 20);
+    let lengths = lab.choose([100.0, 200.0, 400.0], [250.0, 500.0, 1_000.0], [1_000.0, 2_000.0, 4_000.0]);
+    let mut rows = Vec::new();
+    let mut series = Vec::new();
+    let mut found = Vec::new();
+    for (name, aging) in [("strict priority", 0), ("aging, D = 4", 4), ("aging, D = 1", 1)] {
+        let waits: Vec<Estimate> = lengths
+            .iter()
+            .map(|length| longest_low(&lab.replicate(&overloaded(*length).aging(aging), seeds)))
+            .collect();
+        rows.push([words(name)].into_iter().chain(waits.iter().map(|wait| mean(*wait))).collect());
+        series.push(line(name, lengths.iter().zip(&waits).map(|(x, wait)| point(*x, *wait)).collect()));
+        found.push(waits);
+    }
+    let last = |place: usize| found.get(place).and_then(|waits| waits.last()).map_or(f64::NAN, |wait| wait.mean);
+    let strict_grows = last(0) > 0.8 * lengths[2];
+    // Ten steps of priority at D = 4 are worth 36 grants, and a grant takes about 1.3.
+    let aged_stays = last(1) < 0.5 * lengths[2] && last(1) < 120.0 && last(2) < last(1);
+    let columns = ["order".to_owned()].into_iter().chain(lengths.iter().map(|length| format!("run of {length}")));
+    let columns: Vec<String> = columns.collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let evidence = vec![
+        table(
+            "Repaired: longest wait of the one node at priority 1 beside eleven at 10 that never rest",
+            &columns,
+            rows,
+        ),
+        figure(
+            "Longest wait of the unimportant under overload",
+            scale("length of the run", "s"),
+            scale("longest wait, served or not", "s"),
+            series,
+        ),
+    ];
+    let told = format!(
+        "overload of the urgent for {}: longest wait of the others {:.0} (strict), {:.0} (aging)",
+        lengths[2],
+        last(0),
+        last(1)
+    );
+    (evidence, strict_grows, aged_stays, told)
+}
+
+/// Eleven nodes whose requests are `gap` steps more urgent than the one request of node 11.
+fn stream(gap: u32, duration: f64) -> Scenario {
+    let mut scenario = overloaded(duration);
+    for (class, priority) in scenario.traffic.classes.iter_mut().zip([1 + gap, 1]) {
+        class.urgency = UrgencyOf::Priority(Distribution::Constant(priority.into()));
+    }
+    if let Some(low) = scenario.traffic.classes.get_mut(1) {
+        low.arrivals = Arrivals::Burst { at: seconds(50.0), requests: 1 };
+    }
+    scenario
+}
+
+/// By how many later requests the low one was overtaken, in each run.
+fn overtaken(samples: &Samples) -> Vec<f64> {
+    let of = |outcome: &meshlock_sim::outcome::Outcome| {
+        let low = outcome.requests.iter().find(|request| request.class == 1)?;
+        Some(overtakes(outcome, low) as f64)
+    };
+    samples.0.iter().filter_map(|sample| of(&sample.outcome)).collect()
+}
+
+/// J-7.
+pub(super) fn gap_is_bridged(lab: &Lab) -> Finding {
+    let seeds = lab.choose(6, 20, 100);
+    let others = 11.0;
+    let mut rows = Vec::new();
+    let mut within = true;
+    let mut told = Vec::new();
+    let mut points = Vec::new();
+    for (gap, worth) in [(3, 1), (9, 1), (9, 4), (9, 16)] {
+        // Asking costs a message, and what a node has not heard of it cannot count: one more per other node.
+        let bound = f64::from(gap * worth) + others;
+        let duration = 100.0 + 2.5 * bound;
+        let found = overtaken(&lab.replicate(&stream(gap, duration).aging(worth), seeds));
+        let most = found.iter().copied().fold(0.0, f64::max);
+        within &= most <= bound && found.len() as u64 == seeds;
+        let overtaken = Estimate::of(&found, 0.95);
+        points.push(point(f64::from(gap * worth), overtaken));
+        told.push(format!("{most:.0} of {bound:.0}"));
+        rows.push(vec![
+            words(format!("repaired, gap {gap}, D = {worth}")),
+            mean(overtaken),
+            Cell::Number(most),
+            Cell::Number(bound),
+        ]);
+    }
+    let mut printed_within = true;
+    for (gap, epsilon) in [(9, 1), (9, 3), (90, 1)] {
+        let bound = f64::from(gap / epsilon) + others;
+        let duration = 100.0 + 2.5 * bound.max(100.0);
+        let found = overtaken(&lab.replicate(&stream(gap, duration).published(PUT_BACK).epsilon(epsilon), seeds));
+        let most = found.iter().copied().fold(0.0, f64::max);
+        printed_within &= most <= bound;
+        rows.push(vec![
+            words(format!("printed with p1 and p2, gap {gap}, epsilon = {epsilon}")),
+            mean(Estimate::of(&found, 0.95)),
+            Cell::Number(most),
+            Cell::Number(bound),
+        ]);
+    }
+    let strict = overtaken(&lab.replicate(&stream(9, 300.0), seeds));
+    let least = strict.iter().copied().fold(f64::INFINITY, f64::min);
+    rows.push(vec![
+        words("repaired, gap 9, strict priority, until the end at 300"),
+        mean(Estimate::of(&strict, 0.95)),
+        Cell::Number(strict.iter().copied().fold(0.0, f64::max)),
+        words("none"),
+    ]);
+    Finding {
+        measured: format!(
+            "most overtakings of the bound gap x D + 11, repaired: {}; strict priority: at least {least:.0} \
+             until the end",
+            told.join(", ")
+        ),
+        verdict: match (printed_within, within) {
+            (true, true) => Verdict::Holds,
+            (false, true) => Verdict::HoldsRepaired,
+            (_, false) => Verdict::Wrong,
+        },
+        as_expected: within && least > 100.0,
+        evidence: vec![
+            table("Later requests that one low request saw served before it", &["run", "mean", "most", "bound"], rows),
+            figure(
+                "Overtakings with aging",
+                scale("gap x D", "grants"),
+                scale("later requests served before", "grants"),
+                vec![
+                    line("repaired", points),
+                    meshlock_report::chart::Series {
+                        dashed: true,
+                        ..line(
+                            "bound",
+                            [0.0, 144.0]
+                                .map(|x| {
+                                    point(x, Estimate { samples: 1, mean: x + others, deviation: 0.0, half_width: 0.0 })
+                                })
+                                .to_vec(),
+                        )
+                    },
+                ],
+            ),
+            note(
+                "The bound of the printed text is gap / epsilon + queue length, if every grant ages every queue. \
+                 It does not: a queue ages when its own node passes the token or leaves, and nobody is told \
+                 (p10).",
+            ),
+        ],
+    }
+}
