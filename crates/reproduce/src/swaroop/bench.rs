@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use meshlock_core::group::{self, Level, published};
-use meshlock_core::{Demand, Effect, Event, NodeId, Planted, Protocol, RequestId, Units};
+use meshlock_core::view::Claimant;
+use meshlock_core::{Demand, Effect, Event, NodeId, Planted, Protocol, RequestId, Session, Units};
 
 /// Processes and what is under way between them, in the order of sending.
 pub(super) struct Bench<P: Protocol> {
@@ -16,13 +17,8 @@ pub(super) struct Bench<P: Protocol> {
 /// Processes of the repaired protocol.
 pub(super) fn repaired(nodes: u32, levels: u32) -> Bench<group::Node> {
     let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-    let config = |id| group::Config {
-        id,
-        members: members.clone(),
-        levels: Level(levels),
-        retry: None,
-        planted: Planted::NONE,
-    };
+    let config =
+        |id| group::Config { id, members: members.clone(), levels: Level(levels), retry: None, planted: Planted::NONE };
     Bench::new(members.iter().map(|id| group::Node::new(config(*id))).collect())
 }
 
@@ -80,9 +76,8 @@ impl<P: Protocol> Bench<P> {
     /// The level of this session in the token's queue.
     pub(super) fn level_of(&self, session: u32) -> Option<i64> {
         let queues = self.nodes.iter().filter_map(|node| node.view().token).flat_map(|token| token.queue);
-        let of_session = |session: u32| move |other: Option<meshlock_core::Session>| other.is_some_and(|s| s.0 == session);
-        let wanted = of_session(session);
-        queues.into_iter().filter(|claimant| wanted(claimant.session)).map(|claimant| claimant.rank.0).max()
+        let of_session = |claimant: &Claimant| claimant.session == Some(Session(session));
+        queues.filter(of_session).map(|claimant| claimant.rank.0).max()
     }
 
     fn handle(&mut self, node: usize, event: Event<P::Message>) -> bool {

@@ -30,9 +30,9 @@ pub(super) fn follower(lab: &Lab) -> Finding {
 
 /// The costliest entry in a role never takes more than n and `extra` messages, and does take so many.
 fn by_role(lab: &Lab, role: Role, extra: u64) -> Finding {
-    let sizes: &[u32] = lab.choose(&[4, 8], &[4, 8, 16], &[4, 8, 16, 32]);
-    let seconds = lab.choose(4.0, 20.0, 60.0);
-    let seeds = lab.choose(2, 5, 20);
+    let sizes: &[u32] = lab.choose(&[4, 16], &[4, 8, 16], &[4, 8, 16, 32]);
+    let seconds = lab.choose(20.0, 40.0, 100.0);
+    let seeds = lab.choose(5, 10, 30);
     let (mut rows, mut found) = (Vec::new(), [(0, 0); 3]);
     let mut reached = true;
     for &nodes in sizes {
@@ -66,17 +66,17 @@ fn by_role(lab: &Lab, role: Role, extra: u64) -> Finding {
          {bound} at every n), with request sets {sets_over} of {sets_entries}, as printed {printed_over} of \
          {printed_entries}"
     );
-    let holds = printed_over + sets_over == 0;
+    let holds = printed_over == 0;
     let columns = ["n", "text:", "entries", "mean messages", "most", "claimed"];
     Finding {
         measured,
         verdict: if holds { Verdict::Holds } else { Verdict::HoldsRepaired },
-        as_expected: holds && ours_over == 0 && reached && ours_entries > 0 && sets_entries > 0,
+        as_expected: sets_over + ours_over == 0 && reached && ours_entries > 0 && sets_entries > 0,
         evidence: vec![
             Evidence::Table(format!("Messages per {name} entry, two sessions, all busy"), table(&columns, rows)),
             Evidence::Note(
-                "As printed the protocol soon stops (S4-3, S4-14), so few entries are seen; G8 alone left keeps the \
-                 request sets of the paper and lets it run."
+                "As printed the protocol soon stops (S4-3, S4-14), so few entries are seen, and with two tokens about \
+                 (G1) some of them cost more. G8 alone left keeps the request sets of the paper and lets it run."
                     .to_owned(),
             ),
         ],
@@ -130,7 +130,7 @@ pub(super) fn best(lab: &Lab) -> Finding {
 /// S4-4.
 pub(super) fn request_sets(lab: &Lab) -> Finding {
     let nodes = 16;
-    let (seconds, seeds) = (lab.choose(20.0, 60.0, 300.0), lab.choose(2, 5, 20));
+    let (seconds, seeds) = (lab.choose(20.0, 60.0, 300.0), lab.choose(4, 10, 30));
     let thinks: &[f64] = lab.choose(&[0.1, 10.0], &[0.1, 1.0, 10.0], &[0.1, 0.3, 1.0, 3.0, 10.0, 30.0]);
     // Light load needs time for as many entries.
     let scenario = |active: u32, think: f64| -> Scenario {
@@ -178,7 +178,10 @@ pub(super) fn request_sets(lab: &Lab) -> Finding {
         evidence: vec![
             Evidence::Table(
                 "Size of the request set used, printed text with all repairs but G8's".to_owned(),
-                table(&["processes that ask", "think (s)", "asked per entry", "most", "requests", "never served"], rows),
+                table(
+                    &["processes that ask", "think (s)", "asked per entry", "most", "requests", "never served"],
+                    rows,
+                ),
             ),
             Evidence::Figure(
                 "The more they think, the fewer they ask.".to_owned(),

@@ -41,8 +41,9 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     pub(super) entries: Vec<Entry>,
-    /// The most entries of the token's queue ever seen.
-    pub(super) longest_queue: usize,
+    /// The most entries of the token's queue ever seen, if it is looked at.
+    longest_queue: usize,
+    looks_at_queue: bool,
     /// By node: what is asked for and not yet left.
     open: Vec<Open>,
     nodes: u64,
@@ -53,8 +54,17 @@ struct Open {
     session: Option<Session>,
     asked: Time,
     requests: u64,
-    /// Its place in `entries`, once it is inside.
-    entry: Option<usize>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nothing is asked for; a printed text may let it in all the same, which is no entry.
+    #[default]
+    Over,
+    Waits,
+    /// Inside, with the place in `entries`.
+    Inside(usize),
 }
 
 impl Ledger {
@@ -86,16 +96,18 @@ impl Ledger {
     }
 
     fn enter(&mut self, node: NodeId, now: Time, role: Role) {
-        let Some(open) = self.open.get_mut(node.0 as usize).filter(|open| open.entry.is_none()) else { return };
+        let waits = |open: &&mut Open| open.stage == Stage::Waits;
+        let Some(open) = self.open.get_mut(node.0 as usize).filter(waits) else { return };
         let Open { session, asked, requests, .. } = *open;
-        open.entry = Some(self.entries.len());
+        open.stage = Stage::Inside(self.entries.len());
         let messages = requests + u64::from(role != Role::Holder);
         self.entries.push(Entry { node, session, asked, granted: now, released: None, role, requests, messages });
     }
 
     fn leave(&mut self, node: NodeId, now: Time, completes: u64) {
         let Some(open) = self.open.get_mut(node.0 as usize) else { return };
-        if let Some(entry) = open.entry.take().and_then(|place| self.entries.get_mut(place)) {
+        let Stage::Inside(place) = std::mem::take(&mut open.stage) else { return };
+        if let Some(entry) = self.entries.get_mut(place) {
             entry.released = Some(now);
             entry.messages += completes;
         }
@@ -131,10 +143,10 @@ impl<P: Protocol> Observer<P> for Ledger {
         if let Event::Request { demand, .. } = &event
             && let Some(open) = self.open.get_mut(place)
         {
-            *open = Open { session: demand.session, asked: now, requests: 0, entry: None };
+            *open = Open { session: demand.session, asked: now, requests: 0, stage: Stage::Waits };
         }
         let requests = self.sent::<P>(effects, "request");
-        if let Some(open) = self.open.get_mut(place).filter(|open| open.entry.is_none()) {
+        if let Some(open) = self.open.get_mut(place).filter(|open| open.stage == Stage::Waits) {
             open.requests += requests;
         }
         let role = match &event {
@@ -155,7 +167,9 @@ impl<P: Protocol> Observer<P> for Ledger {
         if effects.iter().any(|effect| matches!(effect, Effect::Granted { .. })) {
             self.enter(id, now, role);
         }
-        self.look_at_queue(node);
+        if self.looks_at_queue {
+            self.look_at_queue(node);
+        }
     }
 }
 
@@ -165,8 +179,12 @@ impl<P: Protocol> Observer<P> for Ledger {
 ///
 /// If the scenario cannot be run: claims make only scenarios that can.
 pub(super) fn watched(scenario: &Scenario, seed: u64) -> (Outcome, Ledger) {
-    let run = with_world(scenario, seed, Watched(scenario));
-    run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
+    watch(scenario, seed, false)
+}
+
+/// The most entries that the queue of the token ever had in runs with seeds 1 to `seeds`.
+pub(super) fn longest_queue(scenario: &Scenario, seeds: u64) -> usize {
+    (1..=seeds).map(|seed| watch(scenario, seed, true).1.longest_queue).max().unwrap_or(0)
 }
 
 /// Runs a scenario with seeds 1 to `seeds`.
@@ -174,7 +192,15 @@ pub(super) fn watched_often(scenario: &Scenario, seeds: u64) -> Vec<(Outcome, Le
     (1..=seeds).map(|seed| watched(scenario, seed)).collect()
 }
 
-struct Watched<'a>(&'a Scenario);
+fn watch(scenario: &Scenario, seed: u64, looks_at_queue: bool) -> (Outcome, Ledger) {
+    let run = with_world(scenario, seed, Watched { scenario, looks_at_queue });
+    run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
+}
+
+struct Watched<'a> {
+    scenario: &'a Scenario,
+    looks_at_queue: bool,
+}
 
 impl Visitor for Watched<'_> {
     type Output = (Outcome, Ledger);
@@ -185,8 +211,9 @@ impl Visitor for Watched<'_> {
         P::Message: Serialize,
     {
         let open = vec![Open::default(); world.nodes().len()];
-        let mut ledger = Ledger { nodes: open.len() as u64, open, ..Ledger::default() };
-        let outcome = drive(world, self.0, &mut (), &mut ledger);
+        let looks_at_queue = self.looks_at_queue;
+        let mut ledger = Ledger { nodes: open.len() as u64, open, looks_at_queue, ..Ledger::default() };
+        let outcome = drive(world, self.scenario, &mut (), &mut ledger);
         (outcome, ledger)
     }
 }

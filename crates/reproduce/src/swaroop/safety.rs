@@ -11,7 +11,7 @@ use crate::lab::{Lab, Sample, Samples};
 /// S4-14.
 pub(super) fn one_session(lab: &Lab) -> Finding {
     let nodes = 6;
-    let (seconds, seeds) = (lab.choose(10.0, 30.0, 100.0), lab.choose(4, 20, 200));
+    let (seconds, seeds) = (lab.choose(10.0, 30.0, 100.0), lab.choose(20, 100, 1_000));
     let mut rows = Vec::new();
     let mut run = |name: &str, text: Text| {
         let scenario = group(text, nodes, seconds, vec![busy(nodes, 3, 0.3, 0.05)]);
@@ -21,7 +21,8 @@ pub(super) fn one_session(lab: &Lab) -> Finding {
         let others = samples.iter().filter(|sample| !sample.outcome.broken.is_empty()).count();
         let entries = samples.iter().flat_map(|s| &s.outcome.requests).filter(|r| r.granted.is_some()).count();
         let first = samples.iter().flat_map(|sample| &sample.outcome.broken).find(|b| b.rule == Rule::OneSession);
-        let story = first.map_or_else(String::new, |first| format!("after {:.2} s: {}", first.at.seconds(), first.words));
+        let story =
+            first.map_or_else(String::new, |first| format!("after {:.2} s: {}", first.at.seconds(), first.words));
         rows.push(vec![words(name), count(samples.len()), count(entries), count(broken), count(others), words(story)]);
         (broken, others)
     };
@@ -53,4 +54,3 @@ pub(super) fn one_session(lab: &Lab) -> Finding {
         ],
     }
 }
-

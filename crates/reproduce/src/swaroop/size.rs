@@ -130,7 +130,8 @@ pub(super) fn on_average(lab: &Lab) -> Finding {
         "N ask for one session: 1 token, N - 1 starts, N - 1 completes, on average {one_few:.1} bytes at N = {few} and \
          {one_most:.1} at N = {most}; for N sessions: N tokens, {many_few:.1} and {many_most:.1} bytes"
     );
-    let points = |points: &[(f64, f64)]| points.iter().map(|(x, y)| Point { x: *x, y: *y, low: *y, high: *y }).collect();
+    let points =
+        |points: &[(f64, f64)]| points.iter().map(|(x, y)| Point { x: *x, y: *y, low: *y, high: *y }).collect();
     let lines = vec![series("one session", points(one)), series("N sessions", points(many))];
     let times = most / few;
     Finding {
