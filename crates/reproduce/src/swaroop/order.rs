@@ -24,7 +24,8 @@ struct HandOver {
     moved: bool,
 }
 
-/// All hand-overs of a run, where somebody waited for another session when the last one left.
+/// All hand-overs of a run in which the captain knew of the next request when the last one left: under heavy load
+/// nearly all. Otherwise that request's own way would be counted too.
 fn hand_overs(ledger: &Ledger) -> Vec<HandOver> {
     let mut found = Vec::new();
     let mut inside: Vec<&Entry> = Vec::new();
@@ -35,7 +36,7 @@ fn hand_overs(ledger: &Ledger) -> Vec<HandOver> {
             // The next captain may be told after its followers; both are told at the same moment.
             let at_once = ledger.entries[place..].iter().take_while(|other| other.granted == entry.granted);
             let moved = at_once.into_iter().all(|other| other.role != Role::Holder);
-            if let Some((at, last)) = last.filter(|(at, _)| entry.asked < *at) {
+            if let Some((at, last)) = last.filter(|(at, _)| in_t(*at, entry.asked) >= 1.0) {
                 let known = |entry: &&Entry| {
                     let before = entry.released.map_or(0.0, |released| in_t(at, released));
                     f64::from(u8::from(entry.role == Role::Follower)) - before
