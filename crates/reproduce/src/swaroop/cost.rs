@@ -7,7 +7,7 @@ use meshlock_statistics::Estimate;
 
 use super::ledger::{Ledger, Role, watched, watched_often};
 use super::radio;
-use super::setting::{all_but, busy, chart, count, estimate, group, point, printed, series, table, words};
+use super::setting::{all_but, busy, chart, count, estimate, group, point, printed, series, table, unless, words};
 use crate::claim::{Evidence, Finding, Verdict};
 use crate::lab::Lab;
 
@@ -63,8 +63,9 @@ fn by_role(lab: &Lab, role: Role, extra: u64) -> Finding {
     let bound = if extra == 0 { "n" } else { "n + 1" };
     let measured = format!(
         "more than {bound} messages: repaired {ours_over} of {ours_entries} {name} entries (the most is exactly \
-         {bound} at every n), with request sets {sets_over} of {sets_entries}, as printed {printed_over} of \
-         {printed_entries}"
+         {bound} at every n{}), with request sets {sets_over} of {sets_entries}, as printed {printed_over} of \
+         {printed_entries}",
+        unless(reached)
     );
     let holds = printed_over == 0;
     let columns = ["n", "text:", "entries", "mean messages", "most", "claimed"];
@@ -109,7 +110,8 @@ pub(super) fn best(lab: &Lab) -> Finding {
     let measured = format!(
         "a lone process enters without a message {first_free} of {first} times if it starts with the token, \
          {other_free} of {other} if it has to fetch it once; as printed it enters {printed_entries} of \
-         {printed_asked} times and then waits for ever (G2)"
+         {printed_asked} times{}",
+        if printed_entries < printed_asked { " and then waits for ever (G2)" } else { "" }
     );
     Finding {
         measured,

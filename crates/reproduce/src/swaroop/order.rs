@@ -8,7 +8,7 @@ use meshlock_sim::scenario::{Class, ProtocolChoice, ProtocolName, Scenario, Text
 use meshlock_statistics::{Proportion, paired, proportion};
 
 use super::ledger::{Entry, Ledger, Role, watched_often};
-use super::setting::{at_levels, busy, chart, count, estimate, group, in_t, point, same, series, table, words};
+use super::setting::{at_levels, busy, chart, count, estimate, group, in_t, point, same, series, table, unless, words};
 use crate::claim::{Evidence, Finding, Verdict};
 use crate::lab::{Lab, Samples};
 
@@ -91,12 +91,13 @@ pub(super) fn sync_delay(lab: &Lab) -> Finding {
         |of: Proportion| format!("{:.1} % ({:.1} to {:.1})", 100.0 * of.share, 100.0 * of.low, 100.0 * of.high);
     let measured = format!(
         "of {} hand-overs to another captain {} take T and {} take 2T; the last to leave is a follower in {}; {} lie \
-         between, where a follower left less than T before the captain; none outside",
+         between, where a follower left less than T before the captain; none outside{}",
         moved.len(),
         percent(one),
         percent(two),
         percent(follower_last),
         percent(between),
+        unless(within && as_due),
     );
     let bar = |name: &str, share: Proportion| BarGroup {
         name: name.to_owned(),

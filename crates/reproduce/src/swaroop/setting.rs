@@ -75,6 +75,11 @@ pub(super) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-6
 }
 
+/// What follows a statement in a measured text that turned out otherwise.
+pub(super) const fn unless(so: bool) -> &'static str {
+    if so { "" } else { " (not so)" }
+}
+
 /// A table: columns whose names end in `:` have words, all others numbers.
 pub(super) fn table(columns: &[&str], rows: Vec<Vec<Cell>>) -> Table {
     let column = |name: &&str| Column { name: name.trim_end_matches(':').to_owned(), numeric: !name.ends_with(':') };

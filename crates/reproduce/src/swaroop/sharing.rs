@@ -9,7 +9,9 @@ use meshlock_sim::scenario::{Arrivals, Class, ProtocolChoice, ProtocolName, Scen
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Comparison, paired};
 
-use super::setting::{T, all_but, busy, chart, count, estimate, group, in_t, point, printed, series, table, words};
+use super::setting::{
+    T, all_but, busy, chart, count, estimate, group, in_t, point, printed, series, table, unless, words,
+};
 use crate::claim::{Evidence, Finding, Verdict};
 use crate::lab::{Lab, Samples};
 
@@ -48,7 +50,11 @@ pub(super) fn everybody(lab: &Lab) -> Finding {
     );
     evidence.extend(readers_and_writers(lab));
     Finding {
-        measured: format!("all n are inside together at every n up to {}; {mixed}", sizes.last().copied().unwrap_or(0)),
+        measured: format!(
+            "all n are inside together at every n up to {}{}; {mixed}",
+            sizes.last().copied().unwrap_or(0),
+            unless(ours)
+        ),
         verdict: if text { Verdict::Holds } else { Verdict::HoldsRepaired },
         as_expected: ours && text && falls,
         evidence,

@@ -8,7 +8,7 @@ use meshlock_sim::time::Span;
 use meshlock_statistics::{Line, line};
 
 use super::ledger::watched;
-use super::setting::{T, busy, chart, count, group, same, series, table};
+use super::setting::{T, busy, chart, count, group, same, series, table, unless};
 use crate::claim::{Evidence, Finding, Verdict};
 use crate::lab::Lab;
 use meshlock_report::chart::Point;
@@ -60,9 +60,10 @@ pub(super) fn by_kind(lab: &Lab) -> Finding {
     let off = residual.fold(0.0, f64::max);
     let [request, start, complete] = small[0];
     let measured = format!(
-        "request {request:.0}, start {start:.0} and complete {complete:.0} bytes at every N; the token grows by \
+        "request {request:.0}, start {start:.0} and complete {complete:.0} bytes at every N{}; the token grows by \
          {:.2} ± {:.2} bytes per request that waits at first (mean over its way; no size off the line by more than \
          {:.0} %)",
+        unless(constant),
         growth.slope,
         growth.half_width,
         100.0 * off
@@ -127,8 +128,9 @@ pub(super) fn on_average(lab: &Lab) -> Finding {
     let ((few, one_few), (most, one_most)) = (first(one), last(one));
     let ((_, many_few), (_, many_most)) = (first(many), last(many));
     let measured = format!(
-        "N ask for one session: 1 token, N - 1 starts, N - 1 completes, on average {one_few:.1} bytes at N = {few} and \
-         {one_most:.1} at N = {most}; for N sessions: N tokens, {many_few:.1} and {many_most:.1} bytes"
+        "N ask for one session: 1 token, N - 1 starts, N - 1 completes{}, on average {one_few:.1} bytes at N = {few} and \
+         {one_most:.1} at N = {most}; for N sessions: N tokens, {many_few:.1} and {many_most:.1} bytes",
+        unless(counts_fit)
     );
     let points =
         |points: &[(f64, f64)]| points.iter().map(|(x, y)| Point { x: *x, y: *y, low: *y, high: *y }).collect();
