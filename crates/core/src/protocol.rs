@@ -121,7 +121,8 @@ pub enum Effect<M> {
         /// What.
         message: M,
     },
-    /// Send to every neighbour that is up now: one transmission on a radio.
+    /// Send to every neighbour that is up now: one transmission on a radio. (For any-to-any protocols: to every other
+    /// node.)
     Broadcast {
         /// What.
         message: M,

@@ -342,11 +342,11 @@ mod sharing {
         story.expect_trace(
             "
             P1  ask              -> granted
-            P2  ask              -> request to P1, request to P3
+            P2  ask              -> request to all
             P1  request from P2  -> start to P2
             P3  request from P2  -> -
             P2  start from P1    -> granted
-            P3  ask              -> request to P1, request to P2
+            P3  ask              -> request to all
             P1  request from P3  -> -
             P2  request from P3  -> -
             P1  release          -> -
@@ -413,9 +413,9 @@ mod losses {
         story.timers_fire().settles();
         story.expect_trace(
             "
-            P2  ask             -> request to P1 (lost), request to P3, timer
+            P2  ask             -> request to all (lost to P1), timer
             P3  request from P2 -> -
-            P2  timer           -> request-again to P1, request-again to P3, timer
+            P2  timer           -> request-again to all, timer
             P1  request-again from P2 -> token to P2
             P3  request-again from P2 -> -
             P2  token from P1   -> granted",
@@ -430,7 +430,7 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P2  timer           -> request-again to P1, request-again to P3, timer
+            P2  timer           -> request-again to all, timer
             P1  request-again from P2 -> token to P2
             P3  request-again from P2 -> -
             P2  token from P1   -> granted",
@@ -444,7 +444,7 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P2  timer               -> request-again to P1, request-again to P3, timer
+            P2  timer               -> request-again to all, timer
             P1  request-again from P2     -> start to P2
             P3  request-again from P2     -> -
             P2  start from P1 -> granted",
@@ -463,7 +463,7 @@ mod losses {
         story.begins().timers_fire().settles();
         story.expect_trace(
             "
-            P3  timer               -> request-again to P1, request-again to P2, timer
+            P3  timer               -> request-again to all, timer
             P1  request-again from P3     -> ask to P2
             P2  request-again from P3     -> -
             P2  ask from P1 -> over to P1
@@ -503,7 +503,7 @@ mod losses {
         story.begins().timer_fires("P3").settles();
         story.expect_trace(
             "
-            P3  timer           -> request-again to P1, request-again to P2, timer
+            P3  timer           -> request-again to all, timer
             P1  request-again from P3 -> token to P2
             P2  request-again from P3 -> -
             P2  token from P1   -> token to P3
@@ -519,7 +519,7 @@ mod losses {
         story.begins().timer_fires("P3").settles();
         story.expect_trace(
             "
-            P3  timer                 -> request-again to P1, request-again to P2, timer
+            P3  timer                 -> request-again to all, timer
             P1  request-again from P3 -> ask to P2
             P2  request-again from P3 -> -
             P2  ask from P1           -> over to P1
@@ -535,12 +535,12 @@ mod losses {
         story.timers_fire().settles().timers_fire().settles();
         story.expect_trace(
             "
-            P3  timer           -> request-again to P1, request-again to P2, timer
+            P3  timer           -> request-again to all, timer
             P1  request-again from P3 -> token to P2
             P2  request-again from P3 -> -
             P2  token from P1   -> have to P1
             P1  have from P2    -> -
-            P3  timer           -> request-again to P1, request-again to P2, timer
+            P3  timer           -> request-again to all, timer
             P1  request-again from P3 -> -
             P2  request-again from P3 -> -",
         );

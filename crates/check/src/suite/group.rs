@@ -116,10 +116,10 @@ pub(super) fn repaired() -> Vec<Entry> {
         Entry::holds("group/two-endless", "requests for ever", plain(2, 1).endless(2), 6_215),
         Entry::holds("group/three-endless", "the same by three patient ones", three_endless, 81_207),
         Entry::holds("group/urgent-endless", "two urgent sessions and a third one, for ever", urgent_endless, 46_595),
-        Entry::holds("group-over-relay/line-3", "three in a line", relayed("line:3"), 16_237),
-        Entry::holds_everywhere("group-over-relay/line-3-harsh", "the same, and links fail", broken_link, 12_717),
+        Entry::holds("group-over-relay/line-3", "three in a line", relayed("line:3"), 7_927),
+        Entry::holds_everywhere("group-over-relay/line-3-harsh", "the same, and links fail", broken_link, 6_569),
         Entry::walks("group/walk-12", "12 processes, losses", walk, 100, 2000, 3_561),
-        Entry::walks("group-over-relay/walk-grid-12", "12 on a grid, links fail", walk_relay, 50, 1500, 883),
+        Entry::walks("group-over-relay/walk-grid-12", "12 on a grid, links fail", walk_relay, 50, 1500, 1_190),
     ]
 }
 

@@ -196,10 +196,10 @@ impl Node {
         }
     }
 
+    /// To everybody, in one effect: whoever carries it can do so once, where a message to each would go the same way
+    /// many times.
     fn say(&self, record: Record, again: bool, effects: &mut Effects) {
-        let others = self.members.iter().filter(|&&member| member != self.id);
-        let message = Message::Request { node: self.id, record, again };
-        effects.extend(others.map(|&to| Effect::Send { to, message: message.clone() }));
+        effects.push(Effect::Broadcast { message: Message::Request { node: self.id, record, again } });
     }
 
     /// While something is waited for, its timer runs.

@@ -43,9 +43,11 @@ impl Desk {
             match effect {
                 Effect::Send { to, message } => self.under_way.push_back((at, to, message)),
                 Effect::Granted { .. } => self.granted.push(at.0),
-                Effect::Multicast { .. } | Effect::Broadcast { .. } | Effect::Arm { .. } | Effect::Reject { .. } => {
-                    panic!("{effect:?}")
+                Effect::Broadcast { message } => {
+                    let others = self.nodes.keys().filter(|to| **to != at);
+                    self.under_way.extend(others.map(|to| (at, *to, message.clone())));
                 }
+                Effect::Multicast { .. } | Effect::Arm { .. } | Effect::Reject { .. } => panic!("{effect:?}"),
             }
         }
         while let Some((from, to, message)) = self.under_way.pop_front() {

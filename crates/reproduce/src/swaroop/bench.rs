@@ -1,0 +1,114 @@
+//! Processes without a clock, driven by hand: for adversaries and scripts.
+
+use std::collections::VecDeque;
+
+use meshlock_core::group::{self, Level, published};
+use meshlock_core::view::Claimant;
+use meshlock_core::{Demand, Effect, Event, NodeId, Planted, Protocol, RequestId, Session, Units};
+
+/// Processes and what is under way between them, in the order of sending.
+pub(super) struct Bench<P: Protocol> {
+    nodes: Vec<P>,
+    mail: VecDeque<(NodeId, usize, P::Message)>,
+    asked: Vec<u64>,
+    inside: Vec<bool>,
+}
+
+/// Processes of the repaired protocol.
+pub(super) fn repaired(nodes: u32, levels: u32) -> Bench<group::Node> {
+    let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+    let config =
+        |id| group::Config { id, members: members.clone(), levels: Level(levels), retry: None, planted: Planted::NONE };
+    Bench::new(members.iter().map(|id| group::Node::new(config(*id))).collect())
+}
+
+/// Processes of the printed text with some repairs.
+pub(super) fn published(nodes: u32, levels: u32, repairs: published::Repairs) -> Bench<published::Node> {
+    let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+    let config = |id| published::Config { id, members: members.clone(), levels: Level(levels), repairs };
+    Bench::new(members.iter().map(|id| published::Node::new(config(*id))).collect())
+}
+
+impl<P: Protocol> Bench<P> {
+    fn new(nodes: Vec<P>) -> Self {
+        let count = nodes.len();
+        Self { nodes, mail: VecDeque::new(), asked: vec![0; count], inside: vec![false; count] }
+    }
+
+    /// A process asks, and everything that follows happens. False if it cannot ask now.
+    pub(super) fn ask(&mut self, node: usize, session: u32, level: u32) -> bool {
+        let Some(asked) = self.asked.get_mut(node) else { return false };
+        *asked += 1;
+        let demand = Demand::session(session, i32::try_from(level).unwrap_or(i32::MAX));
+        let event = Event::Request { request: RequestId(*asked), demand };
+        self.handle(node, event) && self.settle()
+    }
+
+    /// Everybody leaves, and everything that follows happens. False if nobody was inside.
+    pub(super) fn all_leave(&mut self) -> bool {
+        let inside: Vec<usize> = (0..self.nodes.len()).filter(|node| self.is_inside(*node)).collect();
+        for node in &inside {
+            self.inside[*node] = false;
+            let event = Event::Release { request: RequestId(self.asked[*node]), units: Units(1) };
+            self.handle(*node, event);
+        }
+        self.settle();
+        !inside.is_empty()
+    }
+
+    /// Whether a process is inside.
+    pub(super) fn is_inside(&self, node: usize) -> bool {
+        self.inside.get(node).copied().unwrap_or(false)
+    }
+
+    /// The processes that neither wait nor are inside.
+    pub(super) fn idle(&self) -> Vec<usize> {
+        let idle = |node: &usize| !self.is_inside(*node) && self.nodes[*node].view().waiting.is_empty();
+        (0..self.nodes.len()).filter(idle).collect()
+    }
+
+    /// The session that is open, as those inside know it.
+    pub(super) fn open_session(&self) -> Option<u32> {
+        let views = self.nodes.iter().map(Protocol::view);
+        views.flat_map(|view| view.holding).find_map(|grant| grant.session).map(|session| session.0)
+    }
+
+    /// The level of this session in the token's queue.
+    pub(super) fn level_of(&self, session: u32) -> Option<i64> {
+        let queues = self.nodes.iter().filter_map(|node| node.view().token).flat_map(|token| token.queue);
+        let of_session = |claimant: &Claimant| claimant.session == Some(Session(session));
+        queues.filter(of_session).map(|claimant| claimant.rank.0).max()
+    }
+
+    fn handle(&mut self, node: usize, event: Event<P::Message>) -> bool {
+        let Some(effects) = self.nodes.get_mut(node).and_then(|node| node.handle(event).ok()) else { return false };
+        let from = self.nodes[node].id();
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => self.mail.push_back((from, to.0 as usize, message)),
+                Effect::Multicast { to, message } => {
+                    self.mail.extend(to.into_iter().map(|to| (from, to.0 as usize, message.clone())));
+                }
+                Effect::Broadcast { message } => {
+                    let others = (0..self.nodes.len()).filter(|to| *to != node);
+                    self.mail.extend(others.map(|to| (from, to, message.clone())));
+                }
+                Effect::Granted { .. } => self.inside[node] = true,
+                Effect::Arm { .. } | Effect::Reject { .. } => {}
+            }
+        }
+        true
+    }
+
+    /// Delivers everything. False if there is no end to it.
+    fn settle(&mut self) -> bool {
+        for _ in 0..MOST_MESSAGES {
+            let Some((from, to, message)) = self.mail.pop_front() else { return true };
+            self.handle(to, Event::Receive { from, message });
+        }
+        false
+    }
+}
+
+/// No script makes so many messages at once.
+const MOST_MESSAGES: u32 = 100_000;

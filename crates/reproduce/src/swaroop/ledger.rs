@@ -1,0 +1,219 @@
+//! What every entry cost and in which role it was made: told by somebody who looks at every event of a run.
+
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, Session};
+use meshlock_sim::build::{Visitor, with_world};
+use meshlock_sim::observe::Observer;
+use meshlock_sim::outcome::Outcome;
+use meshlock_sim::run::drive;
+use meshlock_sim::scenario::Scenario;
+use meshlock_sim::time::Time;
+use meshlock_sim::world::World;
+use serde::Serialize;
+
+/// How a process got in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// By the token, which came to it.
+    Captain,
+    /// By a start.
+    Follower,
+    /// The token was there: nobody was asked, or its own request was the next.
+    Holder,
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) node: NodeId,
+    pub(super) session: Option<Session>,
+    pub(super) asked: Time,
+    pub(super) granted: Time,
+    /// When it was left, if it was.
+    pub(super) released: Option<Time>,
+    pub(super) role: Role,
+    /// How many were asked.
+    pub(super) requests: u64,
+    /// All messages that were sent for it: requests, token or start, complete.
+    pub(super) messages: u64,
+}
+
+/// All entries of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) entries: Vec<Entry>,
+    /// The most entries of the token's queue ever seen, if it is looked at.
+    longest_queue: usize,
+    looks_at_queue: bool,
+    /// By node: what is asked for and not yet left.
+    open: Vec<Open>,
+    nodes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    session: Option<Session>,
+    asked: Time,
+    requests: u64,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nothing is asked for; a printed text may let it in all the same, which is no entry.
+    #[default]
+    Over,
+    Waits,
+    /// Inside, with the place in `entries`.
+    Inside(usize),
+}
+
+impl Ledger {
+    /// The costliest entry in this role, if there is one.
+    pub(super) fn costliest(&self, role: Role) -> Option<u64> {
+        self.of(role).map(|entry| entry.messages).max()
+    }
+
+    /// The entries in this role.
+    pub(super) fn of(&self, role: Role) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.role == role)
+    }
+
+    /// How many messages of a kind that begins so there are among the effects.
+    fn sent<P: Protocol>(&self, effects: &[Effect<P::Message>], kind: &str) -> u64 {
+        let is = |message: &P::Message| P::kind(message).starts_with(kind);
+        let count = |effect: &Effect<P::Message>| match effect {
+            Effect::Send { message, .. } if is(message) => 1,
+            Effect::Multicast { to, message } if is(message) => to.len() as u64,
+            Effect::Broadcast { message } if is(message) => self.nodes - 1,
+            Effect::Send { .. }
+            | Effect::Multicast { .. }
+            | Effect::Broadcast { .. }
+            | Effect::Granted { .. }
+            | Effect::Arm { .. }
+            | Effect::Reject { .. } => 0,
+        };
+        effects.iter().map(count).sum()
+    }
+
+    fn enter(&mut self, node: NodeId, now: Time, role: Role) {
+        let waits = |open: &&mut Open| open.stage == Stage::Waits;
+        let Some(open) = self.open.get_mut(node.0 as usize).filter(waits) else { return };
+        let Open { session, asked, requests, .. } = *open;
+        open.stage = Stage::Inside(self.entries.len());
+        let messages = requests + u64::from(role != Role::Holder);
+        self.entries.push(Entry { node, session, asked, granted: now, released: None, role, requests, messages });
+    }
+
+    fn leave(&mut self, node: NodeId, now: Time, completes: u64) {
+        let Some(open) = self.open.get_mut(node.0 as usize) else { return };
+        let Stage::Inside(place) = std::mem::take(&mut open.stage) else { return };
+        if let Some(entry) = self.entries.get_mut(place) {
+            entry.released = Some(now);
+            entry.messages += completes;
+        }
+    }
+
+    /// An entry of the queue is a run of claimants for one session; a process that comes twice belongs to two.
+    fn look_at_queue<P: Protocol>(&mut self, node: &P) {
+        let Some(token) = node.view().token else { return };
+        let mut seen: Vec<_> = Vec::new();
+        let mut last = None;
+        let mut entries = 0;
+        for claimant in token.queue {
+            if last != Some(claimant.session) || seen.contains(&claimant.origin) {
+                entries += 1;
+            }
+            last = Some(claimant.session);
+            seen.push(claimant.origin);
+        }
+        self.longest_queue = self.longest_queue.max(entries);
+    }
+}
+
+impl<P: Protocol> Observer<P> for Ledger {
+    fn handled(
+        &mut self,
+        now: Time,
+        node: &P,
+        event: Event<P::Message>,
+        effects: Result<&[Effect<P::Message>], Misuse>,
+    ) {
+        let (Ok(effects), id) = (effects, node.id()) else { return };
+        let place = id.0 as usize;
+        if let Event::Request { demand, .. } = &event
+            && let Some(open) = self.open.get_mut(place)
+        {
+            *open = Open { session: demand.session, asked: now, requests: 0, stage: Stage::Waits };
+        }
+        let requests = self.sent::<P>(effects, "request");
+        if let Some(open) = self.open.get_mut(place).filter(|open| open.stage == Stage::Waits) {
+            open.requests += requests;
+        }
+        let role = match &event {
+            Event::Receive { message, .. } if P::kind(message) == "token" => Role::Captain,
+            Event::Receive { message, .. } if P::kind(message) == "start" => Role::Follower,
+            Event::Receive { .. }
+            | Event::Request { .. }
+            | Event::Cancel { .. }
+            | Event::Reprioritize { .. }
+            | Event::Release { .. }
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Expired { .. } => Role::Holder,
+        };
+        if matches!(event, Event::Release { .. }) {
+            self.leave(id, now, self.sent::<P>(effects, "complete"));
+        }
+        if effects.iter().any(|effect| matches!(effect, Effect::Granted { .. })) {
+            self.enter(id, now, role);
+        }
+        if self.looks_at_queue {
+            self.look_at_queue(node);
+        }
+    }
+}
+
+/// Runs a scenario with a seed and keeps the books.
+///
+/// # Panics
+///
+/// If the scenario cannot be run: claims make only scenarios that can.
+pub(super) fn watched(scenario: &Scenario, seed: u64) -> (Outcome, Ledger) {
+    watch(scenario, seed, false)
+}
+
+/// The most entries that the queue of the token ever had in runs with seeds 1 to `seeds`.
+pub(super) fn longest_queue(scenario: &Scenario, seeds: u64) -> usize {
+    (1..=seeds).map(|seed| watch(scenario, seed, true).1.longest_queue).max().unwrap_or(0)
+}
+
+/// Runs a scenario with seeds 1 to `seeds`.
+pub(super) fn watched_often(scenario: &Scenario, seeds: u64) -> Vec<(Outcome, Ledger)> {
+    (1..=seeds).map(|seed| watched(scenario, seed)).collect()
+}
+
+fn watch(scenario: &Scenario, seed: u64, looks_at_queue: bool) -> (Outcome, Ledger) {
+    let run = with_world(scenario, seed, Watched { scenario, looks_at_queue });
+    run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
+}
+
+struct Watched<'a> {
+    scenario: &'a Scenario,
+    looks_at_queue: bool,
+}
+
+impl Visitor for Watched<'_> {
+    type Output = (Outcome, Ledger);
+
+    fn visit<P>(self, world: World<P>) -> (Outcome, Ledger)
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        let open = vec![Open::default(); world.nodes().len()];
+        let looks_at_queue = self.looks_at_queue;
+        let mut ledger = Ledger { nodes: open.len() as u64, open, looks_at_queue, ..Ledger::default() };
+        let outcome = drive(world, self.scenario, &mut (), &mut ledger);
+        (outcome, ledger)
+    }
+}

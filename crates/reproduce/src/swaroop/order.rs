@@ -1,0 +1,273 @@
+//! S4-11, S4-13 and S4-16: when and in which order sessions follow each other.
+
+use meshlock_core::Order;
+use meshlock_report::chart::{Bar, BarGroup, Bars, Scale};
+use meshlock_sim::distribution::Distribution;
+use meshlock_sim::outcome::Outcome;
+use meshlock_sim::scenario::{Class, ProtocolChoice, ProtocolName, Scenario, Text};
+use meshlock_statistics::{Proportion, paired, proportion};
+
+use super::ledger::{Entry, Ledger, Role, watched_often};
+use super::setting::{at_levels, busy, chart, count, estimate, group, in_t, point, same, series, table, unless, words};
+use crate::claim::{Evidence, Finding, Verdict};
+use crate::lab::{Lab, Samples};
+
+/// From the last exit of a session to the first entry into the next.
+struct HandOver {
+    /// In units of T.
+    delay: f64,
+    /// What it must be: the captain has to know that all are out, and the token may have to travel.
+    due: f64,
+    /// Who left last.
+    last: Role,
+    /// Whether the token went to another process.
+    moved: bool,
+}
+
+/// All hand-overs of a run in which the captain knew of the next request when the last one left: under heavy load
+/// nearly all. Otherwise that request's own way would be counted too.
+fn hand_overs(ledger: &Ledger) -> Vec<HandOver> {
+    let mut found = Vec::new();
+    let mut inside: Vec<&Entry> = Vec::new();
+    for (place, entry) in ledger.entries.iter().enumerate() {
+        let left_all = !inside.is_empty() && inside.iter().all(|i| i.released.is_some_and(|at| at <= entry.granted));
+        if left_all && inside[0].session != entry.session {
+            let last = inside.iter().filter_map(|entry| Some((entry.released?, entry))).max_by_key(|(at, _)| *at);
+            // The next captain may be told after its followers; both are told at the same moment.
+            let at_once = ledger.entries[place..].iter().take_while(|other| other.granted == entry.granted);
+            let moved = at_once.into_iter().all(|other| other.role != Role::Holder);
+            if let Some((at, last)) = last.filter(|(at, _)| in_t(*at, entry.asked) >= 1.0) {
+                let known = |entry: &&Entry| {
+                    let before = entry.released.map_or(0.0, |released| in_t(at, released));
+                    f64::from(u8::from(entry.role == Role::Follower)) - before
+                };
+                let due = inside.iter().map(known).fold(0.0, f64::max) + f64::from(u8::from(moved));
+                let last = if last.role == Role::Follower { Role::Follower } else { Role::Captain };
+                found.push(HandOver { delay: in_t(entry.granted, at), due, last, moved });
+            }
+        }
+        if left_all {
+            inside.clear();
+        }
+        inside.push(entry);
+    }
+    found
+}
+
+/// S4-11.
+pub(super) fn sync_delay(lab: &Lab) -> Finding {
+    let (nodes, sessions) = (12, 3);
+    let (seconds, seeds) = (lab.choose(20.0, 60.0, 300.0), lab.choose(4, 16, 40));
+    let scenario = group(Text::Repaired, nodes, seconds, vec![busy(nodes, sessions, 0.05, 0.05)]);
+    let found: Vec<HandOver> =
+        watched_often(&scenario, seeds).iter().flat_map(|(_, ledger)| hand_overs(ledger)).collect();
+    let mut rows = Vec::new();
+    for (last, moved) in
+        [(Role::Captain, true), (Role::Follower, true), (Role::Captain, false), (Role::Follower, false)]
+    {
+        let of_kind: Vec<&HandOver> = found.iter().filter(|one| one.last == last && one.moved == moved).collect();
+        let exactly = |delay: f64| of_kind.iter().filter(|one| same(one.delay, delay)).count();
+        let [none, one, two] = [0.0, 1.0, 2.0].map(exactly);
+        rows.push(vec![
+            words(if last == Role::Follower { "a follower" } else { "the captain" }),
+            words(if moved { "another process" } else { "the same process" }),
+            count(of_kind.len()),
+            count(none),
+            count(one),
+            count(two),
+            count(of_kind.len() - none - one - two),
+        ]);
+    }
+    let as_due = found.iter().all(|one| same(one.delay, one.due));
+    let moved: Vec<&HandOver> = found.iter().filter(|one| one.moved).collect();
+    let within = moved.iter().all(|one| one.delay > 1.0 - 1e-6 && one.delay < 2.0 + 1e-6);
+    let share = |of: &dyn Fn(&HandOver) -> bool| {
+        proportion(moved.iter().filter(|one| of(one)).count() as u64, moved.len() as u64, 0.95)
+    };
+    let (one, two) = (share(&|one| same(one.delay, 1.0)), share(&|one| same(one.delay, 2.0)));
+    let follower_last = share(&|one| one.last == Role::Follower);
+    let between = share(&|one| !same(one.delay, 1.0) && !same(one.delay, 2.0));
+    let percent =
+        |of: Proportion| format!("{:.1} % ({:.1} to {:.1})", 100.0 * of.share, 100.0 * of.low, 100.0 * of.high);
+    let measured = format!(
+        "of {} hand-overs to another captain {} take T and {} take 2T; the last to leave is a follower in {}; {} lie \
+         between, where a follower left less than T before the captain; none outside{}",
+        moved.len(),
+        percent(one),
+        percent(two),
+        percent(follower_last),
+        percent(between),
+        unless(within && as_due),
+    );
+    let bar = |name: &str, share: Proportion| BarGroup {
+        name: name.to_owned(),
+        bars: vec![Bar { name: "share".to_owned(), value: share.share, low: share.low, high: share.high }],
+    };
+    let y = Scale { label: "share of hand-overs".to_owned(), unit: String::new(), log: false, from_zero: true };
+    let bars = Bars {
+        title: "From the last exit to the next entry".to_owned(),
+        y,
+        groups: vec![bar("T", one), bar("between", between), bar("2T", two), bar("follower last", follower_last)],
+        stacked: false,
+        note: None,
+    };
+    Finding {
+        measured,
+        verdict: Verdict::Holds,
+        as_expected: moved.len() > 50
+            && as_due
+            && within
+            && one.share > 0.1
+            && between.share < 0.15
+            && same(two.share, follower_last.share),
+        evidence: vec![
+            Evidence::Table(
+                "Hand-overs under heavy load, n = 12, three sessions".to_owned(),
+                table(&["last to leave:", "next captain:", "hand-overs", "0", "T", "2T", "others"], rows),
+            ),
+            Evidence::Figure("Two atoms, and the share of the second.".to_owned(), bars.svg()),
+            Evidence::Note(
+                "The captain has to hear of every exit. If it leaves last, but less than T after a follower, that \
+                 follower's complete is still on its way, and the delay lies between T and 2T. Every delay is exactly \
+                 what this rule says."
+                    .to_owned(),
+            ),
+            Evidence::Note(
+                "If the captain itself is one of the next to enter, the repaired protocol keeps the token there and \
+                 saves one T; the paper does not have this case."
+                    .to_owned(),
+            ),
+        ],
+    }
+}
+
+/// How often a request is served before one that was asked for more than `by` T earlier. Both at the same level, and
+/// for different sessions.
+fn passed(outcome: &Outcome, by: f64) -> usize {
+    let served: Vec<_> = outcome.requests.iter().filter_map(|request| Some((request, request.granted?))).collect();
+    let passes = |(later, granted): &(&meshlock_sim::outcome::Request, meshlock_sim::time::Time)| {
+        served.iter().any(|(earlier, when)| {
+            earlier.session != later.session && in_t(later.asked, earlier.asked) > by && when > granted
+        })
+    };
+    served.iter().filter(|later| passes(later)).count()
+}
+
+/// S4-13.
+pub(super) fn first_come(lab: &Lab) -> Finding {
+    let nodes = 12;
+    let (seconds, seeds) = (lab.choose(10.0, 30.0, 100.0), lab.choose(3, 16, 40));
+    let own = |node: u32| Class {
+        name: format!("{node}"),
+        nodes: vec![node],
+        session: Some(Distribution::Constant(f64::from(node))),
+        ..at_levels(busy(nodes, 1, 0.3, 0.02), &[2])
+    };
+    let runs = [
+        ("every process its own session", (0..nodes).map(own).collect::<Vec<_>>()),
+        ("three sessions", vec![at_levels(busy(nodes, 3, 0.3, 0.02), &[2])]),
+    ];
+    let mut rows = Vec::new();
+    let mut counts = Vec::new();
+    for (name, classes) in runs {
+        let scenario = group(Text::Repaired, nodes, seconds, classes);
+        let Samples(samples) = lab.replicate(&scenario, seeds);
+        let sum = |by: f64| samples.iter().map(|sample| passed(&sample.outcome, by)).sum::<usize>();
+        let entries =
+            samples.iter().flat_map(|sample| &sample.outcome.requests).filter(|r| r.granted.is_some()).count();
+        let (any, beyond) = (sum(0.0), sum(2.0));
+        counts.push((entries, any, beyond));
+        rows.push(vec![words(name), count(entries), count(any), count(beyond)]);
+    }
+    let (entries, any, beyond) = counts[0];
+    let (_, joined, joined_beyond) = counts[1];
+    let measured = format!(
+        "each process its own session: {beyond} of {entries} entries pass a request of the same level that was asked \
+         for more than 2T before (and {any} one that was asked for at all before); with three sessions \
+         {joined_beyond} do, because who joins an entry of the queue goes with it"
+    );
+    Finding {
+        measured,
+        verdict: Verdict::Holds,
+        as_expected: entries > 100 && beyond == 0 && joined > 0,
+        evidence: vec![
+            Evidence::Table(
+                "Entries that pass an earlier request of the same level, n = 12, one level".to_owned(),
+                table(&["sessions:", "entries", "pass an earlier one", "by more than 2T"], rows),
+            ),
+            Evidence::Note(
+                "A request needs T to the holder, and the token may be on its way for another T: who asks in that time \
+                 has no order that anybody could know. What arrives while the token is under way is taken up in the \
+                 order of names."
+                    .to_owned(),
+            ),
+        ],
+    }
+}
+
+/// S4-16.
+pub(super) fn levels(lab: &Lab) -> Finding {
+    let nodes = 15;
+    let (seconds, seeds) = (lab.choose(30.0, 100.0, 400.0), lab.choose(5, 16, 40));
+    let own = |node: u32, levels: &[u32]| Class {
+        name: "all".to_owned(),
+        nodes: vec![node],
+        session: Some(Distribution::Constant(f64::from(node))),
+        ..at_levels(busy(nodes, 1, 0.1, 0.03), levels)
+    };
+    let run = |levels: &[u32], greatest: u32| {
+        let scenario = group(Text::Repaired, nodes, seconds, (0..nodes).map(|node| own(node, levels)).collect());
+        let protocol = ProtocolChoice { levels: greatest, ..scenario.protocol.clone() };
+        lab.replicate(&Scenario { protocol, ..scenario }, seeds)
+    };
+    let central = |levels: &[u32]| {
+        let scenario = group(Text::Repaired, nodes, seconds, (0..nodes).map(|node| own(node, levels)).collect());
+        let order = Order::Priority { aging: meshlock_core::Aging(0) };
+        let protocol = ProtocolChoice { name: ProtocolName::Central, order, ..scenario.protocol.clone() };
+        lab.replicate(&Scenario { protocol, ..scenario }, seeds)
+    };
+    let apart = [1, 6, 11];
+    let close = [1, 2, 3];
+    let wait = |samples: &Samples, level: u32| samples.estimate(&format!("wait.priority-{level}.mean"));
+    let mut rows = Vec::new();
+    let mut lines = Vec::new();
+    let mut tell = |name: &str, samples: &Samples, levels: [u32; 3]| {
+        let waits = levels.map(|level| wait(samples, level));
+        let inversions = samples.estimate("inversions.any/entry");
+        lines
+            .push(series(name, levels.iter().zip(waits).map(|(level, wait)| point(f64::from(*level), wait)).collect()));
+        let [low, middle, high] = waits.map(estimate);
+        rows.push(vec![words(name), low, middle, high, estimate(inversions)]);
+        inversions
+    };
+    let (wide, narrow, strict) = (run(&apart, 11), run(&close, 3), central(&apart));
+    let inversions = tell("levels 1, 6, 11 of K = 11", &wide, apart);
+    tell("levels 1, 2, 3 of K = 3", &narrow, close);
+    let strict_inversions = tell("a coordinator without aging", &strict, apart);
+    let falls = |lower: u32, higher: u32| {
+        let values = |level: u32| wide.values(&format!("wait.priority-{level}.mean"));
+        paired(&values(lower), &values(higher), 0.95).is_some_and(|pair| pair.difference.low() > 0.0)
+    };
+    let [low, middle, high] = apart.map(|level| wait(&wide, level));
+    let measured = format!(
+        "mean wait at levels 1, 6, 11 of 11: {low:.3}, {middle:.3}, {high:.3} s; {:.1} % of the entries pass a more \
+         urgent request (without aging, by a coordinator: {:.1} %)",
+        100.0 * inversions.mean,
+        100.0 * strict_inversions.mean
+    );
+    Finding {
+        measured,
+        verdict: Verdict::Holds,
+        as_expected: falls(1, 6) && falls(6, 11) && inversions.low() > strict_inversions.high(),
+        evidence: vec![
+            Evidence::Table(
+                "Mean wait (s) at the lowest, the middle and the highest level, n = 15, a session each".to_owned(),
+                table(&["who:", "lowest", "middle", "highest", "inversions per entry"], rows),
+            ),
+            Evidence::Figure(
+                "Urgent requests wait less; aging makes them wait more than they would.".to_owned(),
+                chart("Waiting by level", ("level", ""), ("mean wait", "s"), lines),
+            ),
+        ],
+    }
+}

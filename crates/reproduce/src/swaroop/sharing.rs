@@ -1,0 +1,332 @@
+//! S4-7, S4-12 and S4-15: who may be inside together, and what the rule of entry costs.
+
+use meshlock_core::group::readers_writer::Access;
+use meshlock_core::{NodeId, Session};
+use meshlock_report::table::{Cell, Table};
+use meshlock_sim::distribution::Distribution;
+use meshlock_sim::outcome::{Outcome, Request};
+use meshlock_sim::scenario::{Arrivals, Class, ProtocolChoice, ProtocolName, Scenario, Text};
+use meshlock_sim::time::{Span, Time};
+use meshlock_statistics::{Comparison, paired};
+
+use super::setting::{
+    T, all_but, busy, chart, count, estimate, group, in_t, point, printed, series, table, unless, words,
+};
+use crate::claim::{Evidence, Finding, Verdict};
+use crate::lab::{Lab, Samples};
+
+/// S4-7.
+pub(super) fn everybody(lab: &Lab) -> Finding {
+    let sizes: &[u32] = lab.choose(&[8], &[8, 16, 32], &[8, 16, 32, 64]);
+    let at = |name: &str, nodes: Vec<u32>, moment: f64| Class {
+        name: name.to_owned(),
+        nodes,
+        arrivals: Arrivals::Burst { at: Span::from_seconds(moment), requests: 1 },
+        holding: Distribution::Constant(20.0 * T),
+        ..busy(1, 1, 1.0, 1.0)
+    };
+    let mut rows = Vec::new();
+    let mut all_in = [true; 2];
+    for &nodes in sizes {
+        let mut row = vec![count(nodes)];
+        for (text, all_in) in [Text::Repaired, printed()].into_iter().zip(&mut all_in) {
+            // The first holder opens the session, so that the printed text meets none of its defects.
+            let classes = vec![at("first", vec![0], T), at("others", (1..nodes).collect(), 2.0 * T)];
+            let scenario = Scenario { warmup: NO_WARMUP, ..group(text, nodes, 1.0, classes) };
+            let most = lab.replicate(&scenario, 1).estimate("concurrency.max").mean;
+            *all_in &= most >= f64::from(nodes);
+            row.push(Cell::Number(most));
+        }
+        rows.push(row);
+    }
+    let (mixed, mut evidence, falls) = with_another_session(lab);
+    let [ours, text] = all_in;
+    evidence.insert(
+        0,
+        Evidence::Table(
+            "Most processes inside at once, if all ask for one session".to_owned(),
+            table(&["n", "repaired", "as printed"], rows),
+        ),
+    );
+    evidence.extend(readers_and_writers(lab));
+    Finding {
+        measured: format!(
+            "all n are inside together at every n up to {}{}; {mixed}",
+            sizes.last().copied().unwrap_or(0),
+            unless(ours)
+        ),
+        verdict: if text { Verdict::Holds } else { Verdict::HoldsRepaired },
+        as_expected: ours && text && falls,
+        evidence,
+    }
+}
+
+const NO_WARMUP: meshlock_sim::scenario::Warmup = meshlock_sim::scenario::Warmup::Fixed(Span::ZERO);
+
+/// How many are inside together if some ask for another session.
+fn with_another_session(lab: &Lab) -> (String, Vec<Evidence>, bool) {
+    let nodes = 12;
+    let (seconds, seeds) = (lab.choose(20.0, 60.0, 300.0), lab.choose(4, 12, 30));
+    let mut points = Vec::new();
+    for others in 0..=3_u32 {
+        let session = |name: &str, nodes: Vec<u32>, session: u32| Class {
+            name: name.to_owned(),
+            nodes,
+            session: Some(Distribution::Constant(f64::from(session))),
+            ..busy(1, 1, 0.02, 0.1)
+        };
+        let mut classes = vec![session("many", (others..nodes).collect(), 1)];
+        if others > 0 {
+            classes.push(session("few", (0..others).collect(), 2));
+        }
+        let samples = lab.replicate(&group(Text::Repaired, nodes, seconds, classes), seeds);
+        points.push(point(f64::from(others), samples.estimate("sessions.concurrency")));
+    }
+    let (alone, opposed) = (points[0], points[1]);
+    let told =
+        format!("under load {:.1} of 12 on average, {:.1} if one of them wants another session", alone.y, opposed.y);
+    let falls = opposed.high < alone.low;
+    let figure = chart(
+        "Twelve busy processes, some of them in another session",
+        ("processes in the other session", ""),
+        ("inside together", "processes"),
+        vec![series("mean", points)],
+    );
+    let caption = "One other session that is wanted keeps newcomers out.".to_owned();
+    (told, vec![Evidence::Figure(caption, figure)], falls)
+}
+
+/// Readers and writers: all readers in one session, every writer in its own.
+fn readers_and_writers(lab: &Lab) -> Vec<Evidence> {
+    let nodes = 12;
+    let (seconds, seeds) = (lab.choose(20.0, 60.0, 300.0), lab.choose(4, 12, 30));
+    let session = |access: Access| access.session().map(|Session(id)| Distribution::Constant(f64::from(id)));
+    let mut rows = Vec::new();
+    for writers in [1, 3, 6] {
+        let class = |name: &str, nodes: Vec<u32>, access: Access| Class {
+            name: name.to_owned(),
+            nodes,
+            session: session(access),
+            ..busy(1, 1, 0.1, 0.05)
+        };
+        let mut classes = vec![class("readers", (writers..nodes).collect(), Access::Read)];
+        classes.extend((0..writers).map(|node| class("writers", vec![node], Access::Write(NodeId(node)))));
+        let Samples(samples) = lab.replicate(&group(Text::Repaired, nodes, seconds, classes), seeds);
+        let most = |class: &dyn Fn(&Request) -> bool| samples.iter().map(|s| most_inside(&s.outcome, class)).max();
+        let wait = |reads: bool| {
+            let mean = |outcome: &Outcome| {
+                let waits: Vec<f64> = outcome
+                    .requests
+                    .iter()
+                    .filter(|request| reads_in(request) == reads)
+                    .filter_map(|request| Some(request.wait()?.seconds()))
+                    .collect();
+                waits.iter().sum::<f64>() / waits.len() as f64
+            };
+            let means: Vec<f64> = samples.iter().map(|sample| mean(&sample.outcome)).collect();
+            estimate(meshlock_statistics::Estimate::of(&means, 0.95))
+        };
+        rows.push(vec![
+            count(nodes - writers),
+            count(writers),
+            most(&reads_in).map_or(Cell::Empty, count),
+            most(&|request| !reads_in(request)).map_or(Cell::Empty, count),
+            wait(true),
+            wait(false),
+        ]);
+    }
+    let columns = ["readers", "writers", "most reading", "most writing", "readers wait (s)", "writers wait (s)"];
+    vec![Evidence::Table("Readers and writers as sessions".to_owned(), table(&columns, rows))]
+}
+
+fn reads_in(request: &Request) -> bool {
+    request.session.is_some_and(|session| Access::of(session) == Access::Read)
+}
+
+/// The most requests of a kind that were inside at once.
+fn most_inside(outcome: &Outcome, of_kind: &dyn Fn(&Request) -> bool) -> usize {
+    let stays: Vec<_> = outcome
+        .requests
+        .iter()
+        .filter(|request| of_kind(request))
+        .filter_map(|request| Some((request.granted?, request.released?)))
+        .collect();
+    let at = |moment| stays.iter().filter(|(from, to)| *from <= moment && moment < *to).count();
+    stays.iter().map(|(from, _)| at(*from)).max().unwrap_or(0)
+}
+
+/// S4-12.
+pub(super) fn occupancy(lab: &Lab) -> Finding {
+    let nodes = 10;
+    let (seconds, seeds) = (lab.choose(100.0, 200.0, 1_000.0), lab.choose(3, 10, 40));
+    let mut rows = Vec::new();
+    let mut run = |name: &str, text: Text| {
+        let class = busy(nodes, 1, 1.0, 0.3);
+        let Samples(samples) = lab.replicate(&group(text, nodes, seconds, vec![class]), seeds);
+        let waits: Vec<Wait> = samples.iter().flat_map(|sample| waits(&sample.outcome)).collect();
+        let open: Vec<f64> = waits.iter().filter(|wait| wait.open).map(|wait| wait.length).collect();
+        let longest = |of: &mut dyn Iterator<Item = f64>| of.fold(0.0, f64::max);
+        let (longest_open, longest_any) =
+            (longest(&mut open.iter().copied()), longest(&mut waits.iter().map(|wait| wait.length)));
+        let late = open.iter().filter(|wait| **wait > 2.0 + 1e-6).count();
+        rows.push(vec![
+            words(name),
+            count(open.len()),
+            Cell::Number(longest_open),
+            count(late),
+            count(waits.len()),
+            Cell::Number(longest_any),
+        ]);
+        (open.len(), longest_open, late, longest_any)
+    };
+    let (asked, longest, late, any) = run("repaired", Text::Repaired);
+    let (g3_asked, g3_longest, g3_late, _) = run("printed, G3 alone left", all_but(&["g3"]));
+    let (_, text_longest, text_late, _) = run("as printed", printed());
+    let measured = format!(
+        "of {asked} requests for the session that is open, {late} wait longer than 2T (the longest {longest:.2} T; of \
+         all requests {any:.2} T); with G3 left in the printed text {g3_late} of {g3_asked}, the longest \
+         {g3_longest:.0} T; as printed {text_late}, the longest {text_longest:.0} T"
+    );
+    Finding {
+        measured,
+        verdict: Verdict::HoldsRepaired,
+        as_expected: asked > 50 && late == 0 && any < 3.0 + 1e-6 && g3_late > 0 && text_late > 0,
+        evidence: vec![
+            Evidence::Table(
+                "Requests for a session that somebody attends until they arrive, while nobody wants another one"
+                    .to_owned(),
+                table(
+                    &["text:", "requests", "longest wait (T)", "longer than 2T", "all requests", "longest wait (T)"],
+                    rows,
+                ),
+            ),
+            Evidence::Note(
+                "G3 (in some lists G5): the idle token is sent on without the session, so the next captain does not \
+                 know that a newcomer wants the same. Who was never served counts as waiting to the end of the run."
+                    .to_owned(),
+            ),
+            Evidence::Note(
+                "A request that meets the token on its way to somebody else waits up to 3T: the session is not open \
+                 then, but about to be."
+                    .to_owned(),
+            ),
+        ],
+    }
+}
+
+/// How long a request waited.
+struct Wait {
+    /// In units of T.
+    length: f64,
+    /// Whether somebody was inside from when it was asked until it had arrived.
+    open: bool,
+}
+
+fn waits(outcome: &Outcome) -> Vec<Wait> {
+    let trip = Span::from_seconds(T);
+    let attends = |other: &Request, asked: Time| {
+        other.granted.is_some_and(|from| from <= asked) && other.released.is_none_or(|to| asked + trip < to)
+    };
+    let wait = |request: &Request| Wait {
+        length: in_t(request.granted.unwrap_or(outcome.end), request.asked),
+        open: outcome.requests.iter().any(|other| attends(other, request.asked)),
+    };
+    outcome.requests.iter().map(wait).collect()
+}
+
+/// S4-15.
+pub(super) fn entry_rule(lab: &Lab) -> Finding {
+    let (nodes, sessions) = (12, 3);
+    let (seconds, seeds) = (lab.choose(40.0, 100.0, 300.0), lab.choose(4, 10, 30));
+    let any_session = vec![busy(nodes, sessions, 0.05, 0.1)];
+    let of_session = |session: u32| Class {
+        name: format!("session {session}"),
+        nodes: (0..nodes).filter(|node| node % sessions == session - 1).collect(),
+        session: Some(Distribution::Constant(f64::from(session))),
+        ..busy(1, 1, 0.05, 0.1)
+    };
+    let own_session: Vec<Class> = (1..=sessions).map(of_session).collect();
+    let run = |classes: &[Class], name: ProtocolName, joins: u32| {
+        let base = group(Text::Repaired, nodes, seconds, classes.to_vec());
+        let protocol = ProtocolChoice { name, joins, capacity: nodes, ..base.protocol.clone() };
+        lab.replicate(&Scenario { protocol, ..base }, seeds)
+    };
+    let rivals = [
+        ("group", ProtocolName::Group, 0),
+        ("reverse-link, no joins", ProtocolName::ReverseLink, 0),
+        ("reverse-link, 6 joins", ProtocolName::ReverseLink, 6),
+        ("coordinator, no joins", ProtocolName::Central, 0),
+        ("coordinator, 6 joins", ProtocolName::Central, 6),
+        ("coordinator, greedy", ProtocolName::Central, GREEDY),
+    ];
+    let both = |classes: &[Class]| rivals.map(|(name, protocol, joins)| (name, run(classes, protocol, joins)));
+    let (mixed, fixed) = (both(&any_session), both(&own_session));
+    let pair = |of: &[(&str, Samples); 6], measure: &str| -> Option<Comparison> {
+        paired(&of[0].1.values(measure), &of[5].1.values(measure), 0.95)
+    };
+    let below = |of: &[(&str, Samples); 6], measure: &str| pair(of, measure).is_some_and(|p| p.difference.high() < 0.0);
+    let all = || mixed.iter().chain(&fixed);
+    let stuck = [&mixed, &fixed].map(|of| of[0].1.sum(|sample| sample.measures.get("stuck").copied().unwrap_or(1.0)));
+    let stuck = stuck[0] + stuck[1];
+    let broken = all().map(|(_, samples)| samples.sum(|sample| sample.outcome.broken.len() as f64)).sum::<f64>();
+    let told = |of: &[(&str, Samples); 6], place: usize| {
+        let samples = &of[place].1;
+        format!("{:.1} and {:.2}", samples.estimate("entries/s"), samples.estimate("sessions.concurrency"))
+    };
+    let measured = format!(
+        "{stuck} requests are stuck; each process in its own of three sessions: the longest wait is {:.2} s, against \
+         {:.1} s if everybody may join the open one (greedy); any of three sessions: entries/s and processes inside \
+         together are {}, greedy {}, reverse-link with 6 joins {}",
+        fixed[0].1.estimate("wait.max"),
+        fixed[5].1.estimate("wait.max"),
+        told(&mixed, 0),
+        told(&mixed, 5),
+        told(&mixed, 2),
+    );
+    Finding {
+        measured,
+        verdict: Verdict::Holds,
+        as_expected: stuck == 0.0
+            && broken == 0.0
+            && below(&mixed, "entries/s")
+            && below(&mixed, "sessions.concurrency")
+            && below(&fixed, "wait.max"),
+        evidence: vec![
+            Evidence::Table("Twelve busy processes, any of three sessions each time".to_owned(), rivals_table(&mixed)),
+            Evidence::Table("The same, each process always in the same session".to_owned(), rivals_table(&fixed)),
+            Evidence::Note(
+                "A session may be joined only while nobody waits for another one. That bounds every wait, and costs \
+                 concurrency: the next session waits for the slowest of the present one. Greedy joining keeps a \
+                 session open as long as its processes come back in time, and the others wait. A number of joins past \
+                 the front buys concurrency for a bounded wait. Without joins coordinator and reverse-link let only \
+                 neighbours in the queue in together; the group protocol has one entry per session."
+                    .to_owned(),
+            ),
+        ],
+    }
+}
+
+fn rivals_table(rivals: &[(&str, Samples)]) -> Table {
+    let measures = ["entries/s", "sessions.concurrency", "sessions.switches/entry", "wait.mean", "wait.max"];
+    let row = |(name, samples): &(&str, Samples)| {
+        let mut row = vec![words(*name)];
+        row.extend(measures.iter().map(|measure| estimate(samples.estimate(measure))));
+        row.push(Cell::Number(samples.sum(|sample| sample.measures.get("unserved").copied().unwrap_or(0.0))));
+        row.push(Cell::Number(samples.sum(|sample| sample.measures.get("stuck").copied().unwrap_or(f64::NAN))));
+        row
+    };
+    let columns = [
+        "protocol:",
+        "entries/s",
+        "inside together",
+        "switches per entry",
+        "mean wait (s)",
+        "longest wait (s)",
+        "unserved at the end",
+        "stuck",
+    ];
+    table(&columns, rivals.iter().map(row).collect())
+}
+
+/// More than ever join in a run.
+const GREEDY: u32 = 1_000_000;
