@@ -73,10 +73,7 @@ impl<P: Protocol> Net<P> {
                     self.wires.push_back((node, to, message));
                 }
                 Effect::Granted { grant } => self.inside.push((node, grant.request, grant.units)),
-                Effect::Multicast { .. }
-                | Effect::Broadcast { .. }
-                | Effect::Arm { .. }
-                | Effect::Reject { .. } => {
+                Effect::Multicast { .. } | Effect::Broadcast { .. } | Effect::Arm { .. } | Effect::Reject { .. } => {
                     panic!("not expected of a baseline: {effect:?}")
                 }
             }

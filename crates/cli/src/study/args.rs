@@ -12,7 +12,7 @@ use crate::document::setting;
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples and exit codes.")]
 pub(crate) struct Args {
-    /// A scenario file with a [study] part.
+    /// A scenario file with a `[study]` part.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Where results go [default: results/NAME, after the file].

@@ -355,7 +355,7 @@ impl<P: Protocol> Story<P> {
                 if arrives { words } else { format!("{words} (lost)") }
             }
             Effect::Multicast { to, message } => {
-                let names: Vec<_> = to.iter().map(|to| self.name(*to).to_string()).collect();
+                let names: Vec<_> = to.iter().map(|to| self.name(*to)).collect();
                 let mut words = format!("{} to {}", (self.tell)(&message), names.join(" and "));
                 for to in to {
                     if !self.channels.push(node, to, message.clone()) {
