@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(of("Nodes"), "10; or 20");
         assert_eq!(
             of("Network"),
-            "radio in an area of 600 m x 600 m: range 120 m, 1000 kb/s, latency 300us, messages of 200 bytes, errors \
+            "radio in an area of 600 m x 600 m: range 120 m, 1 Mb/s, latency 300us, messages of 200 bytes, errors \
              with probability 0, acknowledgements of 14 bytes, up to 7 repetitions; a link that breaks loses what is on it"
         );
         assert_eq!(of("Movement"), "straight lines with reflection at the border, speed (m/s) uniform from 1 to 5");

@@ -28,6 +28,7 @@ pub mod published;
 mod questions;
 mod queue;
 mod settle;
+mod telling;
 mod token;
 mod traits;
 

@@ -52,15 +52,6 @@ pub(crate) struct Peer {
     pub(crate) told: Height,
 }
 
-impl Peer {
-    /// Whether the neighbour must hear that our height is `now`: which end of the link is lower has changed, or we
-    /// are on another level, which it needs to know exactly in order to turn its own links.
-    fn must_hear(&self, now: Height) -> bool {
-        let turned = self.height.is_none_or(|height| (height < self.told) != (height < now));
-        self.told.level != now.level || (turned && self.told != now)
-    }
-}
-
 /// The token was sent and is not known to have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Limbo {
@@ -386,55 +377,5 @@ impl Node {
 
     pub(crate) fn bug(&self, bug: Bug) -> bool {
         self.config.planted.has(bug)
-    }
-
-    pub(crate) fn send(&mut self, to: NodeId, body: Body, out: &mut Effects) {
-        if let Some(peer) = self.peers.get_mut(&to) {
-            peer.told = self.height;
-        }
-        out.push(Effect::Send { to, message: self.message(body) });
-    }
-
-    pub(crate) fn broadcast(&mut self, body: Body, out: &mut Effects) {
-        if self.peers.is_empty() {
-            return;
-        }
-        for peer in self.peers.values_mut() {
-            peer.told = self.height;
-        }
-        out.push(Effect::Broadcast { message: self.message(body) });
-    }
-
-    fn multicast(&mut self, to: Vec<NodeId>, body: Body, out: &mut Effects) {
-        match to.as_slice() {
-            [] => return,
-            [only] => return self.send(*only, body, out),
-            many => {
-                for id in many {
-                    if let Some(peer) = self.peers.get_mut(id) {
-                        peer.told = self.height;
-                    }
-                }
-            }
-        }
-        out.push(Effect::Multicast { to, message: self.message(body) });
-    }
-
-    /// Tells our height to those who must hear it, and to one neighbour in any case.
-    pub(crate) fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
-        let height = self.height;
-        let turned = |peer: &Peer| peer.must_hear(height) && !self.bug(Bug::TellOnlyGiver);
-        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || turned(peer);
-        let to = self.peers.iter().filter(hears).map(|(id, _)| *id).collect();
-        self.multicast(to, body, out);
-    }
-
-    fn tell_others(&mut self, but: NodeId, news: &[News], out: &mut Effects) {
-        let others = self.peers.keys().copied().filter(|peer| *peer != but).collect();
-        self.multicast(others, Body::News(news.to_vec()), out);
-    }
-
-    fn message(&self, body: Body) -> Message {
-        Message { height: self.height, clock: self.clock, body }
     }
 }

@@ -9,9 +9,11 @@ use meshlock_sim::scenario::{
 
 pub(super) fn radio(radio: &Radio) -> String {
     let Radio { area, range, bandwidth, latency, error, ack, retries, .. } = radio;
-    let (width, height, kilobits) = (area.width, area.height, bandwidth / 1e3);
+    let (width, height) = (area.width, area.height);
+    let rate =
+        if *bandwidth >= 1e6 { format!("{} Mb/s", bandwidth / 1e6) } else { format!("{} kb/s", bandwidth / 1e3) };
     format!(
-        "radio in an area of {width} m x {height} m: range {range} m, {kilobits} kb/s, latency {latency}, {}, errors with \
+        "radio in an area of {width} m x {height} m: range {range} m, {rate}, latency {latency}, {}, errors with \
          probability {error}, acknowledgements of {ack} bytes, up to {retries} repetitions; a link that breaks {}",
         message(radio.message),
         breaking(radio.gentle),
