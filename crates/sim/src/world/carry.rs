@@ -233,7 +233,9 @@ where
                 self.arrive(&frame, hop.node, observer);
             }
         }
-        self.tally.acks += acks;
+        if matches!(self.medium, Medium::Air { .. }) {
+            self.tally.acks += acks;
+        }
         self.settle(frame, acks, observer);
     }
 
