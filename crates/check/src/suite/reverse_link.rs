@@ -186,6 +186,8 @@ fn endless() -> Vec<Entry> {
 }
 
 fn walks() -> Vec<Entry> {
+    // A walk has link changes without end, and each may ask for a raise; that messages end is seen at its end.
+    let repaired = |topology| Spec { max_level: None, ..repaired(topology) };
     let mixed = [Demand::units(1, 0), Demand::units(2, 1), Demand::units(3, 5)];
     let busy = |topology| {
         let spec = Spec { capacity: 3, max_channel: WALK_CHANNEL, ..repaired(topology) };
@@ -201,9 +203,9 @@ fn walks() -> Vec<Entry> {
             small,
             1500,
             1500,
-            179_559,
+            159_244,
         ),
-        Entry::walks("reverse-link/walk-grid-12", "12 nodes, 3 units, harsh link changes", grid, 400, 2000, 11_467),
-        Entry::walks("reverse-link/walk-line-12", "12 nodes in a line, no trouble", busy("line:12"), 40, 2000, 5_052),
+        Entry::walks("reverse-link/walk-grid-12", "12 nodes, 3 units, harsh link changes", grid, 400, 2000, 12_468),
+        Entry::walks("reverse-link/walk-line-12", "12 nodes in a line, no trouble", busy("line:12"), 40, 2000, 6_046),
     ]
 }
