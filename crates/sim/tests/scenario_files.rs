@@ -72,6 +72,7 @@ fn every_shipped_scenario_resolves_with_every_value_of_its_study() {
             "overload",
             "reference",
             "study-nodes",
+            "study-priorities",
             "study-speed",
             "whiteboard",
             "wired-cluster"
