@@ -2,25 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod outside;
 
+use std::path::{Path, PathBuf};
+
+use outside::Ran;
 use serde_json::Value;
 
-/// A directory of its own for each test, empty at the start.
 fn place(name: &str) -> PathBuf {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce").join(name);
-    let _ = std::fs::remove_dir_all(&place);
-    std::fs::create_dir_all(&place).unwrap();
-    place
+    outside::place("reproduce", name)
 }
 
-/// Runs a command line in a directory: exit code, output and errors.
+/// Exit code, output and errors.
 fn reproduce(place: &Path, line: &str) -> (Option<i32>, String, String) {
-    let words = std::iter::once("reproduce").chain(line.split_whitespace());
-    let output = Command::new(env!("CARGO_BIN_EXE_meshlock")).args(words).current_dir(place).output().unwrap();
-    let Output { status, stdout, stderr } = output;
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    let Ran { code, out, err } = outside::run(place, "reproduce", line);
+    (code, out, err)
 }
 
 #[test]

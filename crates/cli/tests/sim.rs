@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod outside;
+
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use meshlock_trace::{Reader, Record, What};
+use outside::Ran;
 use serde_json::Value;
 
 const SMALL: &str = r#"
@@ -32,26 +35,13 @@ const LOSSY: &str = "--set protocol.name=raymond --set topology.shape=complete -
 
 /// A directory of its own for each test, with a scenario in it.
 fn place(name: &str) -> PathBuf {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sim").join(name);
-    let _ = fs::remove_dir_all(&place);
-    fs::create_dir_all(&place).unwrap();
+    let place = outside::place("sim", name);
     fs::write(place.join("small.toml"), SMALL).unwrap();
     place
 }
 
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-/// Runs a command line in a directory.
 fn sim(place: &Path, line: &str) -> Ran {
-    let words = std::iter::once("sim").chain(line.split_whitespace());
-    let output = Command::new(env!("CARGO_BIN_EXE_meshlock")).args(words).current_dir(place).output().unwrap();
-    let Output { status, stdout, stderr } = output;
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: status.code(), out: text(stdout), err: text(stderr) }
+    outside::run(place, "sim", line)
 }
 
 fn json(ran: &Ran) -> Value {

@@ -23,17 +23,8 @@ use crate::protocol::Rejection;
 use crate::view::TokenView;
 use crate::vocabulary::{Fence, NodeId, Units};
 
-/// How a node is set up. All but `id` must be the same everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Config {
-    /// This node.
-    pub id: NodeId,
-    /// All nodes. The one with the smallest id has the token first, and is the father of all others.
-    pub members: Vec<NodeId>,
-    /// For the checker's own tests.
-    pub planted: Planted<Bug>,
-}
+/// How a node is set up.
+pub type Config = single::Config<Bug>;
 
 /// Bugs that can be planted, to see whether the checker finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

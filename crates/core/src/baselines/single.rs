@@ -9,9 +9,22 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::counters::{CounterVisitor, Line};
+use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Misuse, Protocol, Rejection};
 use crate::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, Rank, RequestId, Units};
+
+/// How a node of an algorithm without parameters is set up. All but `id` must be the same everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Config<B> {
+    /// This node.
+    pub id: NodeId,
+    /// All nodes. Where there is a token, the one with the smallest id has it first.
+    pub members: Vec<NodeId>,
+    /// For the checker's own tests.
+    pub planted: Planted<B>,
+}
 
 /// One algorithm at one node, without the caller.
 pub trait Algorithm: Clone + Debug + Eq + Hash {

@@ -73,7 +73,7 @@ impl<P: Protocol> Bench<P> {
         views.flat_map(|view| view.holding).find_map(|grant| grant.session).map(|session| session.0)
     }
 
-    /// The level of this session in the token's queue.
+    /// The level that a session has in the token's queue.
     pub(super) fn level_of(&self, session: u32) -> Option<i64> {
         let queues = self.nodes.iter().filter_map(|node| node.view().token).flat_map(|token| token.queue);
         let of_session = |claimant: &Claimant| claimant.session == Some(Session(session));
