@@ -1,0 +1,25 @@
+//! What a client and a node of meshlock say to each other, as plain types that are written as JSON.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`request`] | asking for units or a session, and how a request is doing |
+//! | [`resource`] | what can be locked: its kind, capacity and protocol |
+//! | [`status`] | who holds what and who waits, at every node that answers |
+//! | [`event`] | what happens, as it happens |
+//! | [`problem`] | why something was refused |
+//! | [`duration`] | times such as `500ms`, `10s` or `2m` in flags, files and addresses |
+//!
+//! The same types serve the HTTP interface, the client library and a node that runs inside a program.
+
+pub mod duration;
+pub mod event;
+pub mod problem;
+pub mod request;
+pub mod resource;
+pub mod status;
+
+pub use event::{Event, What};
+pub use problem::{Problem, Reason};
+pub use request::{Mode, NewRequest, Place, RequestInfo, State, Urgency};
+pub use resource::{Definition, Kind, NewResource, Order, Protocol, ResourceInfo};
+pub use status::{Link, MeshStatus, NodeInfo, ResourceStatus, Row};

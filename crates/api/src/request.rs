@@ -1,0 +1,160 @@
+//! Asking for units or a session, and how a request is doing.
+
+use serde::{Deserialize, Serialize};
+
+/// What a client asks for.
+///
+/// The `id` is chosen by the client. Sent again with the same content it changes nothing and answers with the state of
+/// the first, so a client that lost the answer can safely ask again and never gets a second grant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewRequest {
+    /// Chosen by the client, up to 128 visible ASCII characters; the node chooses one if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The name of the resource.
+    pub resource: String,
+    /// How many units, all at once. One if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
+    /// How urgent. Priority 0 if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<Urgency>,
+    /// The session to attend, for a resource with sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Read or write, for a readers-writer resource. Write if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// How long the request lives without a sign of its client, waiting or granted. The resource's default if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+    /// How long to wait for the grant before the request expires. For ever, as long as it is renewed, if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Who asks, for people who look at the queue: a host and process, a robot's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+}
+
+/// How urgent a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Urgency {
+    /// Higher is more urgent. For resources ordered by priority.
+    Priority(i32),
+    /// Earlier is more urgent. A number on which all clients of the resource agree, such as milliseconds since 1970.
+    /// For resources ordered by deadline.
+    Deadline(u64),
+}
+
+/// How a readers-writer resource is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Together with other readers.
+    Read,
+    /// Alone.
+    Write,
+}
+
+/// Where a request is in its life. Only `QUEUED` and `GRANTED` can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum State {
+    /// It waits.
+    Queued,
+    /// It holds its units.
+    Granted,
+    /// It held its units and was told to stop: its node left the mesh, or an operator took them back.
+    Revoked,
+    /// It can never be granted, or the node refuses it.
+    Rejected,
+    /// Its client gave no sign for the length of the lease, or it waited longer than its timeout.
+    Expired,
+    /// The client gave it back, or no longer wanted it.
+    Released,
+}
+
+impl State {
+    /// Whether nothing can happen to it any more.
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Queued | Self::Granted => false,
+            Self::Revoked | Self::Rejected | Self::Expired | Self::Released => true,
+        }
+    }
+
+    /// The word that is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "QUEUED",
+            Self::Granted => "GRANTED",
+            Self::Revoked => "REVOKED",
+            Self::Rejected => "REJECTED",
+            Self::Expired => "EXPIRED",
+            Self::Released => "RELEASED",
+        }
+    }
+}
+
+/// A request and how it is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RequestInfo {
+    /// Its id.
+    pub id: String,
+    /// What it asks for.
+    pub resource: String,
+    /// How it is doing.
+    pub state: State,
+    /// How many units.
+    pub units: u32,
+    /// How urgent.
+    pub urgency: Urgency,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Read or write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Larger than that of every earlier grant of this resource. Pass it to what the lock guards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<u64>,
+    /// The length of the lease.
+    pub lease_ms: u64,
+    /// How much of the lease is left, while it is queued or granted. Count from before the question was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_ms: Option<u64>,
+    /// How long it has waited, or waited before it was granted.
+    pub waited_ms: u64,
+    /// How long it has been held, or was held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_ms: Option<u64>,
+    /// Its place in the queue as far as its node knows, while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Why it is over, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A place in a queue, as far as the node knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Place {
+    /// How many are known to be served before it.
+    pub ahead: u32,
+    /// The token is at this node, so that nobody else is ahead. Otherwise there may be more.
+    pub exact: bool,
+    /// How long it will still take, from how long grants lasted so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_ms: Option<u64>,
+}

@@ -1,0 +1,212 @@
+//! What can be locked: its kind, capacity and protocol.
+
+use serde::{Deserialize, Serialize};
+
+/// How a resource is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One holder at a time.
+    #[default]
+    Mutex,
+    /// Up to `capacity` units in use at a time, any number of them in one request.
+    Semaphore,
+    /// Any number of holders that attend the same session.
+    Sessions,
+    /// Many readers or one writer.
+    ReadersWriter,
+}
+
+/// Which protocol serves a resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Jiang's, repaired: every kind, over neighbour links.
+    #[default]
+    ReverseLink,
+    /// Suzuki-Kasami by flooding, repaired: mutexes without priorities.
+    Flood,
+    /// Swaroop and Singh's, repaired: sessions and readers-writer, over the relay.
+    Group,
+}
+
+/// How waiting requests are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The most important first; `aging` grants of waiting count as one step of priority, 0 is strict.
+    Priority {
+        /// Zero: a less urgent request may wait for ever.
+        aging: u32,
+    },
+    /// The earliest deadline first.
+    Deadline,
+}
+
+impl Default for Order {
+    /// One step of priority for every 16 grants: the urgent go first and nobody waits for ever.
+    fn default() -> Self {
+        Self::Priority { aging: 16 }
+    }
+}
+
+/// What all nodes of a mesh agree on about a resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Definition {
+    /// How it is used.
+    pub kind: Kind,
+    /// Units in all: 1 for a mutex, the greatest number of holders for sessions, of readers for readers-writer.
+    pub capacity: u32,
+    /// Which protocol serves it.
+    pub protocol: Protocol,
+    /// How waiting requests are ordered.
+    pub order: Order,
+    /// How many requests may join the running session past one that waits for another session.
+    pub joins: u32,
+    /// The lease of requests that name none.
+    pub lease_ms: u64,
+}
+
+/// The lease of resources that name none.
+pub const DEFAULT_LEASE_MS: u64 = 30_000;
+/// The shortest lease that is accepted.
+pub const SHORTEST_LEASE_MS: u64 = 100;
+/// The longest lease that is accepted: a day.
+pub const LONGEST_LEASE_MS: u64 = 86_400_000;
+/// The greatest number of readers, or of holders of one session, where none is named.
+pub const MANY: u32 = 1_000_000;
+/// The longest name of a resource, in bytes.
+pub const LONGEST_NAME: usize = 128;
+
+/// A resource to be made, or to be changed. What is missing gets its default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewResource {
+    /// A mutex if missing; a semaphore if only a capacity above 1 is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// Units in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u32>,
+    /// Which protocol serves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+    /// How waiting requests are ordered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// How many may join a running session past the front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joins: Option<u32>,
+    /// The lease of requests that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
+impl NewResource {
+    /// With all defaults filled in, or what is contradictory in it.
+    pub fn complete(&self) -> Result<Definition, String> {
+        let more_than_one = self.capacity.is_some_and(|capacity| capacity > 1);
+        let kind = self.kind.unwrap_or(if more_than_one { Kind::Semaphore } else { Kind::Mutex });
+        let capacity = match (kind, self.capacity) {
+            (_, Some(0)) => return Err("a capacity of 0 lets nobody in; give at least 1".into()),
+            (Kind::Mutex, Some(k)) if k > 1 => {
+                return Err(format!("a mutex has capacity 1, not {k}; use kind \"semaphore\""));
+            }
+            (Kind::Mutex, _) => 1,
+            (Kind::Semaphore, None) => return Err("a semaphore needs a capacity".into()),
+            (Kind::Semaphore | Kind::Sessions | Kind::ReadersWriter, Some(k)) => k,
+            (Kind::Sessions | Kind::ReadersWriter, None) => MANY,
+        };
+        let protocol = self.protocol.unwrap_or_default();
+        match (protocol, kind) {
+            (Protocol::ReverseLink, _)
+            | (Protocol::Flood, Kind::Mutex)
+            | (Protocol::Group, Kind::Sessions | Kind::ReadersWriter) => {}
+            (Protocol::Flood, _) => return Err("protocol \"flood\" serves mutexes only; use \"reverse-link\"".into()),
+            (Protocol::Group, _) => {
+                return Err("protocol \"group\" serves sessions and readers-writer only; use \"reverse-link\"".into());
+            }
+        }
+        let order = self.order.unwrap_or_default();
+        if order == Order::Deadline && protocol != Protocol::ReverseLink {
+            return Err("only protocol \"reverse-link\" orders by deadline".into());
+        }
+        let lease_ms = self.lease_ms.unwrap_or(DEFAULT_LEASE_MS);
+        check_lease(lease_ms)?;
+        let joins = self.joins.unwrap_or(if kind == Kind::Sessions { 16 } else { 0 });
+        Ok(Definition { kind, capacity, protocol, order, joins, lease_ms })
+    }
+}
+
+/// Whether a lease is of a length that is accepted.
+pub fn check_lease(lease_ms: u64) -> Result<(), String> {
+    if (SHORTEST_LEASE_MS..=LONGEST_LEASE_MS).contains(&lease_ms) {
+        return Ok(());
+    }
+    Err(format!("a lease of {lease_ms} ms is out of range: give 100 ms to 24 h"))
+}
+
+/// Whether a name can be that of a resource: visible ASCII without `/`, `?`, `#` and `%`, so that it can stand in an
+/// address, and not one of the mesh's own, which begin with `meshlock:`.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return Err(format!("a resource's name has 1 to {LONGEST_NAME} characters, this one has {}", name.len()));
+    }
+    let allowed = |c: char| c.is_ascii_graphic() && !"/?#%\"\\".contains(c);
+    if let Some(wrong) = name.chars().find(|c| !allowed(*c)) {
+        return Err(format!("a resource's name cannot have {wrong:?}: use letters, digits, and signs such as - _ . : @"));
+    }
+    if name.starts_with("meshlock:") {
+        return Err("names that begin with \"meshlock:\" belong to the mesh itself".into());
+    }
+    Ok(())
+}
+
+/// A resource as its node knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ResourceInfo {
+    /// Its name.
+    pub name: String,
+    /// What the mesh agreed on.
+    pub definition: Definition,
+    /// How often the definition was changed.
+    pub version: u64,
+    /// The token is at this node.
+    pub token_here: bool,
+    /// This node's own file says something else, so this node refuses to use the resource. What the file says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Definition>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_alone_makes_a_semaphore() {
+        let definition = NewResource { capacity: Some(3), ..NewResource::default() }.complete().expect("valid");
+        assert_eq!((definition.kind, definition.capacity), (Kind::Semaphore, 3));
+    }
+
+    #[test]
+    fn contradictions_name_the_fix() {
+        let mutex = NewResource { kind: Some(Kind::Mutex), capacity: Some(3), ..NewResource::default() };
+        assert!(mutex.complete().expect_err("contradiction").contains("semaphore"));
+        let flood = NewResource { protocol: Some(Protocol::Flood), capacity: Some(3), ..NewResource::default() };
+        assert!(flood.complete().expect_err("contradiction").contains("reverse-link"));
+    }
+
+    #[test]
+    fn names_must_fit_into_an_address() {
+        assert!(check_name("dock-3.bay_a@hall:2").is_ok());
+        for bad in ["", "a/b", "a b", "ü", "meshlock:registry", &"x".repeat(129)] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+}

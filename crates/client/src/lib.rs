@@ -1,0 +1,2 @@
+//! The client library of meshlock.
+pub use meshlock_api as api;

@@ -1,0 +1,17 @@
+//! The network node of meshlock: the protocols of `meshlock-core` on real links, for real clients.
+//!
+//! ```text
+//!   clients ---- http ----+                     +---- links (QUIC, beacons) ---- other nodes
+//!                         +---- hub (machine) --+
+//!   embedded program -----+                     +---- timer
+//! ```
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`wire`] | what nodes say to each other, as bytes |
+//! | [`links`] | neighbours: found, authenticated, watched |
+//! | [`mesh`] | who is a member: keys, invitations, removals |
+
+pub mod links;
+pub mod mesh;
+pub mod wire;

@@ -1,0 +1,44 @@
+//! Neighbours: found on the local medium or by address, authenticated, watched, reconnected for ever.
+//!
+//! A link is one connection with one ordered stream of frames in each direction. This module makes links and reports
+//! them to a [`LinkUser`]; what the frames say is not its business.
+
+use std::net::SocketAddr;
+
+use meshlock_core::NodeId;
+use tokio::sync::mpsc;
+
+/// A neighbour at the other end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its number in the protocols: member and incarnation.
+    pub node: NodeId,
+    /// Its name, as its certificate says.
+    pub name: String,
+    /// Where it is.
+    pub address: SocketAddr,
+}
+
+/// One link for ever: a new connection to the same neighbour is another link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u64);
+
+/// Whoever uses links. Calls about one link come in order: `up`, any number of `received`, `down`; there is at most one
+/// link to a node at a time, and its `down` comes before the `up` of the next. None of them blocks.
+pub trait LinkUser: Send + Sync + 'static {
+    /// A link has come up. What is to be sent over it comes out of the receiver, whole frames in order; when the sender
+    /// is dropped the link is closed.
+    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing>;
+
+    /// A frame has arrived. An error closes the link with this reason, and hurts nothing else.
+    fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String>;
+
+    /// The link is gone.
+    fn down(&self, link: LinkId, reason: &str);
+}
+
+/// A frame to be sent, shared by all links it goes to.
+pub type Outgoing = std::sync::Arc<[u8]>;
+
+/// The longest frame that is sent or accepted, in bytes.
+pub const LONGEST_FRAME: usize = 1 << 20;
