@@ -32,7 +32,7 @@ number!(
 );
 number!(
     /// A session (the papers' forum, group or type). Requests for one session may be granted together.
-    Session(u32)
+    Session(u64)
 );
 number!(
     /// A number that grows with every grant of a resource, so that the guarded system can refuse a stale holder.
@@ -100,7 +100,7 @@ impl Demand {
     }
 
     /// A demand of one unit at some priority in a session.
-    pub const fn session(session: u32, priority: i32) -> Self {
+    pub const fn session(session: u64, priority: i32) -> Self {
         let urgency = Urgency::Priority(Priority(priority));
         Self { units: Units(1), urgency, session: Some(Session(session)) }
     }

@@ -382,7 +382,7 @@ fn three_units(order: Order, joins: u32) -> Story<central::Node> {
 
 const STRICT: Order = Order::Priority { aging: Aging(0) };
 
-fn in_session(session: u32, units: u32, priority: i32) -> Demand {
+fn in_session(session: u64, units: u32, priority: i32) -> Demand {
     Demand { session: Some(Session(session)), ..Demand::units(units, priority) }
 }
 

@@ -49,7 +49,7 @@ fn roles<P: Protocol>(story: &Story<P>) -> String {
 }
 
 /// The sessions in use, by node.
-fn sessions<P: Protocol>(story: &Story<P>) -> Vec<(&'static str, u32)> {
+fn sessions<P: Protocol>(story: &Story<P>) -> Vec<(&'static str, u64)> {
     let attends = |name| story.view(name).holding.iter().filter_map(|grant| grant.session).next();
     CAST.into_iter().filter_map(|name| attends(name).map(|Session(session)| (name, session))).collect()
 }
@@ -303,7 +303,7 @@ mod defects {
     /// The paper claims that at most max(min(n, m), K - 1) = 2 sessions are opened while a request waits (n = 3, m = 2,
     /// K = 3). Reaching the top level and waiting for those ahead follow one another, so it can be
     /// min(n - 1, m) + max(K - 2, 0) = 3, in this protocol as in the printed text with all its repairs.
-    fn g11<P: Protocol>(story: &mut Story<P>) -> Vec<Vec<(&'static str, u32)>> {
+    fn g11<P: Protocol>(story: &mut Story<P>) -> Vec<Vec<(&'static str, u64)>> {
         story.asks("P2", X).settles().expect_holding(["P2"]);
         story.asks("P3", Y).settles().asks("P1", X).settles();
         assert_eq!(queue(story, "P2"), [(3, 1), (1, 1)]);

@@ -380,7 +380,7 @@ fn mistakes_of_a_peer_are_rejected_and_change_nothing() {
     let height = |id, level| Height { level, depth: 0, id: NodeId(id) };
     let message = |id, body| Message { height: height(id, 0), clock: Fence(0), body };
     let claim = |units| Claim { alone: true, origin: NodeId(0), rank: Rank(0), units: Units(units), session: None };
-    let loan = |request, units, session: Option<u32>| Loan {
+    let loan = |request, units, session: Option<u64>| Loan {
         grant: GrantId { node: NodeId(2), request: RequestId(request) },
         units: Units(units),
         session: session.map(Session),

@@ -25,7 +25,7 @@ pub(crate) fn entry(node: u32, request: u64, units: u32) -> LedgerView {
 }
 
 /// A ledger entry of one unit in a session.
-pub(crate) fn attending(node: u32, request: u64, session: u32) -> LedgerView {
+pub(crate) fn attending(node: u32, request: u64, session: u64) -> LedgerView {
     LedgerView { session: Some(Session(session)), ..entry(node, request, 1) }
 }
 
@@ -94,7 +94,7 @@ impl Tale {
         self.happens(Occurrence::Granted { node: NodeId(node), grant: grant(request, units) })
     }
 
-    pub(crate) fn entered(&mut self, node: u32, request: u64, session: u32) -> &mut Self {
+    pub(crate) fn entered(&mut self, node: u32, request: u64, session: u64) -> &mut Self {
         let grant = Grant { session: Some(Session(session)), ..grant(request, 1) };
         self.happens(Occurrence::Granted { node: NodeId(node), grant })
     }
@@ -104,7 +104,7 @@ impl Tale {
         self.happens(Occurrence::Granted { node: NodeId(node), grant })
     }
 
-    pub(crate) fn entered_with_fence(&mut self, node: u32, request: u64, session: u32, fence: u64) -> &mut Self {
+    pub(crate) fn entered_with_fence(&mut self, node: u32, request: u64, session: u64, fence: u64) -> &mut Self {
         let grant = Grant { session: Some(Session(session)), fence: Some(Fence(fence)), ..grant(request, 1) };
         self.happens(Occurrence::Granted { node: NodeId(node), grant })
     }
@@ -193,7 +193,7 @@ impl Scene {
         self.at(node, |view| view.waiting.push(Waiting { units: Units(units), ..wait(request, rank) }))
     }
 
-    pub(crate) fn waits_for(self, node: u32, request: u64, rank: i64, session: u32) -> Self {
+    pub(crate) fn waits_for(self, node: u32, request: u64, rank: i64, session: u64) -> Self {
         self.at(node, |view| view.waiting.push(Waiting { session: Some(Session(session)), ..wait(request, rank) }))
     }
 
@@ -201,7 +201,7 @@ impl Scene {
         self.at(node, |view| view.holding.push(grant(request, units)))
     }
 
-    pub(crate) fn attends(self, node: u32, request: u64, session: u32) -> Self {
+    pub(crate) fn attends(self, node: u32, request: u64, session: u64) -> Self {
         self.at(node, |view| view.holding.push(Grant { session: Some(Session(session)), ..grant(request, 1) }))
     }
 

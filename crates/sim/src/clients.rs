@@ -110,7 +110,7 @@ impl Clients {
             UrgencyOf::Priority(level) => Urgency::Priority(Priority(level.draw_whole(stream) as i32)),
             UrgencyOf::Deadline(after) => Urgency::Deadline(Deadline((now + after.draw_span(stream)).0 / 1_000)),
         };
-        let session = class.session.as_ref().map(|session| Session(session.draw_whole(stream) as u32));
+        let session = class.session.as_ref().map(|session| Session(session.draw_whole(stream) as u64));
         let holding = class.holding.draw_span(stream);
         let patience = class.patience.as_ref().map(|patience| patience.draw_span(stream));
         let last = &mut self.last[*node as usize];

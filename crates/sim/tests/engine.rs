@@ -79,7 +79,7 @@ fn pinned() -> Vec<(Scenario, u64)> {
     vec![
         (radio(protocol(ProtocolName::ReverseLink, Over::Links)), 10_886_757_087_393_127_354),
         (radio(protocol(ProtocolName::Flood, Over::Links)), 7_692_056_371_064_856_891),
-        (radio(protocol(ProtocolName::Group, Over::Relay)), 9_200_729_795_307_611_963),
+        (radio(protocol(ProtocolName::Group, Over::Relay)), 6_425_645_548_652_432_307),
         (radio(protocol(ProtocolName::NaimiTrehel, Over::Routing)), 16_754_857_570_688_609_670),
         (wired(protocol(ProtocolName::ReverseLink, Over::Links), RANDOM), 11_088_475_911_586_161_814),
         (wired(printed(ProtocolName::ReverseLink), RANDOM), 4_988_167_234_257_547_265),

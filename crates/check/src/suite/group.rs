@@ -151,7 +151,7 @@ fn readers_and_writers(n: u32, requests: u32) -> Spec {
     let spec = group(Subject::Group, &format!("complete:{n}"));
     let mut workload = Workload::none(spec.topology.len());
     for node in 0..n {
-        let demands = readers_writer::write(NodeId(node), 1).into_iter().chain([readers_writer::read(1)]).collect();
+        let demands = vec![readers_writer::write(NodeId(node), 1), readers_writer::read(1)];
         workload = workload.with(node as usize, Work::any(requests, demands));
     }
     Spec { workload, ..spec }

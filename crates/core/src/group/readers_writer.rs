@@ -17,9 +17,9 @@
 //! use meshlock_core::group::readers_writer::{Access, read, write};
 //!
 //! let reading = read(1);
-//! let writing = write(NodeId(7), 2).unwrap();
-//! assert_eq!(Access::of(reading.session.unwrap()), Access::Read);
-//! assert_eq!(Access::of(writing.session.unwrap()), Access::Write(NodeId(7)));
+//! let writing = write(NodeId(7), 2);
+//! assert_eq!(reading.session.and_then(Access::of), Some(Access::Read));
+//! assert_eq!(writing.session.and_then(Access::of), Some(Access::Write(NodeId(7))));
 //! ```
 
 use crate::vocabulary::{Demand, NodeId, Session};
@@ -35,35 +35,32 @@ pub enum Access {
 }
 
 impl Access {
-    /// What a session stands for.
-    pub const fn of(session: Session) -> Self {
+    /// What a session stands for; `None` for a number that no node's session has.
+    pub const fn of(session: Session) -> Option<Self> {
         match session.0.checked_sub(1) {
-            None => Self::Read,
-            Some(node) => Self::Write(NodeId(node)),
+            None => Some(Self::Read),
+            Some(node) if node <= u32::MAX as u64 => Some(Self::Write(NodeId(node as u32))),
+            Some(_) => None,
         }
     }
 
-    /// The session that stands for this; `None` for the one node whose id is too large to have a writer's session.
-    pub const fn session(self) -> Option<Session> {
+    /// The session that stands for this.
+    pub const fn session(self) -> Session {
         match self {
-            Self::Read => Some(Session(0)),
-            Self::Write(NodeId(u32::MAX)) => None,
-            Self::Write(node) => Some(Session(node.0 + 1)),
+            Self::Read => Session(0),
+            Self::Write(node) => Session(node.0 as u64 + 1),
         }
     }
 }
 
 /// A demand to read.
 pub const fn read(priority: i32) -> Demand {
-    Demand::session(0, priority)
+    Demand::session(Access::Read.session().0, priority)
 }
 
-/// A demand to write, for the process that makes it. `None` only for `NodeId(u32::MAX)`, for which no session is left.
-pub const fn write(node: NodeId, priority: i32) -> Option<Demand> {
-    match Access::Write(node).session() {
-        Some(session) => Some(Demand::session(session.0, priority)),
-        None => None,
-    }
+/// A demand to write, for the process that makes it.
+pub const fn write(node: NodeId, priority: i32) -> Demand {
+    Demand::session(Access::Write(node).session().0, priority)
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ mod tests {
 
     const K: Units = Units(3);
 
-    fn claim(units: u32, session: Option<u32>) -> Claim {
+    fn claim(units: u32, session: Option<u64>) -> Claim {
         Claim { alone: true, origin: NodeId(0), rank: Rank(0), units: Units(units), session: session.map(Session) }
     }
 

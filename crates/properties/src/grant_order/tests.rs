@@ -115,7 +115,7 @@ fn a_request_raised_past_a_blocked_front_is_granted_rightly() {
 }
 
 /// Ann's request is of session 7, and passes a claim of session 8; `open` says who is inside before.
-fn joined(open: Option<u32>) -> Around {
+fn joined(open: Option<u64>) -> Around {
     let mut around = granted_one().left_behind(5);
     around.setting.joins = 1;
     around.granted[0].session = Some(Session(7));

@@ -36,7 +36,7 @@ impl<P: Protocol> Bench<P> {
     }
 
     /// A process asks, and everything that follows happens. False if it cannot ask now.
-    pub(super) fn ask(&mut self, node: usize, session: u32, level: u32) -> bool {
+    pub(super) fn ask(&mut self, node: usize, session: u64, level: u32) -> bool {
         let Some(asked) = self.asked.get_mut(node) else { return false };
         *asked += 1;
         let demand = Demand::session(session, i32::try_from(level).unwrap_or(i32::MAX));
@@ -68,13 +68,13 @@ impl<P: Protocol> Bench<P> {
     }
 
     /// The session that is open, as those inside know it.
-    pub(super) fn open_session(&self) -> Option<u32> {
+    pub(super) fn open_session(&self) -> Option<u64> {
         let views = self.nodes.iter().map(Protocol::view);
         views.flat_map(|view| view.holding).find_map(|grant| grant.session).map(|session| session.0)
     }
 
     /// The level that a session has in the token's queue.
-    pub(super) fn level_of(&self, session: u32) -> Option<i64> {
+    pub(super) fn level_of(&self, session: u64) -> Option<i64> {
         let queues = self.nodes.iter().filter_map(|node| node.view().token).flat_map(|token| token.queue);
         let of_session = |claimant: &Claimant| claimant.session == Some(Session(session));
         queues.filter(of_session).map(|claimant| claimant.rank.0).max()

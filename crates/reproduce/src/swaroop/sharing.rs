@@ -1,7 +1,7 @@
 //! S4-7, S4-12 and S4-15: who may be inside together, and what the rule of entry costs.
 
 use meshlock_core::group::readers_writer::Access;
-use meshlock_core::{NodeId, Session};
+use meshlock_core::NodeId;
 use meshlock_report::table::{Cell, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::{Outcome, Request};
@@ -100,7 +100,7 @@ fn with_another_session(lab: &Lab) -> (String, Vec<Evidence>, bool) {
 fn readers_and_writers(lab: &Lab) -> Vec<Evidence> {
     let nodes = 12;
     let (seconds, seeds) = (lab.choose(20.0, 60.0, 300.0), lab.choose(4, 12, 30));
-    let session = |access: Access| access.session().map(|Session(id)| Distribution::Constant(f64::from(id)));
+    let session = |access: Access| Some(Distribution::Constant(access.session().0 as f64));
     let mut rows = Vec::new();
     for writers in [1, 3, 6] {
         let class = |name: &str, nodes: Vec<u32>, access: Access| Class {
@@ -140,7 +140,7 @@ fn readers_and_writers(lab: &Lab) -> Vec<Evidence> {
 }
 
 fn reads_in(request: &Request) -> bool {
-    request.session.is_some_and(|session| Access::of(session) == Access::Read)
+    request.session.is_some_and(|session| Access::of(session) == Some(Access::Read))
 }
 
 /// The most requests of a kind that were inside at once.

@@ -25,7 +25,7 @@ struct Seen {
 const MOST_OPENINGS: u32 = 10_000;
 
 /// The session the victim wants.
-const WANTED: u32 = 0;
+const WANTED: u64 = 0;
 
 /// Lets one process wait for [`WANTED`] behind all other sessions, at the lowest level. Whenever a session opens, `more`
 /// lets others ask. `None` if it is never served.
@@ -49,7 +49,7 @@ fn wait_for<P: Protocol>(bench: &mut Bench<P>, victim: usize, mut more: impl FnM
 fn greedy<P: Protocol>(mut bench: Bench<P>, sessions: u32, levels: u32, victim: usize) -> Option<Seen> {
     bench.ask(0, WANTED, 1);
     for session in 1..sessions {
-        bench.ask(session as usize, session, 1);
+        bench.ask(session as usize, session.into(), 1);
     }
     wait_for(&mut bench, victim, |bench| {
         let free = bench.idle().into_iter().find(|node| *node != victim);
@@ -67,7 +67,7 @@ fn random<P: Protocol>(mut bench: Bench<P>, nodes: u32, sessions: u32, levels: u
         for node in bench.idle().into_iter().filter(|node| *node != victim) {
             if dice.happens(0.8) {
                 // Its own session would only help the victim.
-                let session = 1 + dice.below(u64::from(sessions) - 1) as u32;
+                let session = 1 + dice.below(u64::from(sessions) - 1);
                 bench.ask(node, session, 1 + dice.below(u64::from(levels)) as u32);
             }
         }

@@ -57,7 +57,7 @@ impl Request {
         Self { units: Units(units), ..self }
     }
 
-    fn session(self, session: u32) -> Self {
+    fn session(self, session: u64) -> Self {
         Self { session: Some(Session(session)), ..self }
     }
 

@@ -257,7 +257,7 @@ fn urgencies() -> impl Strategy<Value = Urgency> {
 }
 
 fn sessions() -> impl Strategy<Value = Option<Session>> {
-    option::of(any::<u32>().prop_map(Session))
+    option::of(any::<u64>().prop_map(Session))
 }
 
 fn nodes() -> impl Strategy<Value = NodeId> {

@@ -28,7 +28,7 @@ fn tell(node: &mut Node, from: u32, message: Message) -> Vec<Effect<Message>> {
     node.handle(Event::Receive { from: NodeId(from), message }).expect("messages are no misuse")
 }
 
-fn request_of(node: u32, number: u64, version: u64, wish: Option<(u32, u32)>) -> Message {
+fn request_of(node: u32, number: u64, version: u64, wish: Option<(u64, u32)>) -> Message {
     let wish = wish.map(|(session, level)| Wish { session: Session(session), level: Level(level) });
     let stamp = Stamp { number: RequestId(number), version };
     Message::Request { node: NodeId(node), record: Record { stamp, wish }, again: false }

@@ -77,7 +77,7 @@ fn peers_mistakes_are_rejected_and_change_nothing() {
 
 #[test]
 fn an_entry_moves_forward_past_lower_ones_only() {
-    let queued = |requests: &[(u32, u32, u32)]| {
+    let queued = |requests: &[(u32, u64, u32)]| {
         let mut queue = Queue::default();
         for &(node, session, level) in requests {
             queue.add(NodeId(node), Session(session), Level(level), true);

@@ -31,7 +31,7 @@ fn random_request(stream: &mut Stream, capacity: u32) -> Request {
         _ => (request.granted, request.released) = (Some(ended), Some(released)),
     }
     if stream.happens(0.5) {
-        request = request.session(stream.below(3) as u32);
+        request = request.session(stream.below(3));
     }
     request
 }
@@ -240,7 +240,7 @@ fn two_hundred_thousand_requests_with_a_thousand_waiting_are_swept() {
         let asked_at = f64::from(i) / 1_000.0;
         let granted = asked_at + stream.between(0.0, 2.0);
         let request = asked(i % 100, asked_at).held(granted, granted + 0.001).priority(stream.below(10) as i32);
-        requests.push(request.units(1 + stream.below(3) as u32).session(stream.below(50) as u32));
+        requests.push(request.units(1 + stream.below(3) as u32).session(stream.below(50)));
     }
     let run = Outcome { end: at(200.0), ..outcome(3, requests) };
     let found = measures(&scenario(), &run);
