@@ -6,7 +6,7 @@ mod story;
 
 use meshlock_core::group::{self, Level};
 use meshlock_core::relay::{self, Relayed};
-use meshlock_core::{Delay, Demand, NodeId, Planted, Protocol, flood, reverse_link};
+use meshlock_core::{Delay, Demand, NodeId, Protocol, flood, reverse_link};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use story::Story;
@@ -78,8 +78,7 @@ fn a_saved_node_of_flood_goes_on_as_itself() {
 }
 
 fn group_node(id: NodeId) -> group::Node {
-    let members = (1..=3).map(NodeId).collect();
-    group::Node::new(group::Config { id, members, levels: Level(2), retry: Some(RETRY), planted: Planted::NONE })
+    group::Node::new(group::Config::among((1..=3).map(NodeId), id, Level(2), Some(RETRY)))
 }
 
 #[test]
@@ -99,9 +98,10 @@ fn configurations_can_be_saved_too() {
     assert_eq!(written_and_read(&reverse_link), reverse_link);
     let flood = flood::Config::new(NodeId(1)).with_token();
     assert_eq!(written_and_read(&flood), flood);
-    let members = (1..=3).map(NodeId).collect();
-    let group = group::Config { id: NodeId(1), members, levels: Level(2), retry: None, planted: Planted::NONE };
+    let group = group::Config::among((1..=3).map(NodeId), NodeId(1), Level(2), None);
     assert_eq!(written_and_read(&group), group);
+    let open = group::Config::open(NodeId(1), Level(2), RETRY);
+    assert_eq!(written_and_read(&open), open);
     let relay = relay::Config::default();
     assert_eq!(written_and_read(&relay), relay);
 }
@@ -109,7 +109,7 @@ fn configurations_can_be_saved_too() {
 #[cfg(feature = "mutants")]
 #[test]
 fn a_planted_bug_is_not_saved() {
-    let planted = Planted::bug(reverse_link::Bug::NoCopy);
+    let planted = meshlock_core::Planted::bug(reverse_link::Bug::NoCopy);
     let node = reverse_link::Config { planted, ..reverse_link::Config::mutex(NodeId(1), true) };
     assert_eq!(written_and_read(&node), reverse_link::Config::mutex(NodeId(1), true));
 }
