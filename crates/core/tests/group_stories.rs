@@ -6,7 +6,7 @@ mod story;
 use meshlock_core::group::published::{self, Defect};
 use meshlock_core::group::{Config, Level, Node, State};
 use meshlock_core::view::Origin;
-use meshlock_core::{Delay, Demand, NodeId, Planted, Priority, Protocol, Session, Urgency};
+use meshlock_core::{Delay, Demand, NodeId, Priority, Protocol, Session, Urgency};
 
 use story::Story;
 
@@ -30,7 +30,7 @@ fn printed(repairs: published::Repairs) -> Story<published::Node> {
 }
 
 fn config(id: NodeId, retry: Option<Delay>) -> Config {
-    Config { id, members: members(), levels: Level(3), retry, planted: Planted::NONE }
+    Config::among(members(), id, Level(3), retry)
 }
 
 fn repaired() -> Story<Node> {

@@ -168,13 +168,7 @@ fn members() -> Vec<NodeId> {
 }
 
 fn group_node(id: NodeId) -> group::Node {
-    group::Node::new(group::Config {
-        id,
-        members: members(),
-        levels: Level(3),
-        retry: Some(RETRY),
-        planted: Planted::NONE,
-    })
+    group::Node::new(group::Config::among(members(), id, Level(3), Some(RETRY)))
 }
 
 const SESSIONS: [Demand; 3] = [Demand::session(1, 1), Demand::session(2, 3), Demand::session(1, 2)];

@@ -187,9 +187,7 @@ impl<V: Visitor> Build<'_, V> {
     fn group(self) -> Result<V::Output, RunError> {
         let members: Vec<NodeId> = self.ids().collect();
         let (levels, retry) = (Level(self.choice.levels), self.choice.retry);
-        let node = |id| {
-            group::Node::new(group::Config { id, members: members.clone(), levels, retry, planted: Planted::NONE })
-        };
+        let node = |id| group::Node::new(group::Config::among(members.clone(), id, levels, retry));
         let nodes = self.ids().map(node).collect();
         self.among_all(nodes, true)
     }

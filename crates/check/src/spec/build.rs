@@ -148,13 +148,8 @@ impl Spec {
 
     fn group(&self) -> Vec<group::Node> {
         let node = |id| {
-            group::Node::new(group::Config {
-                id,
-                members: self.ids(),
-                levels: Level(self.levels),
-                retry: self.repeats.then_some(RETRY),
-                planted: self.seeds.group,
-            })
+            let config = group::Config::among(self.ids(), id, Level(self.levels), self.repeats.then_some(RETRY));
+            group::Node::new(group::Config { planted: self.seeds.group, ..config })
         };
         self.ids().into_iter().map(node).collect()
     }

@@ -4,10 +4,10 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::counters::{CounterVisitor, Line};
-use crate::group::Bug;
 use crate::group::message::{Message, Record, Stamp};
 use crate::group::node::{Copy, Inside, Node};
 use crate::group::token::Token;
+use crate::group::{Bug, Members};
 use crate::protocol::{Effect, Event, Misuse, Protocol};
 use crate::view::{Returning, TokenView, View, Waiting};
 use crate::vocabulary::{Fence, NodeId, RequestId, Units};
@@ -36,7 +36,7 @@ impl Protocol for Node {
             followers: token.as_ref().and_then(|token| token.followers),
             token,
             keeps_copy: self.copy.is_some(),
-            neighbours: self.members.iter().copied().filter(|&member| member != self.id).collect(),
+            neighbours: self.others(),
             waiting: waiting.into_iter().collect(),
             holding: self.inside.iter().map(|inside| inside.grant).collect(),
             captain: self.inside.and_then(|inside| inside.captain),
@@ -46,7 +46,7 @@ impl Protocol for Node {
 
     fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
         let Message::Token(token) = message else { return None };
-        let known = self.members.contains(&from) && self.heard.contains_key(&self.id);
+        let known = self.members.include(from) && self.heard.contains_key(&self.id);
         let fresh = token.transfer > self.seen || self.planted.has(Bug::AcceptTokenTwice);
         (known && fresh && self.token.is_none()).then(|| self.token_view(token))
     }
@@ -110,6 +110,15 @@ impl Protocol for Node {
 }
 
 impl Node {
+    /// The other processes, as far as they are known.
+    fn others(&self) -> Vec<NodeId> {
+        let not_me = |node: &NodeId| *node != self.id;
+        match &self.members {
+            Members::These(members) => members.iter().copied().filter(not_me).collect(),
+            Members::Anyone => self.heard.keys().copied().filter(not_me).collect(),
+        }
+    }
+
     /// The token as it is or would be here: followers known to be out are not counted.
     fn token_view(&self, token: &Token) -> TokenView {
         let out = |node: &NodeId, number: &RequestId| self.heard.get(node).is_some_and(|record| record.ends(*number));

@@ -21,7 +21,7 @@ pub mod published;
 pub mod readers_writer;
 pub mod token;
 
-pub use config::{Bug, Config};
+pub use config::{Bug, Config, Members};
 pub use message::{Message, Record, Stamp, Start, Wish};
 pub use node::Node;
 pub use token::Token;

@@ -22,12 +22,12 @@
 //! once; a repeated one is answered by `have`, and the copy is dropped.
 //! Where nothing is lost and no timer runs out early, only the paper's four messages are sent.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::group::message::{Message, Record, Stamp, Start, Wish};
 use crate::group::token::{LIMIT, Token};
-use crate::group::{Bug, Config, Level, State, asked};
+use crate::group::{Bug, Config, Level, Members, State, asked};
 use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse, Rejection, Timer};
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units};
@@ -37,8 +37,8 @@ use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units}
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node {
     pub(super) id: NodeId,
-    /// All processes, this one included.
-    pub(super) members: BTreeSet<NodeId>,
+    /// Who takes part.
+    pub(super) members: Members,
     pub(super) levels: Level,
     pub(super) retry: Option<Delay>,
     pub(super) planted: Planted<Bug>,
@@ -79,10 +79,8 @@ pub(super) type Effects = Vec<Effect<Message>>;
 impl Node {
     /// A process before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, levels, retry, planted } = config;
-        let mut members: BTreeSet<_> = members.into_iter().collect();
-        members.insert(id);
-        let token = (members.first() == Some(&id)).then(Token::default);
+        let Config { id, members, starts_with_token, levels, retry, planted } = config;
+        let token = starts_with_token.then(Token::default);
         let levels = levels.max(Level::LOWEST);
         let (heard, inside, copy, seen, epoch) = (BTreeMap::new(), None, None, 0, 0);
         Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch }
@@ -222,7 +220,7 @@ impl Node {
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, effects: &mut Effects) -> Result<(), Rejection> {
-        if from == self.id || !self.members.contains(&from) {
+        if from == self.id || !self.members.include(from) {
             return Err(Rejection::UnknownSender);
         }
         match message {
@@ -272,7 +270,7 @@ impl Node {
     }
 
     fn on_start(&mut self, start: Start, effects: &mut Effects) -> Result<(), Rejection> {
-        if start.node != self.id || start.captain == self.id || !self.members.contains(&start.captain) {
+        if start.node != self.id || start.captain == self.id || !self.members.include(start.captain) {
             return Err(Rejection::UnknownNode);
         }
         if start.fence.0 >= LIMIT {

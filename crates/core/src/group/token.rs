@@ -1,10 +1,10 @@
 //! The token of the repaired group protocol and the queue in it.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::group::Level;
 use crate::group::message::{Stamp, Wish};
+use crate::group::{Level, Members};
 use crate::protocol::Rejection;
 use crate::view::{Claimant, Origin};
 use crate::vocabulary::{Fence, NodeId, RequestId, Session, Units};
@@ -29,7 +29,7 @@ pub struct Token {
 
 impl Token {
     /// Whether an honest peer could have sent this.
-    pub(super) fn check(&self, members: &BTreeSet<NodeId>, levels: Level) -> Result<(), Rejection> {
+    pub(super) fn check(&self, members: &Members, levels: Level) -> Result<(), Rejection> {
         if self.transfer >= LIMIT || self.clock.0 >= LIMIT || self.accepted.values().any(|s| s.version >= LIMIT) {
             return Err(Rejection::NumberOutOfRange);
         }
@@ -38,7 +38,7 @@ impl Token {
             return Err(Rejection::NumberOutOfRange);
         }
         let named = self.accepted.keys().chain(self.followers.keys()).copied().chain(queued().map(|m| m.node));
-        if named.into_iter().any(|node| !members.contains(&node)) {
+        if named.into_iter().any(|node| !members.include(node)) {
             return Err(Rejection::UnknownNode);
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::vocabulary::{GrantId, NodeId, Units};
 
 /// One copy of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Copy {
     grant: GrantId,
     /// The neighbour that has not confirmed it yet.
@@ -19,6 +20,7 @@ struct Copy {
 
 /// The releases that this node has to bring on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Custody {
     copies: Vec<Copy>,
 }

@@ -17,6 +17,7 @@ use crate::vocabulary::{Aging, Fence, Grant, NodeId, Order, RequestId, Units};
 
 /// What all nodes of a resource agree on, and who this one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Config {
     /// This node.
     pub id: NodeId,
@@ -43,6 +44,7 @@ impl Config {
 
 /// What a node knows about a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Peer {
     /// Unknown until its first message. If it is of level 0 and below ours, it may have fallen further since.
     pub(crate) height: Option<Height>,
@@ -54,6 +56,7 @@ pub(crate) struct Peer {
 
 /// The token was sent and is not known to have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Limbo {
     /// A copy of what was sent.
     pub(crate) copy: Token,
@@ -68,6 +71,7 @@ pub(crate) struct Limbo {
 
 /// One resource at one node. See the [module's documentation](super) for the idea.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node {
     pub(crate) config: Config,
     pub(crate) height: Height,

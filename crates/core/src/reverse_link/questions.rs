@@ -62,6 +62,7 @@ pub(crate) enum Novelty {
 
 /// The latest question of every node that ever asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Questions {
     latest: BTreeMap<NodeId, (u64, Inquiry)>,
 }

@@ -23,6 +23,7 @@ pub struct Claim {
 
 /// Who stands behind a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub(crate) enum Claimer {
     /// A request of this node, with what is needed to rank it anew.
     Local { request: RequestId, urgency: Urgency, since: Fence },
@@ -32,6 +33,7 @@ pub(crate) enum Claimer {
 
 /// One line of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Entry {
     pub(crate) claimer: Claimer,
     pub(crate) claim: Claim,
@@ -39,6 +41,7 @@ pub(crate) struct Entry {
 
 /// Claims by rank, equal ranks by arrival. Invariant: at most one entry per neighbour and per request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Queue {
     entries: Vec<Entry>,
 }

@@ -217,6 +217,17 @@ impl<P: Protocol> Story<P> {
     }
 }
 
+/// What becomes of a node.
+impl<P: Protocol> Story<P> {
+    /// The node of `who` is put in place of itself as `change` makes it, as after a restart. No line in the trace.
+    pub(crate) fn becomes(&mut self, who: &str, change: impl FnOnce(&P) -> P) -> &mut Self {
+        let node = self.id(who);
+        let actor = self.nodes.get_mut(&node).expect("the node is on stage");
+        *actor = change(actor);
+        self
+    }
+}
+
 /// What is expected.
 impl<P: Protocol> Story<P> {
     /// The trace starts here: what was written so far is dropped.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use meshlock_core::group::{self, Level, published};
 use meshlock_core::view::Claimant;
-use meshlock_core::{Demand, Effect, Event, NodeId, Planted, Protocol, RequestId, Session, Units};
+use meshlock_core::{Demand, Effect, Event, NodeId, Protocol, RequestId, Session, Units};
 
 /// Processes and what is under way between them, in the order of sending.
 pub(super) struct Bench<P: Protocol> {
@@ -17,8 +17,7 @@ pub(super) struct Bench<P: Protocol> {
 /// Processes of the repaired protocol.
 pub(super) fn repaired(nodes: u32, levels: u32) -> Bench<group::Node> {
     let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-    let config =
-        |id| group::Config { id, members: members.clone(), levels: Level(levels), retry: None, planted: Planted::NONE };
+    let config = |id| group::Config::among(members.clone(), id, Level(levels), None);
     Bench::new(members.iter().map(|id| group::Node::new(config(*id))).collect())
 }
 

@@ -1,7 +1,7 @@
 //! S4-7, S4-12 and S4-15: who may be inside together, and what the rule of entry costs.
 
-use meshlock_core::group::readers_writer::Access;
 use meshlock_core::NodeId;
+use meshlock_core::group::readers_writer::Access;
 use meshlock_report::table::{Cell, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::{Outcome, Request};

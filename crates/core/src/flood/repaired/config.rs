@@ -6,6 +6,7 @@ use crate::vocabulary::NodeId;
 
 /// How a node is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Config {
     /// This node.
     pub id: NodeId,

@@ -8,7 +8,6 @@ use crate::counters::{CounterVisitor, Line};
 use crate::group::message::{Message, Record, Stamp, Start, Wish};
 use crate::group::token::Token;
 use crate::group::{Config, Level, Node, State};
-use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse, Protocol, Rejection, Timer};
 use crate::vocabulary::{Deadline, Demand, Fence, Grant, NodeId, Priority, RequestId, Session, Units, Urgency};
 
@@ -17,7 +16,7 @@ const X: Demand = Demand::session(1, 1);
 fn node(id: u32) -> Node {
     let retry = Some(Delay { least_ms: 1, most_ms: 2 });
     let members = vec![NodeId(1), NodeId(2), NodeId(3)];
-    Node::new(Config { id: NodeId(id), members, levels: Level(3), retry, planted: Planted::NONE })
+    Node::new(Config::among(members, NodeId(id), Level(3), retry))
 }
 
 fn ask(node: &mut Node, request: u64, demand: Demand) -> Result<Vec<Effect<Message>>, Misuse> {
@@ -296,7 +295,7 @@ fn a_timer_of_an_earlier_request_is_ignored() {
 #[test]
 fn without_retry_there_are_no_timers() {
     let members = vec![NodeId(1), NodeId(2)];
-    let config = Config { id: NodeId(2), members, levels: Level(1), retry: None, planted: Planted::NONE };
+    let config = Config::among(members, NodeId(2), Level(1), None);
     let effects = ask(&mut Node::new(config), 1, X).unwrap();
     assert!(matches!(effects.as_slice(), [Effect::Broadcast { .. }]), "{effects:?}");
 }
@@ -342,4 +341,28 @@ fn renumbered_nodes_and_messages_behave_the_same() {
             assert_eq!(granted(&tell(&mut shifted_asker, 1, message)).len(), 1);
         }
     }
+}
+
+#[test]
+fn where_anyone_may_come_nobody_is_rejected_as_a_stranger() {
+    let retry = Delay { least_ms: 1, most_ms: 2 };
+    let mut node = Node::new(Config::open(NodeId(5), Level(3), retry).with_token());
+    let effects = tell(&mut node, 900, request_of(900, 1, 0, Some((7, 1))));
+    assert!(
+        matches!(effects.as_slice(), [Effect::Send { to: NodeId(900), message: Message::Token(_) }]),
+        "{effects:?}"
+    );
+    assert_eq!(node.view().neighbours, [NodeId(900)], "it knows those it has heard of");
+    let mut closed = self::node(1);
+    let reason = Rejection::UnknownSender;
+    let effects = tell(&mut closed, 900, request_of(900, 1, 0, Some((7, 1))));
+    assert_eq!(effects, [Effect::Reject { from: NodeId(900), reason }]);
+}
+
+#[test]
+fn the_token_starts_where_it_is_said_to_and_not_at_the_smallest_id() {
+    let retry = Delay { least_ms: 1, most_ms: 2 };
+    let open = |id| Config::open(NodeId(id), Level(3), retry);
+    assert_eq!(Node::new(open(1)).state(), State::N);
+    assert_eq!(Node::new(open(2).with_token()).state(), State::HI);
 }

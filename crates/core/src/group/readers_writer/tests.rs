@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::{Access, read, write};
 use crate::group::{Config, Level, Message, Node};
-use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Protocol};
 use crate::vocabulary::{Demand, NodeId, RequestId, Session, Units};
 
@@ -29,7 +28,7 @@ impl Desk {
     fn new() -> Self {
         let members: Vec<_> = (0..4).map(NodeId).collect();
         let make = |&id: &NodeId| {
-            let config = Config { id, members: members.clone(), levels: Level(3), retry: None, planted: Planted::NONE };
+            let config = Config::among(members.clone(), id, Level(3), None);
             (id, Node::new(config))
         };
         Self { nodes: members.iter().map(make).collect(), under_way: VecDeque::new(), asked: 0, granted: Vec::new() }
