@@ -28,6 +28,13 @@ pub enum Frame {
     Query(Query),
     /// An answer to it, on its way back.
     Report(Report),
+    /// All whom the sender passed a question on to have answered.
+    Done {
+        /// Whose question.
+        origin: NodeId,
+        /// Its number.
+        number: u64,
+    },
     /// Members that were removed, signed by the mesh's authority.
     Removals(Vec<Vec<u8>>),
 }

@@ -1,0 +1,331 @@
+//! The machine shared by links, clients and the timer.
+//!
+//! One mutex, held for a microsecond at a time and never across an await: whoever has an event applies it to its end
+//! and sends what comes of it before the next one gets its turn. A task with a queue would give the same order, and
+//! two changes of thread for every acquire.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use meshlock_api::{
+    Event, MeshStatus, NewRequest, NewResource, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency,
+};
+use meshlock_core::NodeId;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+
+use crate::links::{LinkId, LinkUser, Outgoing, Peer};
+use crate::machine::{Machine, Making, Now, Ticket, render_metrics};
+
+/// A node's machine, with everything that is needed to share it.
+#[derive(Debug)]
+pub struct Hub {
+    inner: Mutex<Inner>,
+    began: Instant,
+    /// The next alarm has become earlier.
+    earlier: Notify,
+    /// Somebody told of removed members.
+    removals: mpsc::UnboundedSender<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    machine: Machine,
+    senders: BTreeMap<NodeId, mpsc::UnboundedSender<Outgoing>>,
+    links: HashMap<LinkId, NodeId>,
+}
+
+impl Inner {
+    fn flush(&mut self) {
+        for (to, frame) in self.machine.take_outbox() {
+            if let Some(sender) = self.senders.get(&to) {
+                // A closed channel belongs to a link that is about to be reported down.
+                let _ = sender.send(frame);
+            }
+        }
+    }
+}
+
+impl Hub {
+    /// Shares a machine. What neighbours say about removed members comes out of the receiver.
+    pub fn new(machine: Machine) -> (Arc<Self>, mpsc::UnboundedReceiver<Vec<u8>>) {
+        let (removals, received) = mpsc::unbounded_channel();
+        let inner = Inner { machine, senders: BTreeMap::new(), links: HashMap::new() };
+        (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier: Notify::new(), removals }), received)
+    }
+
+    /// The time as the machine knows it.
+    pub fn now(&self) -> Now {
+        Now(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic in the machine would be a bug; what it left is still the best there is.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the machine, and sends what comes of it.
+    pub fn with<R>(&self, what: impl FnOnce(&mut Machine, Now) -> R) -> R {
+        self.with_inner(|inner, now| what(&mut inner.machine, now))
+    }
+
+    fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
+        let mut inner = self.lock();
+        let before = inner.machine.next_wake();
+        let result = what(&mut inner, self.now());
+        let mut notes = Vec::new();
+        if inner.machine.has_output() {
+            inner.flush();
+            notes = inner.machine.take_notes();
+        }
+        let after = inner.machine.next_wake();
+        drop(inner);
+        if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
+            self.earlier.notify_one();
+        }
+        for note in notes {
+            tracing::warn!("{note}");
+        }
+        result
+    }
+
+    /// Does what is due, for ever. Run it as a task.
+    pub async fn keep_time(self: Arc<Self>) {
+        loop {
+            let next = self.lock().machine.next_wake();
+            match next {
+                Some(at) => {
+                    let wait = Duration::from_nanos(at.0.saturating_sub(self.now().0));
+                    // An earlier alarm or the time, whichever comes first.
+                    let _ = timeout(wait, self.earlier.notified()).await;
+                }
+                None => self.earlier.notified().await,
+            }
+            self.with(|machine, now| machine.wake(now));
+        }
+    }
+
+    /// A client asks; see [`Machine::ask`].
+    pub fn ask(&self, asked: NewRequest) -> Result<RequestInfo, Problem> {
+        self.with(|machine, now| machine.ask(now, asked).and_then(|ticket| machine.look(now, ticket)))
+    }
+
+    /// Asks, and says only what a program in this process needs.
+    pub fn ask_briefly(&self, asked: NewRequest) -> Result<(Ticket, State, Option<u64>), Problem> {
+        self.with(|machine, now| {
+            let ticket = machine.ask(now, asked)?;
+            let (state, fence, _) = machine.glance(ticket).unwrap_or((State::Queued, None, now));
+            Ok((ticket, state, fence))
+        })
+    }
+
+    /// How a request is doing.
+    pub fn look(&self, id: &str) -> Result<RequestInfo, Problem> {
+        self.with(|machine, now| machine.find(id).and_then(|ticket| machine.look(now, ticket)))
+    }
+
+    /// The client is still there.
+    pub fn renew(&self, id: &str, lease_ms: Option<u64>) -> Result<RequestInfo, Problem> {
+        self.with(|machine, now| {
+            let ticket = machine.find(id)?;
+            machine.renew(now, ticket, lease_ms)?;
+            machine.look(now, ticket)
+        })
+    }
+
+    /// Changes how urgent a waiting request is.
+    pub fn reprioritize(&self, id: &str, urgency: Urgency) -> Result<RequestInfo, Problem> {
+        self.with(|machine, now| {
+            let ticket = machine.find(id)?;
+            machine.reprioritize(now, ticket, urgency)?;
+            machine.look(now, ticket)
+        })
+    }
+
+    /// The client no longer wants it, waiting or held.
+    pub fn release(&self, id: &str) -> Result<RequestInfo, Problem> {
+        self.with(|machine, now| {
+            let ticket = machine.find(id)?;
+            machine.release(now, ticket);
+            machine.look(now, ticket)
+        })
+    }
+
+    /// The ticket of an id.
+    pub fn find(&self, id: &str) -> Result<Ticket, Problem> {
+        self.with(|machine, _| machine.find(id))
+    }
+
+    /// Waits until a request is no longer in the state `seen`, and returns the one it is in.
+    pub async fn changed(&self, ticket: Ticket, seen: State) -> State {
+        poll_fn(|context| {
+            let mut inner = self.lock();
+            match inner.machine.glance(ticket) {
+                Some((state, _, _)) if state == seen => {
+                    inner.machine.wake_on_change(ticket, context.waker());
+                    Poll::Pending
+                }
+                Some((state, _, _)) => Poll::Ready(state),
+                None => Poll::Ready(State::Expired),
+            }
+        })
+        .await
+    }
+
+    /// Waits until a queued request is answered, at most for so long. Somebody waits, so the request is kept alive.
+    pub async fn wait(&self, id: &str, patience: Duration) -> Result<RequestInfo, Problem> {
+        let ticket = self.find(id)?;
+        let until = Instant::now() + patience;
+        loop {
+            let info = self.look(id)?;
+            let left = until.saturating_duration_since(Instant::now());
+            if info.state != State::Queued || left.is_zero() {
+                return Ok(info);
+            }
+            let third = Duration::from_millis(info.lease_ms / 3);
+            if timeout(left.min(third), self.changed(ticket, State::Queued)).await.is_err() {
+                self.with(|machine, now| machine.renew(now, ticket, None))?;
+            }
+        }
+    }
+
+    /// Makes a resource, at most for so long.
+    pub async fn define(&self, name: &str, wanted: &NewResource, patience: Duration) -> Result<ResourceInfo, Problem> {
+        let making = self.with(|machine, now| machine.define(now, name, wanted))?;
+        self.made(making, patience).await
+    }
+
+    /// Changes the capacity or the default lease of a resource, at most for so long.
+    pub async fn change(
+        &self,
+        name: &str,
+        capacity: Option<u32>,
+        lease_ms: Option<u64>,
+        patience: Duration,
+    ) -> Result<ResourceInfo, Problem> {
+        let making = self.with(|machine, now| machine.change(now, name, capacity, lease_ms))?;
+        self.made(making, patience).await
+    }
+
+    async fn made(&self, making: Making, patience: Duration) -> Result<ResourceInfo, Problem> {
+        let number = match making {
+            Making::Done(info) => return Ok(info),
+            Making::UnderWay(number) => number,
+        };
+        let forget = OnDrop(|| self.with(|machine, now| machine.forget_making(now, number)));
+        let made = poll_fn(|context| match self.lock().machine.poll_making(number, context.waker()) {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        });
+        let result = timeout(patience, made).await;
+        drop(forget);
+        result.unwrap_or_else(|_| {
+            let message = "the mesh's registry cannot be reached: resources are made and changed under its lock, and \
+                           the node that has it is not connected. Try again when it is";
+            Err(Problem::new(Reason::Unavailable, message))
+        })
+    }
+
+    /// Who holds what and who waits, from everybody who answers in time.
+    pub async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Problem> {
+        let number = self.with(|machine, _| machine.begin_query(resource))?;
+        let complete = poll_fn(|context| {
+            if self.lock().machine.poll_query(number, context.waker()) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        // Whoever has not answered by then is not in the answer.
+        let _ = timeout(patience, complete).await;
+        Ok(self.with(|machine, now| machine.end_query(now, number, resource)))
+    }
+
+    /// All resources that this node knows.
+    pub fn resources(&self) -> Vec<ResourceInfo> {
+        self.with(|machine, _| machine.resource_infos())
+    }
+
+    /// The text for Prometheus.
+    pub fn metrics(&self) -> String {
+        let inner = self.lock();
+        render_metrics(&inner.machine, self.now())
+    }
+
+    /// Listens to what happens from now on.
+    pub fn events(self: &Arc<Self>) -> EventStream {
+        let last = self.with(|machine, _| machine.listen());
+        EventStream { hub: Arc::clone(self), last }
+    }
+}
+
+impl LinkUser for Hub {
+    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.with_inner(|inner, now| {
+            inner.links.insert(link, peer.node);
+            inner.senders.insert(peer.node, sender);
+            inner.machine.link_up(now, peer);
+        });
+        receiver
+    }
+
+    fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {
+        let removals = self.with_inner(|inner, now| {
+            let Some(from) = inner.links.get(&link).copied() else { return Ok(Vec::new()) };
+            inner.machine.receive(now, from, frame)?;
+            Ok::<_, String>(inner.machine.take_removals())
+        })?;
+        for removal in removals {
+            let _ = self.removals.send(removal);
+        }
+        Ok(())
+    }
+
+    fn down(&self, link: LinkId, reason: &str) {
+        self.with_inner(|inner, now| {
+            let Some(node) = inner.links.remove(&link) else { return };
+            inner.senders.remove(&node);
+            inner.machine.link_down(now, node, reason);
+        });
+    }
+}
+
+/// What happens at a node from some moment on.
+#[derive(Debug)]
+pub struct EventStream {
+    hub: Arc<Hub>,
+    last: u64,
+}
+
+impl EventStream {
+    /// The next events, at least one.
+    pub async fn next(&mut self) -> Vec<Event> {
+        let events = poll_fn(|context| {
+            let mut inner = self.hub.lock();
+            let events = inner.machine.events_after(self.last);
+            if events.is_empty() {
+                inner.machine.wake_on_event(context.waker());
+                return Poll::Pending;
+            }
+            Poll::Ready(events)
+        })
+        .await;
+        self.last = events.last().map_or(self.last, |event| event.number);
+        events
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        self.hub.with(|machine, _| machine.stop_listening());
+    }
+}
+
+/// Does something when it goes out of scope, also when a future is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

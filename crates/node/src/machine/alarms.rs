@@ -1,0 +1,43 @@
+//! What has to be done at some time: leases, timeouts, timers of protocols.
+
+use std::collections::BTreeSet;
+
+use meshlock_core::Timer;
+
+use super::{Now, Ticket};
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Alarm {
+    /// A lease or a timeout may be over.
+    Request(Ticket),
+    /// A timer of the protocol of a resource.
+    Timer(u32, Timer),
+}
+
+/// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms {
+    due: BTreeSet<(Now, Alarm)>,
+}
+
+impl Alarms {
+    pub(crate) fn set(&mut self, at: Now, alarm: Alarm) {
+        self.due.insert((at, alarm));
+    }
+
+    pub(crate) fn unset(&mut self, at: Now, alarm: Alarm) {
+        self.due.remove(&(at, alarm));
+    }
+
+    pub(crate) fn next(&self) -> Option<Now> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    pub(crate) fn take_due(&mut self, now: Now) -> Option<Alarm> {
+        if self.next()? > now {
+            return None;
+        }
+        self.due.pop_first().map(|(_, alarm)| alarm)
+    }
+}

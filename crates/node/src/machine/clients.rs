@@ -1,0 +1,290 @@
+//! What clients can do: ask, look, renew, change, give back. Their mistakes change nothing.
+
+use std::task::Waker;
+
+use meshlock_api::resource::check_lease;
+use meshlock_api::{NewRequest, Place, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency};
+use meshlock_core::view::Origin;
+use meshlock_core::{Event, Units};
+
+use super::alarms::Alarm;
+use super::demand;
+use super::requests::Request;
+use super::{Machine, Now};
+
+/// A request of this node's clients, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+impl Machine {
+    /// A client asks. With the id of an earlier request it gets that one's state instead.
+    pub fn ask(&mut self, now: Now, asked: NewRequest) -> Result<Ticket, Problem> {
+        demand::check(&asked)?;
+        if let Some(id) = &asked.id
+            && let Some(ticket) = self.requests.find(id)
+        {
+            return self.ask_again(now, ticket, &asked);
+        }
+        if self.stopping {
+            return Err(Problem::new(Reason::Unavailable, "this node is shutting down; ask another one"));
+        }
+        if self.requests.alive() >= self.settings.most_requests {
+            let most = self.settings.most_requests;
+            let message = format!("this node has {most} requests under way, which is its limit (node.most-requests)");
+            return Err(Problem::new(Reason::Unavailable, message));
+        }
+        let known = self.names.get(&asked.resource).copied();
+        let (demand, lease) = match known.and_then(|number| self.resources.get(&number)) {
+            Some(resource) => {
+                if let Some(declared) = &resource.conflict {
+                    let (name, agreed) = (&asked.resource, resource.entry.definition);
+                    return Err(Problem::conflict(conflict_text(name, declared, &agreed)));
+                }
+                let definition = &resource.entry.definition;
+                let demand = demand::demand(&asked.resource, definition, &asked, self.settings.id)?;
+                (Some(demand), definition.lease_ms)
+            }
+            None => {
+                self.want_resource(now, &asked.resource)?;
+                (None, meshlock_api::resource::DEFAULT_LEASE_MS)
+            }
+        };
+        let lease_ms = asked.lease_ms.unwrap_or(lease);
+        let ticket = self.requests.add(Request {
+            urgency: asked.urgency,
+            resource: known,
+            demand,
+            number: None,
+            state: State::Queued,
+            fence: None,
+            asked_at: now,
+            granted_at: None,
+            over_at: None,
+            lease_ms,
+            alive_until: now.plus_ms(lease_ms),
+            times_out: asked.timeout_ms.map(|ms| now.plus_ms(ms)),
+            alarm_at: now,
+            reason: None,
+            wakers: Vec::new(),
+            asked,
+        });
+        self.set_alarm(ticket);
+        if known.is_some() {
+            self.submit(now, ticket);
+        }
+        self.tell_request(now, ticket);
+        Ok(ticket)
+    }
+
+    fn ask_again(&mut self, now: Now, ticket: Ticket, asked: &NewRequest) -> Result<Ticket, Problem> {
+        let same = self.requests.get(ticket).is_some_and(|request| request.asked == *asked);
+        if !same {
+            let message = "this id belongs to another request of this node; choose a new one for each request";
+            return Err(Problem::conflict(message));
+        }
+        self.renew_ticket(now, ticket);
+        Ok(ticket)
+    }
+
+    /// The ticket of an id.
+    pub fn find(&self, id: &str) -> Result<Ticket, Problem> {
+        let unknown = || Problem::unknown(format!("request {id:?} is not known to this node, or was long ago"));
+        self.requests.find(id).ok_or_else(unknown)
+    }
+
+    /// How a request is doing.
+    pub fn look(&self, now: Now, ticket: Ticket) -> Result<RequestInfo, Problem> {
+        let request = self.requests.get(ticket).ok_or_else(|| Problem::unknown("this request was long ago"))?;
+        let id = request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0));
+        let is_over = request.state.is_over();
+        let held_until = request.over_at.unwrap_or(now);
+        Ok(RequestInfo {
+            id,
+            resource: request.asked.resource.clone(),
+            state: request.state,
+            units: request.asked.units.unwrap_or(1),
+            urgency: request.urgency.unwrap_or(Urgency::Priority(0)),
+            session: request.asked.session.clone(),
+            mode: request.asked.mode,
+            owner: request.asked.owner.clone(),
+            fence: request.fence,
+            lease_ms: request.lease_ms,
+            expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
+            waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
+            held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
+            place: (request.state == State::Queued).then(|| self.place(ticket, request)),
+            reason: request.reason.clone(),
+        })
+    }
+
+    /// The state, its fence and the end of the lease, without words: the short way for programs in this process.
+    pub fn glance(&self, ticket: Ticket) -> Option<(State, Option<u64>, Now)> {
+        self.requests.get(ticket).map(|request| (request.state, request.fence, request.alive_until))
+    }
+
+    /// Wakes whoever waits for the request as soon as its state changes.
+    pub fn wake_on_change(&mut self, ticket: Ticket, waker: &Waker) {
+        if let Some(request) = self.requests.get_mut(ticket)
+            && !request.wakers.iter().any(|known| known.will_wake(waker))
+        {
+            request.wakers.push(waker.clone());
+        }
+    }
+
+    /// The client is still there: its lease begins anew.
+    pub fn renew(&mut self, now: Now, ticket: Ticket, lease_ms: Option<u64>) -> Result<(), Problem> {
+        if let Some(lease_ms) = lease_ms {
+            check_lease(lease_ms).map_err(Problem::bad_request)?;
+            if let Some(request) = self.requests.get_mut(ticket) {
+                request.lease_ms = lease_ms;
+            }
+        }
+        self.renew_ticket(now, ticket);
+        Ok(())
+    }
+
+    fn renew_ticket(&mut self, now: Now, ticket: Ticket) {
+        let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
+        request.alive_until = now.plus_ms(request.lease_ms);
+        if request.due() < request.alarm_at {
+            self.set_alarm(ticket);
+        }
+    }
+
+    /// Changes the urgency of a request that waits.
+    pub fn reprioritize(&mut self, now: Now, ticket: Ticket, urgency: Urgency) -> Result<(), Problem> {
+        let Some(request) = self.requests.get(ticket) else {
+            return Err(Problem::unknown("this request was long ago"));
+        };
+        if request.state != State::Queued {
+            let message = format!("the request is {}: only one that waits can be changed", request.state.name());
+            return Err(Problem::conflict(message));
+        }
+        if let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) {
+            let name = resource.entry.name.clone();
+            let wanted = demand::urgency(&name, &resource.entry.definition, urgency)?;
+            let on_desk = resource.desk.remove(ticket);
+            if on_desk {
+                resource.desk.add(priority_of(urgency), ticket);
+            }
+            let (number, request_number) = (resource.entry.number, request.number);
+            if let Some(request) = request_number {
+                let event = Event::Reprioritize { request, urgency: wanted };
+                self.step(now, number, event).map_err(|misuse| Problem::conflict(misuse.to_string()))?;
+            }
+            if let Some(demand) = self.requests.get_mut(ticket).and_then(|request| request.demand.as_mut()) {
+                demand.urgency = wanted;
+            }
+        }
+        if let Some(request) = self.requests.get_mut(ticket) {
+            request.urgency = Some(urgency);
+        }
+        self.tell_request(now, ticket);
+        Ok(())
+    }
+
+    /// The client no longer wants it: what waits is cancelled, what is held is given back. More than once does no harm.
+    pub fn release(&mut self, now: Now, ticket: Ticket) {
+        self.end(now, ticket, State::Released, None);
+    }
+
+    /// An operator takes it away from its client.
+    pub fn revoke(&mut self, now: Now, ticket: Ticket, reason: &str) {
+        self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
+    }
+
+    /// Ends a request that is not over yet.
+    pub(crate) fn end(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>) {
+        let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
+        let was = request.state;
+        request.state = state;
+        request.reason = reason;
+        request.over_at = Some(now);
+        request.wake();
+        let (resource, number, demand) = (request.resource, request.number, request.demand);
+        let alarm_at = request.alarm_at;
+        self.alarms.unset(alarm_at, Alarm::Request(ticket));
+        self.count_end(now, ticket, was, state);
+        self.requests.retire(now, ticket);
+        if let Some(resource) = resource {
+            let units = demand.map_or(Units(1), |demand| demand.units);
+            self.take_out(now, resource, ticket, number, was, units);
+        }
+        self.tell_request(now, ticket);
+    }
+
+    /// A lease or a timeout may be over.
+    pub(crate) fn request_due(&mut self, now: Now, ticket: Ticket) {
+        let Some(request) = self.requests.get(ticket).filter(|request| !request.state.is_over()) else { return };
+        if request.due() > now {
+            return self.set_alarm(ticket);
+        }
+        let reason = if request.alive_until <= now {
+            format!("its client gave no sign for {} ms", request.lease_ms)
+        } else {
+            format!("not granted within {} ms", request.asked.timeout_ms.unwrap_or_default())
+        };
+        self.end(now, ticket, State::Expired, Some(reason));
+    }
+
+    pub(crate) fn set_alarm(&mut self, ticket: Ticket) {
+        let Some(request) = self.requests.get_mut(ticket) else { return };
+        self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+        request.alarm_at = request.due();
+        self.alarms.set(request.alarm_at, Alarm::Request(ticket));
+    }
+
+    /// All resources that are known here, but for the mesh's own.
+    pub fn resource_infos(&self) -> Vec<ResourceInfo> {
+        self.names.values().filter_map(|number| self.resources.get(number)).map(super::Resource::info).collect()
+    }
+
+    /// One of them.
+    pub fn resource_info(&self, name: &str) -> Option<ResourceInfo> {
+        self.names.get(name).and_then(|number| self.resources.get(number)).map(super::Resource::info)
+    }
+
+    /// All requests that are queued or granted here.
+    pub fn request_infos(&self, now: Now) -> Vec<RequestInfo> {
+        self.requests.alive_ones().into_iter().filter_map(|ticket| self.look(now, ticket).ok()).collect()
+    }
+
+    fn place(&self, ticket: Ticket, request: &Request) -> Place {
+        let Some(resource) = request.resource.and_then(|number| self.resources.get(&number)) else {
+            return Place { ahead: 0, exact: false, estimate_ms: None };
+        };
+        let view = resource.instance.view();
+        let ahead = match (request.number, resource.desk.position(ticket)) {
+            (_, Some(position)) => position + 1,
+            (Some(number), None) => {
+                view.queue.iter().position(|claimant| claimant.origin == Origin::Local(number)).unwrap_or(0)
+            }
+            (None, None) => 0,
+        };
+        let exact = view.token.is_some();
+        let busy = view.token.is_some_and(|token| token.free.0 < request.demand.map_or(1, |demand| demand.units.0));
+        let turns = ahead as u64 + u64::from(busy || !exact);
+        let estimate_ms = resource.counts.mean_hold_ms().map(|mean| {
+            let at_once = u64::from(resource.entry.definition.capacity / request.asked.units.unwrap_or(1).max(1));
+            mean.saturating_mul(turns) / at_once.max(1)
+        });
+        Place { ahead: u32::try_from(ahead).unwrap_or(u32::MAX), exact, estimate_ms }
+    }
+}
+
+/// The order on a desk. Protocols with a desk are never ordered by deadline.
+pub(crate) fn priority_of(urgency: Urgency) -> i32 {
+    match urgency {
+        Urgency::Priority(priority) => priority,
+        Urgency::Deadline(_) => 0,
+    }
+}
+
+/// Two definitions of one name, side by side.
+pub(crate) fn conflict_text(
+    name: &str,
+    wanted: &meshlock_api::Definition,
+    agreed: &meshlock_api::Definition,
+) -> String {
+    format!("{name:?} is defined otherwise in this mesh.\n  wanted here: {wanted:?}\n  agreed on:   {agreed:?}\nUse another name or the same definition.")
+}

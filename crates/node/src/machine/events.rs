@@ -1,0 +1,86 @@
+//! What happened, for those who watch. The last thousand are remembered; who reads slower misses some and can tell.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use meshlock_api::{Event, What};
+
+use super::Now;
+
+const REMEMBERED: usize = 1_024;
+
+/// The latest events of this node.
+#[derive(Debug)]
+pub(crate) struct Events {
+    began_unix_ms: u64,
+    last: u64,
+    latest: VecDeque<Event>,
+    listeners: usize,
+    wakers: Vec<Waker>,
+}
+
+impl Events {
+    pub(crate) fn new(began_unix_ms: u64) -> Self {
+        Self { began_unix_ms, last: 0, latest: VecDeque::new(), listeners: 0, wakers: Vec::new() }
+    }
+
+    pub(crate) fn anybody_listens(&self) -> bool {
+        self.listeners > 0
+    }
+
+    /// Notes what happened, if anybody listens.
+    pub(crate) fn tell(&mut self, now: Now, what: impl FnOnce() -> What) {
+        self.last += 1;
+        if self.listeners == 0 {
+            return;
+        }
+        if self.latest.len() == REMEMBERED {
+            self.latest.pop_front();
+        }
+        let at_ms = self.began_unix_ms + now.ms_since(Now::default());
+        self.latest.push_back(Event { number: self.last, at_ms, what: what() });
+        self.wakers.drain(..).for_each(Waker::wake);
+    }
+
+    pub(crate) fn after(&self, number: u64) -> Vec<Event> {
+        let start = self.latest.partition_point(|event| event.number <= number);
+        self.latest.range(start..).cloned().collect()
+    }
+
+    /// Somebody begins to listen: everything after this number.
+    pub(crate) fn listen(&mut self) -> u64 {
+        self.listeners += 1;
+        self.last
+    }
+
+    /// Somebody no longer listens.
+    pub(crate) fn stop_listening(&mut self) {
+        self.listeners = self.listeners.saturating_sub(1);
+        if self.listeners == 0 {
+            self.latest.clear();
+        }
+    }
+
+    pub(crate) fn wake_on_next(&mut self, waker: &Waker) {
+        if !self.wakers.iter().any(|known| known.will_wake(waker)) {
+            self.wakers.push(waker.clone());
+        }
+    }
+}
+
+impl super::Machine {
+    /// Somebody begins to listen to events: those after the returned number are remembered for them.
+    pub fn listen(&mut self) -> u64 {
+        self.events.listen()
+    }
+
+    /// Somebody no longer listens.
+    pub fn stop_listening(&mut self) {
+        self.events.stop_listening();
+    }
+
+    /// Wakes when something happens.
+    pub fn wake_on_event(&mut self, waker: &Waker) {
+        self.events.wake_on_next(waker);
+    }
+}

@@ -1,0 +1,162 @@
+//! The three protocols that a node runs, behind one face.
+
+use meshlock_api::{Definition, Order, Protocol as Name};
+use meshlock_core::planted::Planted;
+use meshlock_core::relay::{self, Relayed};
+use meshlock_core::{
+    Aging, Delay, Effect, Event, Misuse, NodeId, Protocol, Rejection, Units, View, flood, group, reverse_link,
+};
+use serde::{Deserialize, Serialize};
+
+use super::demand::GROUP_PRIORITIES;
+use crate::wire::Payload;
+
+/// One protocol at this node for one resource. Only repaired variants.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Instance {
+    ReverseLink(Box<reverse_link::Node>),
+    Flood(Box<flood::Node>),
+    Group(Box<Relayed<group::Node>>),
+}
+
+/// How long a waiting node of `flood` or `group` waits before it asks again.
+const RETRY: Delay = Delay { least_ms: 500, most_ms: 1_000 };
+
+impl Instance {
+    pub(crate) fn new(definition: &Definition, id: NodeId, starts_with_token: bool) -> Self {
+        match definition.protocol {
+            Name::ReverseLink => {
+                let order = match definition.order {
+                    Order::Priority { aging } => meshlock_core::Order::Priority { aging: Aging(aging) },
+                    Order::Deadline => meshlock_core::Order::Deadline,
+                };
+                Self::ReverseLink(Box::new(reverse_link::Node::new(reverse_link::Config {
+                    id,
+                    starts_with_token,
+                    capacity: Units(definition.capacity),
+                    order,
+                    joins: definition.joins,
+                    planted: Planted::NONE,
+                })))
+            }
+            Name::Flood => Self::Flood(Box::new(flood::Node::new(flood::Config {
+                id,
+                starts_with_token,
+                retry: RETRY,
+                planted: Planted::NONE,
+            }))),
+            Name::Group => {
+                let node = group::Node::new(group::Config {
+                    id,
+                    members: group::Members::Anyone,
+                    starts_with_token,
+                    levels: group::Level(GROUP_PRIORITIES.unsigned_abs() + 1),
+                    retry: Some(RETRY),
+                    planted: Planted::NONE,
+                });
+                Self::Group(Box::new(Relayed::new(node, relay::Config::default())))
+            }
+        }
+    }
+
+    /// Applies one event to its end.
+    pub(crate) fn handle(&mut self, event: Event<Payload>) -> Result<Vec<Effect<Payload>>, Misuse> {
+        if let Event::Receive { from, message } = &event
+            && !self.understands(message)
+        {
+            return Ok(vec![Effect::Reject { from: *from, reason: Rejection::UnknownNode }]);
+        }
+        match self {
+            Self::ReverseLink(node) => {
+                let inner = |message| if let Payload::ReverseLink(message) = message { Some(message) } else { None };
+                run(node.as_mut(), event, inner, Payload::ReverseLink)
+            }
+            Self::Flood(node) => {
+                let inner = |message| if let Payload::Flood(message) = message { Some(message) } else { None };
+                run(node.as_mut(), event, inner, Payload::Flood)
+            }
+            Self::Group(node) => {
+                let inner = |message| if let Payload::Group(message) = message { Some(message) } else { None };
+                run(node.as_mut(), event, inner, Payload::Group)
+            }
+        }
+    }
+
+    pub(crate) fn understands(&self, message: &Payload) -> bool {
+        matches!(
+            (self, message),
+            (Self::ReverseLink(_), Payload::ReverseLink(_))
+                | (Self::Flood(_), Payload::Flood(_))
+                | (Self::Group(_), Payload::Group(_))
+        )
+    }
+
+    pub(crate) fn view(&self) -> View {
+        match self {
+            Self::ReverseLink(node) => node.view(),
+            Self::Flood(node) => node.view(),
+            Self::Group(node) => node.view(),
+        }
+    }
+
+    pub(crate) fn holds_token(&self) -> bool {
+        match self {
+            Self::ReverseLink(node) => node.token().is_some(),
+            Self::Flood(node) => node.holds_token(),
+            Self::Group(node) => node.inner().state().holds_token(),
+        }
+    }
+
+    /// Whether it serves one local request at a time, so that the others have to queue in front of it.
+    pub(crate) fn serves_one_at_a_time(&self) -> bool {
+        match self {
+            Self::ReverseLink(_) => false,
+            Self::Flood(_) | Self::Group(_) => true,
+        }
+    }
+
+    /// Whether nothing of the resource would be missing if this node went.
+    pub(crate) fn may_go(&self) -> bool {
+        !self.holds_token()
+    }
+
+    /// The word under which a message is counted.
+    pub(crate) fn kind(message: &Payload) -> &'static str {
+        match message {
+            Payload::ReverseLink(message) => reverse_link::Node::kind(message),
+            Payload::Flood(message) => flood::Node::kind(message),
+            Payload::Group(message) => Relayed::<group::Node>::kind(message),
+        }
+    }
+}
+
+fn run<P: Protocol>(
+    node: &mut P,
+    event: Event<Payload>,
+    inner: impl FnOnce(Payload) -> Option<P::Message>,
+    outer: impl Fn(P::Message) -> Payload,
+) -> Result<Vec<Effect<Payload>>, Misuse> {
+    let event = match event {
+        Event::Receive { from, message } => match inner(message) {
+            Some(message) => Event::Receive { from, message },
+            None => return Ok(vec![Effect::Reject { from, reason: Rejection::UnknownNode }]),
+        },
+        Event::Request { request, demand } => Event::Request { request, demand },
+        Event::Cancel { request } => Event::Cancel { request },
+        Event::Reprioritize { request, urgency } => Event::Reprioritize { request, urgency },
+        Event::Release { request, units } => Event::Release { request, units },
+        Event::LinkUp { neighbour } => Event::LinkUp { neighbour },
+        Event::LinkDown { neighbour } => Event::LinkDown { neighbour },
+        Event::Expired { timer } => Event::Expired { timer },
+    };
+    let effects = node.handle(event)?;
+    let wrap = |effect| match effect {
+        Effect::Send { to, message } => Effect::Send { to, message: outer(message) },
+        Effect::Multicast { to, message } => Effect::Multicast { to, message: outer(message) },
+        Effect::Broadcast { message } => Effect::Broadcast { message: outer(message) },
+        Effect::Granted { grant } => Effect::Granted { grant },
+        Effect::Arm { timer, after } => Effect::Arm { timer, after },
+        Effect::Reject { from, reason } => Effect::Reject { from, reason },
+    };
+    Ok(effects.into_iter().map(wrap).collect())
+}

@@ -1,0 +1,236 @@
+//! What is counted, and its text for Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use meshlock_api::{State, Urgency};
+
+use super::clients::Ticket;
+use super::registry::REGISTRY;
+use super::{Machine, Now};
+
+/// Counts of the whole node.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) links_up: u64,
+    pub(crate) links_down: u64,
+    pub(crate) rejected: u64,
+}
+
+/// Counts of one resource at this node.
+#[derive(Debug, Default)]
+pub(crate) struct ResourceCounts {
+    pub(crate) hops: u64,
+    pub(crate) received: u64,
+    grants: u64,
+    lost: u64,
+    expired: u64,
+    sent: BTreeMap<&'static str, (u64, u64)>,
+    waits: [Histogram; CLASSES.len()],
+    /// A mean of how long grants lasted, the latest weighing most.
+    mean_hold_ms: Option<f64>,
+}
+
+/// Classes of priority in the histogram of waits.
+const CLASSES: [&str; 5] = ["below 0", "0", "1-9", "10+", "deadline"];
+
+fn class(urgency: Urgency) -> usize {
+    match urgency {
+        Urgency::Priority(..0) => 0,
+        Urgency::Priority(0) => 1,
+        Urgency::Priority(1..10) => 2,
+        Urgency::Priority(10..) => 3,
+        Urgency::Deadline(_) => 4,
+    }
+}
+
+/// Upper bounds in milliseconds.
+const BOUNDS_MS: [u64; 12] = [1, 2, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 600_000];
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Histogram {
+    buckets: [u64; BOUNDS_MS.len()],
+    count: u64,
+    sum_ns: u64,
+}
+
+impl Histogram {
+    fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        if let Some(bucket) = BOUNDS_MS.iter().position(|bound| ns <= bound * 1_000_000) {
+            self.buckets[bucket] += 1;
+        }
+    }
+}
+
+impl ResourceCounts {
+    pub(crate) fn sent(&mut self, kind: &'static str, copies: usize, bytes: usize) {
+        let (messages, total) = self.sent.entry(kind).or_default();
+        *messages += copies as u64;
+        *total += (copies * bytes) as u64;
+    }
+
+    pub(crate) fn mean_hold_ms(&self) -> Option<u64> {
+        self.mean_hold_ms.map(|mean| mean as u64)
+    }
+}
+
+impl Machine {
+    pub(crate) fn count_grant(&mut self, now: Now, ticket: Ticket) {
+        let Some(request) = self.requests.get(ticket) else { return };
+        let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
+        resource.counts.grants += 1;
+        let class = class(request.urgency.unwrap_or(Urgency::Priority(0)));
+        resource.counts.waits[class].add(now.0.saturating_sub(request.asked_at.0));
+    }
+
+    pub(crate) fn count_end(&mut self, now: Now, ticket: Ticket, was: State, state: State) {
+        let Some(request) = self.requests.get(ticket) else { return };
+        let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
+        let counts = &mut resource.counts;
+        match (was, state) {
+            (State::Granted, State::Expired | State::Revoked) => counts.lost += 1,
+            (State::Queued, State::Expired) => counts.expired += 1,
+            (_, _) => {}
+        }
+        if let Some(granted_at) = request.granted_at {
+            let held = (now.0 - granted_at.0) as f64 / 1e6;
+            counts.mean_hold_ms = Some(counts.mean_hold_ms.map_or(held, |mean| mean * 0.8 + held * 0.2));
+        }
+    }
+
+    fn in_use(&self, now: Now) -> BTreeMap<u32, Usage> {
+        let mut usage: BTreeMap<u32, Usage> = BTreeMap::new();
+        for (_, request) in self.requests.iter() {
+            let Some(number) = request.resource else { continue };
+            let entry = usage.entry(number).or_default();
+            match request.state {
+                State::Granted => entry.held += u64::from(request.demand.map_or(0, |demand| demand.units.0)),
+                State::Queued => {
+                    entry.waiting += 1;
+                    entry.longest_ms = entry.longest_ms.max(now.ms_since(request.asked_at));
+                }
+                State::Revoked | State::Rejected | State::Expired | State::Released => {}
+            }
+        }
+        usage
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    held: u64,
+    waiting: u64,
+    longest_ms: u64,
+}
+
+/// Everything in the text format of Prometheus. Names of resources are checked, so they need no escaping.
+pub fn render(machine: &Machine, now: Now) -> String {
+    let mut text = Text::default();
+    let usage = machine.in_use(now);
+    let resources = || machine.resources.values().filter(|resource| resource.entry.number != REGISTRY);
+    let used = |number: u32| usage.get(&number).copied().unwrap_or_default();
+    let label = |resource: &super::Resource| format!("resource=\"{}\"", resource.entry.name);
+
+    text.head("build_info", "gauge", "The version of meshlock.");
+    text.line("build_info", &format!("version=\"{}\"", env!("CARGO_PKG_VERSION")), 1);
+    text.head("uptime_seconds", "gauge", "Seconds since this node began.");
+    text.line("uptime_seconds", "", now.0 / 1_000_000_000);
+    text.head("links", "gauge", "Links that are up.");
+    text.line("links", "", machine.neighbours.len());
+    text.head("link_changes_total", "counter", "Links that came up or went down.");
+    text.line("link_changes_total", "change=\"up\"", machine.counts.links_up);
+    text.line("link_changes_total", "change=\"down\"", machine.counts.links_down);
+    text.head("rejected_messages_total", "counter", "Messages of members that made no sense and were ignored.");
+    text.line("rejected_messages_total", "", machine.counts.rejected);
+    text.head("capacity_units", "gauge", "Units of the resource in all.");
+    for resource in resources() {
+        text.line("capacity_units", &label(resource), resource.entry.definition.capacity);
+    }
+    text.head("token_here", "gauge", "Whether the token of the resource is at this node.");
+    for resource in resources() {
+        text.line("token_here", &label(resource), u8::from(resource.instance.holds_token()));
+    }
+    text.head("held_units", "gauge", "Units held by clients of this node.");
+    for resource in resources() {
+        text.line("held_units", &label(resource), used(resource.entry.number).held);
+    }
+    text.head("pending", "gauge", "Requests of clients of this node that wait.");
+    for resource in resources() {
+        text.line("pending", &label(resource), used(resource.entry.number).waiting);
+    }
+    text.head("longest_pending_seconds", "gauge", "How long the oldest of them has waited.");
+    for resource in resources() {
+        text.line("longest_pending_seconds", &label(resource), seconds(used(resource.entry.number).longest_ms * 1_000_000));
+    }
+    text.head("grants_total", "counter", "Grants to clients of this node.");
+    for resource in resources() {
+        text.line("grants_total", &label(resource), resource.counts.grants);
+    }
+    text.head("lost_total", "counter", "Grants that ended without being given back: expired leases, revoked.");
+    for resource in resources() {
+        text.line("lost_total", &label(resource), resource.counts.lost);
+    }
+    text.head("expired_requests_total", "counter", "Requests that waited too long, or whose client was gone.");
+    for resource in resources() {
+        text.line("expired_requests_total", &label(resource), resource.counts.expired);
+    }
+    text.head("token_hops_total", "counter", "How often the token came to this node.");
+    for resource in resources() {
+        text.line("token_hops_total", &label(resource), resource.counts.hops);
+    }
+    text.head("messages_received_total", "counter", "Protocol messages received.");
+    for resource in resources() {
+        text.line("messages_received_total", &label(resource), resource.counts.received);
+    }
+    text.head("messages_total", "counter", "Protocol messages sent, by kind.");
+    for resource in resources() {
+        for (kind, (messages, _)) in &resource.counts.sent {
+            text.line("messages_total", &format!("{},kind=\"{kind}\"", label(resource)), messages);
+        }
+    }
+    text.head("message_bytes_total", "counter", "Bytes of protocol messages sent, by kind.");
+    for resource in resources() {
+        for (kind, (_, bytes)) in &resource.counts.sent {
+            text.line("message_bytes_total", &format!("{},kind=\"{kind}\"", label(resource)), bytes);
+        }
+    }
+    text.head("wait_seconds", "histogram", "From asking to the grant, by class of priority.");
+    for resource in resources() {
+        for (class, histogram) in CLASSES.iter().zip(&resource.counts.waits).filter(|(_, h)| h.count > 0) {
+            text.histogram(&format!("{},priority=\"{class}\"", label(resource)), histogram);
+        }
+    }
+    text.0
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP meshlock_{name} {help}\n# TYPE meshlock_{name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+        let _ = writeln!(self.0, "meshlock_{name}{labels} {value}");
+    }
+
+    fn histogram(&mut self, labels: &str, histogram: &Histogram) {
+        let mut below = 0;
+        for (bound, count) in BOUNDS_MS.iter().zip(histogram.buckets) {
+            below += count;
+            let bound = *bound as f64 / 1e3;
+            self.line("wait_seconds_bucket", &format!("{labels},le=\"{bound}\""), below);
+        }
+        self.line("wait_seconds_bucket", &format!("{labels},le=\"+Inf\""), histogram.count);
+        self.line("wait_seconds_sum", labels, seconds(histogram.sum_ns));
+        self.line("wait_seconds_count", labels, histogram.count);
+    }
+}

@@ -1,0 +1,214 @@
+//! Everything a node decides, as a plain value: resources, requests, leases, questions about the whole mesh.
+//!
+//! No I/O, no clock, no thread. Callers pass the time in; what is to be sent comes out of [`Machine::take_outbox`], and
+//! futures that wait for a request leave their wakers here. Events are applied one after the other, each to its end, so
+//! the protocols see them in one order. The same value runs behind sockets and in tests with a network of vectors.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`clients`] | what clients can do: ask, look, renew, change, give back |
+//! | [`requests`] | the table of requests, and which of them are remembered after their end |
+//! | [`resource`] | one resource at this node: its protocol, its local queue, its numbers |
+//! | [`instance`] | the three protocols behind one face |
+//! | [`steps`] | one event into a protocol, and what comes of it |
+//! | [`registry`] | how resources are made and changed: under a lock of the mesh itself |
+//! | [`network`] | links and frames |
+//! | [`queries`] | how everybody is doing |
+//! | [`alarms`] | what has to be done at some time |
+//! | [`stopping`] | a clean end, and going on after it |
+//! | [`events`] | what happened, for those who watch |
+//! | [`metrics`] | what is counted |
+
+mod alarms;
+mod clients;
+mod demand;
+mod events;
+mod instance;
+mod metrics;
+mod network;
+mod queries;
+mod registry;
+mod requests;
+mod resource;
+mod steps;
+mod stopping;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use meshlock_api::Definition;
+use meshlock_core::NodeId;
+
+use crate::links::Outgoing;
+
+use alarms::Alarms;
+use events::Events;
+use metrics::Counts;
+use queries::Queries;
+use registry::Registry;
+use requests::Requests;
+use resource::Resource;
+
+pub use clients::Ticket;
+pub use metrics::render as render_metrics;
+pub use queries::Answers;
+pub use registry::Making;
+pub use stopping::SavedError;
+
+/// A moment, in nanoseconds since the node began. Never goes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Now(pub u64);
+
+impl Now {
+    /// So many milliseconds later.
+    #[must_use]
+    pub const fn plus_ms(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms.saturating_mul(1_000_000)))
+    }
+
+    /// Milliseconds from `earlier` until this, zero if it is later.
+    pub const fn ms_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0) / 1_000_000
+    }
+}
+
+/// Who a machine is, and what its node's file says.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The name of the mesh.
+    pub mesh: String,
+    /// This node in the protocols.
+    pub id: NodeId,
+    /// Its name.
+    pub name: String,
+    /// The registry's token begins here: only at the founder, and only when it is started for the first time.
+    pub founds_registry: bool,
+    /// A resource that nobody knows is made as a mutex when it is first asked for.
+    pub create_on_first_use: bool,
+    /// What the node's file says about resources.
+    pub declared: BTreeMap<String, Definition>,
+    /// For the delays that protocols leave to chance.
+    pub seed: u64,
+    /// Milliseconds since 1970 when the node began, for people.
+    pub began_unix_ms: u64,
+    /// How many requests may be queued or granted at this node at a time.
+    pub most_requests: usize,
+}
+
+/// A neighbour with a link that is up.
+#[derive(Clone, Debug)]
+pub(crate) struct Neighbour {
+    pub(crate) name: String,
+    pub(crate) address: SocketAddr,
+}
+
+/// Everything a node decides.
+#[derive(Debug)]
+pub struct Machine {
+    pub(crate) settings: Settings,
+    /// By number; the registry is 0.
+    pub(crate) resources: BTreeMap<u32, Resource>,
+    pub(crate) names: BTreeMap<String, u32>,
+    pub(crate) registry: Registry,
+    pub(crate) requests: Requests,
+    pub(crate) neighbours: BTreeMap<NodeId, Neighbour>,
+    pub(crate) alarms: Alarms,
+    pub(crate) queries: Queries,
+    pub(crate) events: Events,
+    pub(crate) counts: Counts,
+    pub(crate) random: fastrand::Rng,
+    pub(crate) stopping: bool,
+    outbox: Vec<(NodeId, Outgoing)>,
+    notes: Vec<String>,
+    removals: Vec<Vec<u8>>,
+}
+
+impl Machine {
+    /// A node without links that knows no resource but the registry, and wants to make those of its file.
+    pub fn new(settings: Settings) -> Self {
+        let mut machine = Self {
+            resources: BTreeMap::new(),
+            names: BTreeMap::new(),
+            registry: Registry::default(),
+            requests: Requests::default(),
+            neighbours: BTreeMap::new(),
+            alarms: Alarms::default(),
+            queries: Queries::default(),
+            events: Events::new(settings.began_unix_ms),
+            counts: Counts::default(),
+            random: fastrand::Rng::with_seed(settings.seed),
+            stopping: false,
+            outbox: Vec::new(),
+            notes: Vec::new(),
+            removals: Vec::new(),
+            settings,
+        };
+        machine.add_registry();
+        machine.declare(Now::default());
+        machine
+    }
+
+    /// Frames to be sent, in order; those to nodes without a link are already left out.
+    pub fn take_outbox(&mut self) -> Vec<(NodeId, Outgoing)> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Whether there is something to be sent or to be logged.
+    pub fn has_output(&self) -> bool {
+        !self.outbox.is_empty() || !self.notes.is_empty()
+    }
+
+    /// Lines for the log.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// What neighbours said about removed members, to be verified by whoever knows the mesh's authority.
+    pub fn take_removals(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.removals)
+    }
+
+    /// Sends a frame to every neighbour but one.
+    pub fn post_to_all(&mut self, frame: &Outgoing, except: Option<NodeId>) {
+        let all: Vec<NodeId> = self.neighbours.keys().copied().filter(|id| Some(*id) != except).collect();
+        for neighbour in all {
+            self.post(neighbour, frame);
+        }
+    }
+
+    /// When [`wake`](Self::wake) wants to be called next.
+    pub fn next_wake(&self) -> Option<Now> {
+        self.alarms.next()
+    }
+
+    /// Does what is due.
+    pub fn wake(&mut self, now: Now) {
+        while let Some(alarm) = self.alarms.take_due(now) {
+            match alarm {
+                alarms::Alarm::Request(ticket) => self.request_due(now, ticket),
+                alarms::Alarm::Timer(resource, timer) => self.timer_due(now, resource, timer),
+            }
+        }
+        self.requests.forget_old(now);
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn note(&mut self, line: String) {
+        // A peer that makes mistakes without end must not fill the memory.
+        if self.notes.len() < 1_000 {
+            self.notes.push(line);
+        }
+    }
+
+    pub(crate) fn post(&mut self, to: NodeId, frame: &Outgoing) {
+        if self.neighbours.contains_key(&to) {
+            self.outbox.push((to, frame.clone()));
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! How resources are made and changed: under a lock of the mesh itself.
+//!
+//! The registry is resource 0, a mutex like any other, and its token begins at the founder of the mesh. Whoever wants to
+//! make or change a resource takes this lock, so two nodes never make one name twice. What was made travels ahead of the
+//! registry's token on every link, and links keep their order: whoever gets the lock knows everything that was made
+//! under it before. The token of a new resource begins at the node that made it.
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use meshlock_api::resource::check_name;
+use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceInfo, State, What};
+use meshlock_core::{Demand, Event, NodeId, RequestId, Units};
+
+use super::clients::conflict_text;
+use super::{Machine, Now, Resource};
+use crate::links::Outgoing;
+use crate::wire::{Entry, Frame, encode};
+
+/// The number of the registry.
+pub(crate) const REGISTRY: u32 = 0;
+const REGISTRY_NAME: &str = "meshlock:registry";
+
+/// How many resources a mesh can have.
+const MOST_RESOURCES: usize = 100_000;
+
+/// What this node wants to do under the registry's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    wishes: Vec<Wish>,
+    asked: Option<RequestId>,
+    is_granted: bool,
+    last_asker: u64,
+    results: BTreeMap<u64, Outcome>,
+}
+
+#[derive(Debug)]
+struct Wish {
+    name: String,
+    to: Deed,
+    asker: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Deed {
+    Make(Definition),
+    Change { capacity: Option<u32>, lease_ms: Option<u64> },
+}
+
+#[derive(Debug, Default)]
+struct Outcome {
+    result: Option<Result<ResourceInfo, Problem>>,
+    waker: Option<Waker>,
+}
+
+/// Whether a resource could be made or changed.
+#[derive(Debug)]
+pub enum Making {
+    /// There was nothing to do.
+    Done(ResourceInfo),
+    /// It needs the registry's lock. Look with [`Machine::poll_making`].
+    UnderWay(u64),
+}
+
+impl Registry {
+    pub(crate) fn granted(&mut self, request: RequestId) {
+        self.is_granted = self.asked == Some(request);
+    }
+
+    fn tell(&mut self, asker: Option<u64>, result: Result<ResourceInfo, Problem>) {
+        let Some(outcome) = asker.and_then(|asker| self.results.get_mut(&asker)) else { return };
+        outcome.result = Some(result);
+        if let Some(waker) = outcome.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Machine {
+    pub(crate) fn add_registry(&mut self) {
+        let definition = Definition {
+            capacity: 1,
+            lease_ms: meshlock_api::resource::DEFAULT_LEASE_MS,
+            ..Definition::default()
+        };
+        let entry =
+            Entry { number: REGISTRY, name: REGISTRY_NAME.into(), definition, version: 0, home: NodeId(0) };
+        let registry = Resource::new(entry, self.settings.id, self.settings.founds_registry);
+        self.resources.insert(REGISTRY, registry);
+    }
+
+    /// Wishes for what the node's file declares and nobody has made yet.
+    pub(crate) fn declare(&mut self, now: Now) {
+        let declared = self.settings.declared.clone();
+        for (name, definition) in declared {
+            if !self.names.contains_key(&name) {
+                self.registry.wishes.push(Wish { name, to: Deed::Make(definition), asker: None });
+            }
+        }
+        self.seek_registry(now);
+    }
+
+    /// Somebody asks for a resource that is not known here.
+    pub(crate) fn want_resource(&mut self, now: Now, name: &str) -> Result<(), Problem> {
+        if self.registry.wishes.iter().any(|wish| wish.name == name) {
+            return Ok(());
+        }
+        if !self.settings.create_on_first_use {
+            let known: Vec<&str> = self.names.keys().map(String::as_str).take(10).collect();
+            let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
+            let how = "this mesh does not make resources on first use: declare it in meshlock.toml or make it first";
+            return Err(Problem::unknown(format!("there is no resource {name:?}; {how}. Known here: {known}")));
+        }
+        let definition = NewResource::default().complete().map_err(Problem::bad_request)?;
+        self.registry.wishes.push(Wish { name: name.to_owned(), to: Deed::Make(definition), asker: None });
+        self.seek_registry(now);
+        Ok(())
+    }
+
+    /// Makes a resource. One that is there already with the same definition is fine; with another it is refused.
+    pub fn define(&mut self, now: Now, name: &str, wanted: &NewResource) -> Result<Making, Problem> {
+        check_name(name).map_err(Problem::bad_request)?;
+        let definition = wanted.complete().map_err(Problem::bad_request)?;
+        if let Some(info) = self.resource_info(name) {
+            if info.definition == definition {
+                return Ok(Making::Done(info));
+            }
+            return Err(Problem::conflict(conflict_text(name, &definition, &info.definition)));
+        }
+        Ok(self.wish(now, name, Deed::Make(definition)))
+    }
+
+    /// Changes the capacity or the default lease of a resource.
+    pub fn change(
+        &mut self,
+        now: Now,
+        name: &str,
+        capacity: Option<u32>,
+        lease_ms: Option<u64>,
+    ) -> Result<Making, Problem> {
+        let Some(info) = self.resource_info(name) else {
+            return Err(Problem::unknown(format!("there is no resource {name:?} to change")));
+        };
+        self.changed(&info.definition, name, capacity, lease_ms)?;
+        Ok(self.wish(now, name, Deed::Change { capacity, lease_ms }))
+    }
+
+    fn changed(
+        &self,
+        now: &Definition,
+        name: &str,
+        capacity: Option<u32>,
+        lease_ms: Option<u64>,
+    ) -> Result<Definition, Problem> {
+        let wanted = Definition {
+            capacity: capacity.unwrap_or(now.capacity),
+            lease_ms: lease_ms.unwrap_or(now.lease_ms),
+            ..*now
+        };
+        if now.protocol != Protocol::ReverseLink && wanted.capacity != now.capacity {
+            let message = format!("{name:?} is served by a protocol that cannot change its capacity");
+            return Err(Problem::conflict(message));
+        }
+        as_new(&wanted).complete().map_err(Problem::conflict)
+    }
+
+    fn wish(&mut self, now: Now, name: &str, to: Deed) -> Making {
+        self.registry.last_asker += 1;
+        let asker = self.registry.last_asker;
+        self.registry.results.insert(asker, Outcome::default());
+        self.registry.wishes.push(Wish { name: name.to_owned(), to, asker: Some(asker) });
+        self.seek_registry(now);
+        Making::UnderWay(asker)
+    }
+
+    /// What came of a wish, once it is known.
+    pub fn poll_making(&mut self, asker: u64, waker: &Waker) -> Option<Result<ResourceInfo, Problem>> {
+        let outcome = self.registry.results.get_mut(&asker)?;
+        let result = outcome.result.take();
+        if result.is_some() {
+            self.registry.results.remove(&asker);
+        } else {
+            outcome.waker = Some(waker.clone());
+        }
+        result
+    }
+
+    /// Nobody wants to know any more; what has not been done will not be done.
+    pub fn forget_making(&mut self, now: Now, asker: u64) {
+        self.registry.results.remove(&asker);
+        self.registry.wishes.retain(|wish| wish.asker != Some(asker));
+        self.seek_registry(now);
+    }
+
+    /// Asks for the registry's lock if there is something to do, takes the question back if there is nothing any more.
+    pub(crate) fn seek_registry(&mut self, now: Now) {
+        if self.stopping {
+            return;
+        }
+        match self.registry.asked {
+            None if !self.registry.wishes.is_empty() => {
+                let request = self.requests.next_number();
+                self.registry.asked = Some(request);
+                self.registry_step(now, Event::Request { request, demand: Demand::units(1, 0) });
+            }
+            Some(request) if self.registry.wishes.is_empty() && !self.registry.is_granted => {
+                self.registry.asked = None;
+                self.registry_step(now, Event::Cancel { request });
+            }
+            None | Some(_) => {}
+        }
+    }
+
+    /// Gives up whatever is wished.
+    pub(crate) fn end_registry_use(&mut self, now: Now) {
+        for wish in std::mem::take(&mut self.registry.wishes) {
+            let stopping = Problem::new(Reason::Unavailable, "this node is shutting down");
+            self.registry.tell(wish.asker, Err(stopping));
+        }
+        if let Some(request) = self.registry.asked.take() {
+            self.registry_step(now, Event::Cancel { request });
+        }
+    }
+
+    fn registry_step(&mut self, now: Now, event: Event<crate::wire::Payload>) {
+        if let Err(misuse) = self.step(now, REGISTRY, event) {
+            self.note(format!("the registry refused a step: {misuse}"));
+        }
+    }
+
+    /// Does everything that is wished, if the lock is ours, and gives it back.
+    pub(crate) fn use_registry(&mut self, now: Now) {
+        if !self.registry.is_granted {
+            return;
+        }
+        while !self.registry.wishes.is_empty() {
+            let wish = self.registry.wishes.remove(0);
+            let result = match wish.to {
+                Deed::Make(definition) => self.make(now, &wish.name, definition),
+                Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
+            };
+            self.registry.tell(wish.asker, result);
+        }
+        self.registry.is_granted = false;
+        if let Some(request) = self.registry.asked.take() {
+            self.registry_step(now, Event::Release { request, units: Units(1) });
+        }
+    }
+
+    fn make(&mut self, now: Now, name: &str, definition: Definition) -> Result<ResourceInfo, Problem> {
+        if let Some(info) = self.resource_info(name) {
+            let same = info.definition == definition;
+            return if same { Ok(info) } else { Err(Problem::conflict(conflict_text(name, &definition, &info.definition))) };
+        }
+        if self.resources.len() > MOST_RESOURCES {
+            return Err(Problem::conflict(format!("a mesh has at most {MOST_RESOURCES} resources")));
+        }
+        let number = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number) + 1;
+        let entry = Entry { number, name: name.to_owned(), definition, version: 0, home: self.settings.id };
+        self.add_resource(now, entry, true, None);
+        self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be made"))
+    }
+
+    fn make_change(
+        &mut self,
+        now: Now,
+        name: &str,
+        capacity: Option<u32>,
+        lease_ms: Option<u64>,
+    ) -> Result<ResourceInfo, Problem> {
+        let entry = self.names.get(name).and_then(|number| self.resources.get(number)).map(|known| known.entry.clone());
+        let Some(entry) = entry else { return Err(Problem::unknown(format!("there is no resource {name:?}"))) };
+        let definition = self.changed(&entry.definition, name, capacity, lease_ms)?;
+        self.update_resource(now, Entry { definition, version: entry.version + 1, ..entry }, None);
+        self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be changed"))
+    }
+
+    /// A neighbour tells of a resource. An error is a contradiction with what is known here, or nonsense.
+    pub(crate) fn learn(&mut self, now: Now, from: NodeId, entry: Entry) -> Result<(), String> {
+        check_name(&entry.name)?;
+        as_new(&entry.definition).complete()?;
+        let number = self.names.get(&entry.name).copied();
+        match (number, self.resources.get(&entry.number)) {
+            (None, None) if self.resources.len() <= MOST_RESOURCES => {
+                self.add_resource(now, entry, false, Some(from));
+                Ok(())
+            }
+            (None, None) => Err(format!("more than {MOST_RESOURCES} resources")),
+            (Some(number), Some(known)) if number == entry.number => {
+                if entry.version > known.entry.version {
+                    self.update_resource(now, entry, Some(from));
+                }
+                Ok(())
+            }
+            (_, known) => {
+                let other = known.or_else(|| self.resources.get(&number?));
+                let other = other.map_or_else(String::new, |known| format!("{:?}", known.entry));
+                Err(format!("two resources in one place: {entry:?} there, {other} here; was this mesh founded twice?"))
+            }
+        }
+    }
+
+    fn add_resource(&mut self, now: Now, entry: Entry, starts_with_token: bool, from: Option<NodeId>) {
+        let number = entry.number;
+        self.names.insert(entry.name.clone(), number);
+        self.announce(&entry, from); // before anything that its protocol says
+        let declared = self.settings.declared.get(&entry.name);
+        let name = entry.name.clone();
+        let mut resource = Resource::new(entry, self.settings.id, starts_with_token);
+        resource.compare(declared);
+        if let Some(declared) = resource.conflict {
+            let text = conflict_text(&name, &declared, &resource.entry.definition);
+            self.note(text);
+        }
+        let info = resource.info();
+        self.resources.insert(number, resource);
+        let neighbours: Vec<NodeId> = self.neighbours.keys().copied().collect();
+        for neighbour in neighbours {
+            self.link_step(now, number, Event::LinkUp { neighbour });
+        }
+        self.events.tell(now, || What::Resource { resource: info });
+        self.submit_waiting_for(now, number);
+        self.drop_fulfilled_wishes(now, &name);
+    }
+
+    fn update_resource(&mut self, now: Now, entry: Entry, from: Option<NodeId>) {
+        self.announce(&entry, from);
+        let Some(known) = self.resources.get_mut(&entry.number) else { return };
+        let (number, capacity, version) = (entry.number, entry.definition.capacity, entry.version);
+        let resizes = known.entry.definition.protocol == Protocol::ReverseLink;
+        known.entry = entry;
+        known.compare(self.settings.declared.get(&known.entry.name));
+        let info = known.info();
+        if resizes {
+            let _ = version; // RESIZE
+        }
+        self.reject_what_no_longer_fits(now, number, capacity);
+        self.events.tell(now, || What::Resource { resource: info });
+    }
+
+    fn reject_what_no_longer_fits(&mut self, now: Now, number: u32, capacity: u32) {
+        for ticket in self.requests.alive_ones() {
+            let Some(request) = self.requests.get(ticket).filter(|request| request.resource == Some(number)) else {
+                continue;
+            };
+            let units = request.demand.map_or(0, |demand| demand.units.0);
+            if request.state == State::Queued && units > capacity {
+                let reason = format!("{units} units can no longer be granted: the capacity is {capacity} now");
+                self.end(now, ticket, State::Rejected, Some(reason));
+            }
+        }
+    }
+
+    fn drop_fulfilled_wishes(&mut self, now: Now, name: &str) {
+        let Some(info) = self.resource_info(name) else { return };
+        let mut kept = Vec::new();
+        for wish in std::mem::take(&mut self.registry.wishes) {
+            match wish.to {
+                Deed::Make(definition) if wish.name == name => {
+                    let same = definition == info.definition;
+                    let refused = || Problem::conflict(conflict_text(name, &definition, &info.definition));
+                    self.registry.tell(wish.asker, if same { Ok(info.clone()) } else { Err(refused()) });
+                }
+                Deed::Make(_) | Deed::Change { .. } => kept.push(wish),
+            }
+        }
+        self.registry.wishes = kept;
+        if !self.registry.is_granted {
+            self.seek_registry(now);
+        }
+    }
+
+    fn announce(&mut self, entry: &Entry, from: Option<NodeId>) {
+        let frame: Outgoing = encode(&Frame::Catalogue(vec![entry.clone()]));
+        let others: Vec<NodeId> = self.neighbours.keys().copied().filter(|id| Some(*id) != from).collect();
+        for neighbour in others {
+            self.post(neighbour, &frame);
+        }
+    }
+
+    /// Everything that is known, for a new neighbour.
+    pub(crate) fn catalogue(&self) -> Frame {
+        let entries = self.resources.values().filter(|known| known.entry.number != REGISTRY);
+        Frame::Catalogue(entries.map(|known| known.entry.clone()).collect())
+    }
+}
+
+fn as_new(definition: &Definition) -> NewResource {
+    let Definition { kind, capacity, protocol, order, joins, lease_ms } = *definition;
+    NewResource {
+        kind: Some(kind),
+        capacity: Some(capacity),
+        protocol: Some(protocol),
+        order: Some(order),
+        joins: Some(joins),
+        lease_ms: Some(lease_ms),
+    }
+}

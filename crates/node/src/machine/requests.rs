@@ -1,0 +1,168 @@
+//! The table of requests, and which of them are remembered after their end.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::task::Waker;
+
+use meshlock_api::{NewRequest, State, Urgency};
+use meshlock_core::{Demand, RequestId};
+
+use super::Now;
+use super::clients::Ticket;
+
+/// A request of a client of this node.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// What was asked for.
+    pub(crate) asked: NewRequest,
+    /// How urgent it is now; changes of it do not change what was asked for.
+    pub(crate) urgency: Option<Urgency>,
+    /// The resource, once it is known.
+    pub(crate) resource: Option<u32>,
+    pub(crate) demand: Option<Demand>,
+    /// Its number in the protocol, once it was handed over.
+    pub(crate) number: Option<RequestId>,
+    pub(crate) state: State,
+    pub(crate) fence: Option<u64>,
+    pub(crate) asked_at: Now,
+    pub(crate) granted_at: Option<Now>,
+    pub(crate) over_at: Option<Now>,
+    pub(crate) lease_ms: u64,
+    /// The end of the lease.
+    pub(crate) alive_until: Now,
+    /// When it no longer wants to wait.
+    pub(crate) times_out: Option<Now>,
+    /// When the alarm for it is set.
+    pub(crate) alarm_at: Now,
+    pub(crate) reason: Option<String>,
+    pub(crate) wakers: Vec<Waker>,
+}
+
+impl Request {
+    /// When something has to be done about it if nothing happens before.
+    pub(crate) fn due(&self) -> Now {
+        match self.times_out {
+            Some(times_out) if self.state == State::Queued => self.alive_until.min(times_out),
+            Some(_) | None => self.alive_until,
+        }
+    }
+
+    pub(crate) fn wake(&mut self) {
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+/// How long a request is remembered after its end, so that a client that asks again with its id gets the answer.
+const REMEMBERED_MS: u64 = 600_000;
+/// How many are remembered at most.
+const MOST_REMEMBERED: usize = 100_000;
+/// How many requests whose id was given by the node are remembered at most: nobody can repeat those.
+const MOST_UNNAMED: usize = 1_000;
+
+/// All requests by ticket.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    last: u64,
+    table: HashMap<Ticket, Request>,
+    by_id: HashMap<String, Ticket>,
+    /// Those that are over, oldest first: with an id of the client, and without.
+    over: VecDeque<(Now, Ticket)>,
+    over_unnamed: VecDeque<(Now, Ticket)>,
+    alive: usize,
+    last_number: u64,
+}
+
+impl Requests {
+    pub(crate) fn get(&self, ticket: Ticket) -> Option<&Request> {
+        self.table.get(&ticket)
+    }
+
+    pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut Request> {
+        self.table.get_mut(&ticket)
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Ticket> {
+        if let Some(number) = id.strip_prefix('~') {
+            let ticket = Ticket(number.parse().ok()?);
+            return self.table.get(&ticket).filter(|request| request.asked.id.is_none()).map(|_| ticket);
+        }
+        self.by_id.get(id).copied()
+    }
+
+    /// How many are queued or granted.
+    pub(crate) fn alive(&self) -> usize {
+        self.alive
+    }
+
+    pub(crate) fn add(&mut self, request: Request) -> Ticket {
+        self.last += 1;
+        let ticket = Ticket(self.last);
+        if let Some(id) = &request.asked.id {
+            self.by_id.insert(id.clone(), ticket);
+        }
+        self.table.insert(ticket, request);
+        self.alive += 1;
+        ticket
+    }
+
+    /// The next number for a protocol. Numbers grow, also after a clean stop.
+    pub(crate) fn next_number(&mut self) -> RequestId {
+        self.last_number += 1;
+        RequestId(self.last_number)
+    }
+
+    pub(crate) fn last_number(&self) -> u64 {
+        self.last_number
+    }
+
+    pub(crate) fn go_on_after(&mut self, number: u64) {
+        self.last_number = self.last_number.max(number);
+    }
+
+    /// A request has come to its end.
+    pub(crate) fn retire(&mut self, now: Now, ticket: Ticket) {
+        self.alive = self.alive.saturating_sub(1);
+        let named = self.table.get(&ticket).is_some_and(|request| request.asked.id.is_some());
+        let (list, most) = if named { (&mut self.over, MOST_REMEMBERED) } else { (&mut self.over_unnamed, MOST_UNNAMED) };
+        list.push_back((now, ticket));
+        if list.len() > most
+            && let Some((_, oldest)) = list.pop_front()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    pub(crate) fn forget_old(&mut self, now: Now) {
+        for named in [true, false] {
+            loop {
+                let list = if named { &mut self.over } else { &mut self.over_unnamed };
+                match list.front() {
+                    Some((at, ticket)) if now.ms_since(*at) >= REMEMBERED_MS => {
+                        let ticket = *ticket;
+                        list.pop_front();
+                        self.forget(ticket);
+                    }
+                    Some(_) | None => break,
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, ticket: Ticket) {
+        if let Some(Request { asked: NewRequest { id: Some(id), .. }, .. }) = self.table.remove(&ticket) {
+            self.by_id.remove(&id);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Ticket, &Request)> {
+        self.table.iter().map(|(ticket, request)| (*ticket, request))
+    }
+
+    /// Those that are queued or granted, in order of arrival.
+    pub(crate) fn alive_ones(&self) -> Vec<Ticket> {
+        let alive = self.iter().filter(|(_, request)| !request.state.is_over());
+        let sorted: BTreeMap<Ticket, ()> = alive.map(|(ticket, _)| (ticket, ())).collect();
+        sorted.into_keys().collect()
+    }
+}

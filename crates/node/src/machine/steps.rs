@@ -1,0 +1,191 @@
+//! One event into the protocol of a resource, and what comes of it.
+
+use meshlock_api::{Event as ApiEvent, State, What};
+use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, RequestId, Timer, Units};
+
+use super::alarms::Alarm;
+use super::clients::{Ticket, priority_of};
+use super::demand;
+use super::instance::Instance;
+use super::registry::REGISTRY;
+use super::{Machine, Now};
+use crate::wire::{Frame, Payload, encode};
+
+impl Machine {
+    /// Applies one event to the protocol of a resource, and does what it wants done.
+    pub(crate) fn step(&mut self, now: Now, resource: u32, event: Event<Payload>) -> Result<(), Misuse> {
+        let Some(known) = self.resources.get_mut(&resource) else { return Ok(()) };
+        let had_token = known.instance.holds_token();
+        let effects = known.instance.handle(event)?;
+        let has_token = known.instance.holds_token();
+        if had_token != has_token {
+            known.counts.hops += u64::from(has_token);
+            if resource != REGISTRY {
+                let name = known.entry.name.clone();
+                let what = |resource| if has_token { What::TokenHere { resource } } else { What::TokenGone { resource } };
+                self.events.tell(now, || what(name));
+            }
+        }
+        for effect in effects {
+            self.apply(now, resource, effect);
+        }
+        if resource == REGISTRY {
+            self.use_registry(now);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, now: Now, resource: u32, effect: Effect<Payload>) {
+        match effect {
+            Effect::Send { to, message } => self.send(resource, &[to], message),
+            Effect::Multicast { to, message } => self.send(resource, &to, message),
+            Effect::Broadcast { message } => {
+                let all: Vec<NodeId> = self.neighbours.keys().copied().collect();
+                self.send(resource, &all, message);
+            }
+            Effect::Granted { grant } => self.granted(now, resource, grant),
+            Effect::Arm { timer, after } => {
+                let delay = self.random.u64(u64::from(after.least_ms)..=u64::from(after.most_ms.max(after.least_ms)));
+                self.alarms.set(now.plus_ms(delay), Alarm::Timer(resource, timer));
+            }
+            Effect::Reject { from, reason } => {
+                self.counts.rejected += 1;
+                let name = self.resources.get(&resource).map_or("?", |known| known.entry.name.as_str());
+                let line = format!("ignored a message about {name:?} from node {from}: {reason}");
+                self.note(line);
+            }
+        }
+    }
+
+    fn send(&mut self, resource: u32, to: &[NodeId], message: Payload) {
+        let kind = Instance::kind(&message);
+        let frame = encode(&Frame::Protocol { resource, message });
+        if let Some(known) = self.resources.get_mut(&resource) {
+            known.counts.sent(kind, to.len(), frame.len());
+        }
+        for to in to {
+            self.post(*to, &frame);
+        }
+    }
+
+    fn granted(&mut self, now: Now, resource: u32, grant: Grant) {
+        if resource == REGISTRY {
+            self.registry.granted(grant.request);
+            return;
+        }
+        let ticket = self.resources.get(&resource).and_then(|known| known.tickets.get(&grant.request)).copied();
+        let Some(ticket) = ticket else { return };
+        let Some(request) = self.requests.get_mut(ticket).filter(|request| request.state == State::Queued) else {
+            return;
+        };
+        request.state = State::Granted;
+        request.granted_at = Some(now);
+        request.fence = grant.fence.map(|fence| fence.0);
+        request.wake();
+        self.count_grant(now, ticket);
+        self.tell_request(now, ticket);
+    }
+
+    /// Hands a request over to the protocol of its resource, or puts it on the desk in front of it.
+    pub(crate) fn submit(&mut self, now: Now, ticket: Ticket) {
+        let Some(request) = self.requests.get(ticket) else { return };
+        let Some(known) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
+        if known.instance.serves_one_at_a_time() && !known.tickets.is_empty() {
+            let priority = priority_of(request.urgency.unwrap_or(meshlock_api::Urgency::Priority(0)));
+            known.desk.add(priority, ticket);
+            return;
+        }
+        self.hand_over(now, ticket);
+    }
+
+    fn hand_over(&mut self, now: Now, ticket: Ticket) {
+        let number = self.requests.next_number();
+        let Some(request) = self.requests.get_mut(ticket) else { return };
+        let (Some(resource), Some(demand)) = (request.resource, request.demand) else { return };
+        request.number = Some(number);
+        if let Some(known) = self.resources.get_mut(&resource) {
+            known.tickets.insert(number, ticket);
+        }
+        if let Err(misuse) = self.step(now, resource, Event::Request { request: number, demand }) {
+            if let Some(known) = self.resources.get_mut(&resource) {
+                known.tickets.remove(&number);
+            }
+            if let Some(request) = self.requests.get_mut(ticket) {
+                request.number = None;
+            }
+            self.end(now, ticket, State::Rejected, Some(misuse.to_string()));
+        }
+    }
+
+    /// Takes an ended request out of the protocol or off the desk, and hands over who comes next.
+    pub(crate) fn take_out(
+        &mut self,
+        now: Now,
+        resource: u32,
+        ticket: Ticket,
+        number: Option<RequestId>,
+        was: State,
+        units: Units,
+    ) {
+        let Some(known) = self.resources.get_mut(&resource) else { return };
+        let Some(request) = number else {
+            known.desk.remove(ticket);
+            return;
+        };
+        known.tickets.remove(&request);
+        let event = if was == State::Granted { Event::Release { request, units } } else { Event::Cancel { request } };
+        if let Err(misuse) = self.step(now, resource, event) {
+            self.note(format!("could not take request {request} out of resource {resource}: {misuse}"));
+        }
+        let next = self.resources.get_mut(&resource).and_then(|known| known.desk.take_first());
+        if let Some(next) = next {
+            self.hand_over(now, next);
+        }
+    }
+
+    /// A resource has become known: requests that waited for it can be handed over.
+    pub(crate) fn submit_waiting_for(&mut self, now: Now, resource: u32) {
+        let Some(known) = self.resources.get(&resource) else { return };
+        let (name, definition, conflict) = (known.entry.name.clone(), known.entry.definition, known.conflict);
+        let waits = |request: &super::requests::Request| request.resource.is_none() && request.asked.resource == name;
+        let mut waiting: Vec<Ticket> =
+            self.requests.iter().filter(|(_, request)| waits(request)).map(|(ticket, _)| ticket).collect();
+        waiting.sort();
+        for ticket in waiting {
+            let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { continue };
+            request.resource = Some(resource);
+            let verdict = match &conflict {
+                Some(declared) => Err(super::clients::conflict_text(&name, declared, &definition)),
+                None => demand::demand(&name, &definition, &request.asked, self.settings.id).map_err(|p| p.message),
+            };
+            match verdict {
+                Ok(demand) => {
+                    request.demand = Some(demand);
+                    self.submit(now, ticket);
+                }
+                Err(reason) => self.end(now, ticket, State::Rejected, Some(reason)),
+            }
+        }
+    }
+
+    pub(crate) fn timer_due(&mut self, now: Now, resource: u32, timer: Timer) {
+        if let Err(misuse) = self.step(now, resource, Event::Expired { timer }) {
+            self.note(format!("a timer of resource {resource} was refused: {misuse}"));
+        }
+    }
+
+    /// Tells those who watch how a request is doing now.
+    pub(crate) fn tell_request(&mut self, now: Now, ticket: Ticket) {
+        if !self.events.anybody_listens() {
+            return;
+        }
+        if let Ok(request) = self.look(now, ticket) {
+            self.events.tell(now, || What::Request { request });
+        }
+    }
+
+    /// Events after the one of this number, as far as they are remembered.
+    pub fn events_after(&self, number: u64) -> Vec<ApiEvent> {
+        self.events.after(number)
+    }
+}

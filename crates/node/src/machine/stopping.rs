@@ -1,0 +1,107 @@
+//! A clean end, and going on after it.
+//!
+//! A node that stops takes back what its clients hold, gives its tokens to neighbours, and saves what it could not give
+//! away and what it promised. Started again with that, it is the same node to the protocols. A node that crashed has
+//! nothing saved and must come back as another one (see [`crate::mesh::Incarnation`]).
+
+use meshlock_api::State;
+use meshlock_core::NodeId;
+use serde::{Deserialize, Serialize};
+
+use super::instance::Instance;
+use super::registry::REGISTRY;
+use super::{Machine, Now, Resource, Settings};
+use crate::wire::{Entry, VERSION};
+
+/// What a node saves when it stops.
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    version: u8,
+    mesh: String,
+    id: NodeId,
+    last_number: u64,
+    last_query: u64,
+    resources: Vec<(Entry, Instance)>,
+}
+
+/// Why saved bytes cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SavedError {
+    /// Damaged, or of another version.
+    #[error("the saved state cannot be read ({0}); without it this node has to start as a new one")]
+    Unreadable(String),
+    /// Of another mesh or node.
+    #[error("the saved state belongs to node {0} of mesh {1:?}")]
+    SomebodyElse(NodeId, String),
+}
+
+impl Machine {
+    /// Begins to stop: no new requests, all old ones end, and tokens go to neighbours as soon as they can.
+    pub fn stop(&mut self, now: Now) {
+        if self.stopping {
+            return;
+        }
+        self.stopping = true;
+        for ticket in self.requests.alive_ones() {
+            self.end(now, ticket, State::Revoked, Some("its node is shutting down".into()));
+        }
+        self.end_registry_use(now);
+        let numbers: Vec<u32> = self.resources.keys().copied().collect();
+        for number in numbers {
+            let _ = (now, number); // LEAVE
+        }
+    }
+
+    /// The names of resources that would miss something if this node went now.
+    pub fn still_needed_for(&self) -> Vec<String> {
+        let needed = self.resources.values().filter(|resource| !resource.instance.may_go());
+        needed.map(|resource| resource.entry.name.clone()).collect()
+    }
+
+    /// Whether a neighbour could take what is still here.
+    pub fn has_neighbours(&self) -> bool {
+        !self.neighbours.is_empty()
+    }
+
+    /// What has to be kept. All links must be down.
+    pub fn save(&self) -> Vec<u8> {
+        let resources = self.resources.values();
+        let saved = Saved {
+            version: VERSION,
+            mesh: self.settings.mesh.clone(),
+            id: self.settings.id,
+            last_number: self.requests.last_number(),
+            last_query: self.last_query(),
+            resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
+        };
+        postcard::to_stdvec(&saved).unwrap_or_default()
+    }
+
+    /// Goes on where a clean stop ended.
+    pub fn resume(settings: Settings, saved: &[u8]) -> Result<Self, SavedError> {
+        let saved: Saved = postcard::from_bytes(saved).map_err(|error| SavedError::Unreadable(error.to_string()))?;
+        if saved.version != VERSION {
+            return Err(SavedError::Unreadable(format!("version {}", saved.version)));
+        }
+        if saved.id != settings.id || saved.mesh != settings.mesh {
+            return Err(SavedError::SomebodyElse(saved.id, saved.mesh));
+        }
+        let declared = settings.declared.clone();
+        let settings = Settings { founds_registry: false, declared: Default::default(), ..settings };
+        let mut machine = Self::new(settings);
+        machine.settings.declared = declared;
+        machine.requests.go_on_after(saved.last_number);
+        machine.go_on_after_query(saved.last_query);
+        for (entry, instance) in saved.resources {
+            let number = entry.number;
+            if number != REGISTRY {
+                machine.names.insert(entry.name.clone(), number);
+            }
+            let mut resource = Resource::with_instance(entry, instance);
+            resource.compare(machine.settings.declared.get(&resource.entry.name));
+            machine.resources.insert(number, resource);
+        }
+        machine.declare(Now::default());
+        Ok(machine)
+    }
+}
