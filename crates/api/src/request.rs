@@ -125,7 +125,8 @@ pub struct RequestInfo {
     /// Who asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Larger than that of every earlier grant of this resource. Pass it to what the lock guards.
+    /// Larger than that of every earlier grant of this resource (with protocol `group`: than that of every earlier
+    /// session; all who attend one together have the same). Pass it to what the lock guards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<u64>,
     /// The length of the lease.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use meshlock_api::Definition;
+use meshlock_api::{Definition, Mode, State, Urgency};
 use meshlock_core::{NodeId, flood, group, relay, reverse_link};
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,42 @@ pub struct Report {
     /// The numbers of the resources whose token is there.
     pub tokens: Vec<u32>,
     /// Its clients' requests, by the number of the resource.
-    pub rows: Vec<(u32, meshlock_api::Row)>,
+    pub rows: Vec<(u32, Row)>,
+}
+
+/// A holder or a waiter; what clients see as [`meshlock_api::Row`], with every field on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields of meshlock_api::Row")]
+pub struct Row {
+    pub id: String,
+    pub owner: Option<String>,
+    pub state: State,
+    pub units: u32,
+    pub urgency: Urgency,
+    pub session: Option<String>,
+    pub mode: Option<Mode>,
+    pub age_ms: u64,
+    pub fence: Option<u64>,
+    pub rank: Option<i64>,
+}
+
+impl Row {
+    /// As clients see it.
+    pub fn at(&self, node: &str) -> meshlock_api::Row {
+        meshlock_api::Row {
+            node: node.to_owned(),
+            id: self.id.clone(),
+            owner: self.owner.clone(),
+            state: self.state,
+            units: self.units,
+            urgency: self.urgency,
+            session: self.session.clone(),
+            mode: self.mode,
+            age_ms: self.age_ms,
+            fence: self.fence,
+            rank: self.rank,
+        }
+    }
 }
 
 /// Why bytes are no frame.

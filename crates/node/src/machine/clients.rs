@@ -45,11 +45,12 @@ impl Machine {
                 (Some(demand), definition.lease_ms)
             }
             None => {
-                self.want_resource(now, &asked.resource)?;
+                self.may_be_made(&asked.resource)?;
                 (None, meshlock_api::resource::DEFAULT_LEASE_MS)
             }
         };
         let lease_ms = asked.lease_ms.unwrap_or(lease);
+        let unknown = known.is_none().then(|| asked.resource.clone());
         let ticket = self.requests.add(Request {
             urgency: asked.urgency,
             resource: known,
@@ -69,8 +70,9 @@ impl Machine {
             asked,
         });
         self.set_alarm(ticket);
-        if known.is_some() {
-            self.submit(now, ticket);
+        match unknown {
+            Some(name) => self.want_resource(now, &name), // may make it at once, and then hand the request over
+            None => self.submit(now, ticket),
         }
         self.tell_request(now, ticket);
         Ok(ticket)
@@ -286,5 +288,7 @@ pub(crate) fn conflict_text(
     wanted: &meshlock_api::Definition,
     agreed: &meshlock_api::Definition,
 ) -> String {
-    format!("{name:?} is defined otherwise in this mesh.\n  wanted here: {wanted:?}\n  agreed on:   {agreed:?}\nUse another name or the same definition.")
+    format!(
+        "{name:?} is defined otherwise in this mesh.\n  wanted here: {wanted:?}\n  agreed on:   {agreed:?}\nUse another name or the same definition."
+    )
 }

@@ -10,12 +10,7 @@ use meshlock_core::{Demand, NodeId, Session, Units};
 pub(crate) const GROUP_PRIORITIES: i32 = 9;
 
 /// The demand of a request for a resource of this definition, or why it can never be granted.
-pub(crate) fn demand(
-    name: &str,
-    definition: &Definition,
-    asked: &NewRequest,
-    node: NodeId,
-) -> Result<Demand, Problem> {
+pub(crate) fn demand(name: &str, definition: &Definition, asked: &NewRequest, node: NodeId) -> Result<Demand, Problem> {
     let urgency = urgency(name, definition, asked.urgency.unwrap_or(Urgency::Priority(0)))?;
     let units = units(name, definition, asked)?;
     let session = session(name, definition, asked, node)?;
@@ -23,11 +18,7 @@ pub(crate) fn demand(
 }
 
 /// The urgency as the protocol of the resource wants it.
-pub(crate) fn urgency(
-    name: &str,
-    definition: &Definition,
-    asked: Urgency,
-) -> Result<meshlock_core::Urgency, Problem> {
+pub(crate) fn urgency(name: &str, definition: &Definition, asked: Urgency) -> Result<meshlock_core::Urgency, Problem> {
     match (definition.order, asked) {
         (Order::Deadline, Urgency::Deadline(at)) => Ok(meshlock_core::Urgency::Deadline(Deadline(at))),
         (Order::Deadline, Urgency::Priority(_)) => {
@@ -42,7 +33,9 @@ pub(crate) fn urgency(
                 Protocol::Group if (0..=GROUP_PRIORITIES).contains(&priority) => priority + 1,
                 Protocol::Group => {
                     let range = format!("0 to {GROUP_PRIORITIES}");
-                    return Err(Problem::conflict(format!("protocol \"group\" has priorities {range}, not {priority}")));
+                    return Err(Problem::conflict(format!(
+                        "protocol \"group\" has priorities {range}, not {priority}"
+                    )));
                 }
             };
             Ok(meshlock_core::Urgency::Priority(Priority(level)))
@@ -73,12 +66,7 @@ fn units(name: &str, definition: &Definition, asked: &NewRequest) -> Result<u32,
     Ok(units)
 }
 
-fn session(
-    name: &str,
-    definition: &Definition,
-    asked: &NewRequest,
-    node: NodeId,
-) -> Result<Option<Session>, Problem> {
+fn session(name: &str, definition: &Definition, asked: &NewRequest, node: NodeId) -> Result<Option<Session>, Problem> {
     if asked.mode.is_some() && definition.kind != Kind::ReadersWriter {
         return Err(Problem::conflict(format!("{name:?} has no readers and writers: leave the mode out")));
     }

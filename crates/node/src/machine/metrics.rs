@@ -162,7 +162,11 @@ pub fn render(machine: &Machine, now: Now) -> String {
     }
     text.head("longest_pending_seconds", "gauge", "How long the oldest of them has waited.");
     for resource in resources() {
-        text.line("longest_pending_seconds", &label(resource), seconds(used(resource.entry.number).longest_ms * 1_000_000));
+        text.line(
+            "longest_pending_seconds",
+            &label(resource),
+            seconds(used(resource.entry.number).longest_ms * 1_000_000),
+        );
     }
     text.head("grants_total", "counter", "Grants to clients of this node.");
     for resource in resources() {

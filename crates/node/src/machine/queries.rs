@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
-use meshlock_api::{Link, MeshStatus, NodeInfo, Problem, ResourceStatus, Row, State, Urgency};
+use meshlock_api::{Link, MeshStatus, NodeInfo, Problem, ResourceStatus, State, Urgency};
 use meshlock_core::NodeId;
 
 use super::registry::REGISTRY;
 use super::{Machine, Now};
-use crate::wire::{Frame, Query, Report, encode};
+use crate::wire::{Frame, Query, Report, Row, encode};
 
 /// How many questions are remembered.
 const REMEMBERED: usize = 1_024;
@@ -107,7 +107,9 @@ impl Machine {
     }
 
     fn finish_if_done(&mut self, origin: NodeId, number: u64) {
-        let Some(seen) = self.queries.seen.get(&(origin, number)).filter(|seen| seen.pending.is_empty()) else { return };
+        let Some(seen) = self.queries.seen.get(&(origin, number)).filter(|seen| seen.pending.is_empty()) else {
+            return;
+        };
         match seen.parent {
             Some(parent) => {
                 let frame = encode(&Frame::Done { origin, number });
@@ -170,16 +172,23 @@ impl Machine {
         let numbers = self.names.values().copied().filter(|number| only.is_none_or(|only| only == *number));
         let resources = numbers.filter_map(|number| {
             let entry = &self.resources.get(&number)?.entry;
-            let rows = || reports.iter().flat_map(|report| &report.rows).filter(|(of, _)| *of == number);
-            let of_state = |state| rows().map(|(_, row)| row).filter(move |row| row.state == state).cloned();
-            let mut holders: Vec<Row> = of_state(State::Granted).collect();
+            let of_state = |state| {
+                let wanted = move |(of, row): &&(u32, Row)| *of == number && row.state == state;
+                reports
+                    .iter()
+                    .flat_map(move |report| report.rows.iter().filter(wanted).map(move |(_, row)| row.at(&report.name)))
+            };
+            let mut holders: Vec<meshlock_api::Row> = of_state(State::Granted).collect();
             holders.sort_by_key(|row| (row.fence, row.node.clone(), row.id.clone()));
-            let mut waiters: Vec<Row> = of_state(State::Queued).collect();
+            let mut waiters: Vec<meshlock_api::Row> = of_state(State::Queued).collect();
             waiters.sort_by_key(|row| std::cmp::Reverse((row.rank, row.age_ms)));
             Some(ResourceStatus {
                 name: entry.name.clone(),
                 definition: entry.definition,
-                token_at: reports.iter().find(|report| report.tokens.contains(&number)).map(|report| report.name.clone()),
+                token_at: reports
+                    .iter()
+                    .find(|report| report.tokens.contains(&number))
+                    .map(|report| report.name.clone()),
                 in_use: holders.iter().map(|row| row.units).sum(),
                 holders,
                 waiters,
@@ -207,7 +216,6 @@ impl Machine {
                 view.waiting.iter().find(|waiting| waiting.request == id).map(|waiting| waiting.rank.0)
             });
             let row = Row {
-                node: self.settings.name.clone(),
                 id: request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0)),
                 owner: request.asked.owner.clone(),
                 state: request.state,

@@ -78,13 +78,9 @@ impl Registry {
 
 impl Machine {
     pub(crate) fn add_registry(&mut self) {
-        let definition = Definition {
-            capacity: 1,
-            lease_ms: meshlock_api::resource::DEFAULT_LEASE_MS,
-            ..Definition::default()
-        };
-        let entry =
-            Entry { number: REGISTRY, name: REGISTRY_NAME.into(), definition, version: 0, home: NodeId(0) };
+        let definition =
+            Definition { capacity: 1, lease_ms: meshlock_api::resource::DEFAULT_LEASE_MS, ..Definition::default() };
+        let entry = Entry { number: REGISTRY, name: REGISTRY_NAME.into(), definition, version: 0, home: NodeId(0) };
         let registry = Resource::new(entry, self.settings.id, self.settings.founds_registry);
         self.resources.insert(REGISTRY, registry);
     }
@@ -100,21 +96,25 @@ impl Machine {
         self.seek_registry(now);
     }
 
-    /// Somebody asks for a resource that is not known here.
-    pub(crate) fn want_resource(&mut self, now: Now, name: &str) -> Result<(), Problem> {
-        if self.registry.wishes.iter().any(|wish| wish.name == name) {
-            return Ok(());
-        }
-        if !self.settings.create_on_first_use {
+    /// Whether a resource that is not known here may be made because somebody asks for it.
+    pub(crate) fn may_be_made(&self, name: &str) -> Result<(), Problem> {
+        let wished = self.registry.wishes.iter().any(|wish| wish.name == name);
+        if !wished && !self.settings.create_on_first_use {
             let known: Vec<&str> = self.names.keys().map(String::as_str).take(10).collect();
             let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
             let how = "this mesh does not make resources on first use: declare it in meshlock.toml or make it first";
             return Err(Problem::unknown(format!("there is no resource {name:?}; {how}. Known here: {known}")));
         }
-        let definition = NewResource::default().complete().map_err(Problem::bad_request)?;
-        self.registry.wishes.push(Wish { name: name.to_owned(), to: Deed::Make(definition), asker: None });
-        self.seek_registry(now);
         Ok(())
+    }
+
+    /// Somebody asks for a resource that is not known here.
+    pub(crate) fn want_resource(&mut self, now: Now, name: &str) {
+        let wished = self.registry.wishes.iter().any(|wish| wish.name == name);
+        if let (false, Ok(definition)) = (wished, NewResource::default().complete()) {
+            self.registry.wishes.push(Wish { name: name.to_owned(), to: Deed::Make(definition), asker: None });
+        }
+        self.seek_registry(now);
     }
 
     /// Makes a resource. One that is there already with the same definition is fine; with another it is refused.
@@ -250,7 +250,11 @@ impl Machine {
     fn make(&mut self, now: Now, name: &str, definition: Definition) -> Result<ResourceInfo, Problem> {
         if let Some(info) = self.resource_info(name) {
             let same = info.definition == definition;
-            return if same { Ok(info) } else { Err(Problem::conflict(conflict_text(name, &definition, &info.definition))) };
+            return if same {
+                Ok(info)
+            } else {
+                Err(Problem::conflict(conflict_text(name, &definition, &info.definition)))
+            };
         }
         if self.resources.len() > MOST_RESOURCES {
             return Err(Problem::conflict(format!("a mesh has at most {MOST_RESOURCES} resources")));

@@ -124,7 +124,8 @@ impl Requests {
     pub(crate) fn retire(&mut self, now: Now, ticket: Ticket) {
         self.alive = self.alive.saturating_sub(1);
         let named = self.table.get(&ticket).is_some_and(|request| request.asked.id.is_some());
-        let (list, most) = if named { (&mut self.over, MOST_REMEMBERED) } else { (&mut self.over_unnamed, MOST_UNNAMED) };
+        let (list, most) =
+            if named { (&mut self.over, MOST_REMEMBERED) } else { (&mut self.over_unnamed, MOST_UNNAMED) };
         list.push_back((now, ticket));
         if list.len() > most
             && let Some((_, oldest)) = list.pop_front()

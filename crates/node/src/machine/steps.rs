@@ -22,7 +22,8 @@ impl Machine {
             known.counts.hops += u64::from(has_token);
             if resource != REGISTRY {
                 let name = known.entry.name.clone();
-                let what = |resource| if has_token { What::TokenHere { resource } } else { What::TokenGone { resource } };
+                let what =
+                    |resource| if has_token { What::TokenHere { resource } } else { What::TokenGone { resource } };
                 self.events.tell(now, || what(name));
             }
         }
@@ -152,7 +153,9 @@ impl Machine {
             self.requests.iter().filter(|(_, request)| waits(request)).map(|(ticket, _)| ticket).collect();
         waiting.sort();
         for ticket in waiting {
-            let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { continue };
+            let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else {
+                continue;
+            };
             request.resource = Some(resource);
             let verdict = match &conflict {
                 Some(declared) => Err(super::clients::conflict_text(&name, declared, &definition)),

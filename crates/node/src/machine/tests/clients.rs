@@ -1,0 +1,210 @@
+//! What clients see: grants, leases, timeouts, ids.
+
+use meshlock_api::{Kind, Mode, NewRequest, NewResource, Reason, State, Urgency};
+
+use super::{Net, semaphore, wants, with_priority};
+
+#[test]
+fn a_name_that_nobody_knows_becomes_a_mutex_on_first_use() {
+    let mut net = Net::line(3);
+    let far = net.ask(2, wants("dock"));
+    net.settle();
+    let near = net.ask(0, wants("dock"));
+    net.settle();
+    assert_eq!((net.state(2, far), net.state(0, near)), (State::Granted, State::Queued));
+    net.release(2, far);
+    net.settle();
+    assert_eq!(net.state(0, near), State::Granted);
+    assert!(net.look(0, near).fence > net.look(2, far).fence);
+}
+
+#[test]
+fn the_more_urgent_goes_first_wherever_it_asks() {
+    let mut net = Net::line(4);
+    let holder = net.ask(1, wants("dock"));
+    net.settle();
+    let low = net.ask(0, with_priority("dock", 1));
+    let high = net.ask(3, with_priority("dock", 9));
+    net.settle();
+    net.release(1, holder);
+    net.settle();
+    assert_eq!((net.state(0, low), net.state(3, high)), (State::Queued, State::Granted));
+}
+
+#[test]
+fn units_are_given_all_at_once_up_to_the_capacity() {
+    let mut net = Net::line(2);
+    net.define(0, "gpus", semaphore(4));
+    let three = net.ask(0, NewRequest { units: Some(3), ..wants("gpus") });
+    let two = net.ask(1, NewRequest { units: Some(2), ..wants("gpus") });
+    let one = net.ask(0, NewRequest { units: Some(1), ..wants("gpus") });
+    net.settle();
+    assert_eq!(net.state(0, three), State::Granted);
+    net.release(0, three);
+    net.settle();
+    assert_eq!((net.state(1, two), net.state(0, one)), (State::Granted, State::Granted));
+    let five = net.machines[0].ask(net.now, NewRequest { units: Some(5), ..wants("gpus") });
+    assert_eq!(five.expect_err("never").reason, Reason::Conflict);
+}
+
+#[test]
+fn readers_share_and_writers_do_not() {
+    for protocol in [meshlock_api::Protocol::ReverseLink, meshlock_api::Protocol::Group] {
+        let mut net = Net::line(3);
+        let kind = Some(Kind::ReadersWriter);
+        net.define(1, "map", NewResource { kind, protocol: Some(protocol), ..NewResource::default() });
+        let read = |mode| NewRequest { mode: Some(mode), ..wants("map") };
+        let (first, second) = (net.ask(0, read(Mode::Read)), net.ask(2, read(Mode::Read)));
+        net.settle();
+        let writer = net.ask(1, read(Mode::Write));
+        net.settle();
+        let states = (net.state(0, first), net.state(2, second), net.state(1, writer));
+        assert_eq!(states, (State::Granted, State::Granted, State::Queued), "{protocol:?}");
+        net.release(0, first);
+        net.release(2, second);
+        net.settle();
+        net.pass_ms(3_000);
+        assert_eq!(net.state(1, writer), State::Granted, "{protocol:?}");
+    }
+}
+
+#[test]
+fn one_session_at_a_time() {
+    for protocol in [meshlock_api::Protocol::ReverseLink, meshlock_api::Protocol::Group] {
+        let mut net = Net::line(3);
+        let kind = Some(Kind::Sessions);
+        net.define(0, "room", NewResource { kind, protocol: Some(protocol), ..NewResource::default() });
+        let attend = |session: &str| NewRequest { session: Some(session.into()), ..wants("room") };
+        let (red, also_red) = (net.ask(0, attend("red")), net.ask(1, attend("red")));
+        net.settle();
+        let blue = net.ask(2, attend("blue"));
+        net.settle();
+        let states = (net.state(0, red), net.state(1, also_red), net.state(2, blue));
+        assert_eq!(states, (State::Granted, State::Granted, State::Queued), "{protocol:?}");
+        net.release(0, red);
+        net.release(1, also_red);
+        net.settle();
+        net.pass_ms(3_000);
+        assert_eq!(net.state(2, blue), State::Granted, "{protocol:?}");
+    }
+}
+
+#[test]
+fn protocols_that_serve_one_at_a_time_have_a_queue_in_front() {
+    let mut net = Net::line(2);
+    let flood = NewResource { protocol: Some(meshlock_api::Protocol::Flood), ..NewResource::default() };
+    net.define(1, "belt", flood);
+    let first = net.ask(1, wants("belt"));
+    let low = net.ask(1, with_priority("belt", 1));
+    let high = net.ask(1, with_priority("belt", 5));
+    net.settle();
+    assert_eq!(net.state(1, first), State::Granted);
+    net.release(1, first);
+    net.settle();
+    assert_eq!((net.state(1, low), net.state(1, high)), (State::Queued, State::Granted));
+    net.release(1, low); // cancelled while it stands at the desk
+    net.release(1, high);
+    net.settle();
+    assert_eq!(net.state(1, low), State::Released);
+}
+
+#[test]
+fn a_client_without_a_sign_of_life_loses_what_it_holds_and_its_place() {
+    let mut net = Net::line(2);
+    let holder = net.ask(0, NewRequest { lease_ms: Some(1_000), ..wants("dock") });
+    let waiter = net.ask(1, NewRequest { lease_ms: Some(500), ..wants("dock") });
+    let patient = net.ask(1, NewRequest { lease_ms: Some(60_000), ..wants("dock") });
+    net.settle();
+    net.pass_ms(600);
+    assert_eq!((net.state(0, holder), net.state(1, waiter)), (State::Granted, State::Expired));
+    net.machines[0].renew(net.now, holder, None).expect("alive");
+    net.pass_ms(900);
+    assert_eq!(net.state(0, holder), State::Granted, "it was renewed");
+    net.pass_ms(200);
+    assert_eq!((net.state(0, holder), net.state(1, patient)), (State::Expired, State::Granted));
+    assert!(net.look(0, holder).reason.expect("told").contains("no sign"));
+    assert!(net.look(1, patient).fence > net.look(0, holder).fence, "what it held is fenced off");
+}
+
+#[test]
+fn a_timeout_ends_waiting_but_not_holding() {
+    let mut net = Net::line(2);
+    let holder = net.ask(0, NewRequest { timeout_ms: Some(100), lease_ms: Some(10_000), ..wants("dock") });
+    net.settle();
+    let waiter = net.ask(1, NewRequest { timeout_ms: Some(100), lease_ms: Some(10_000), ..wants("dock") });
+    net.settle();
+    net.pass_ms(150);
+    assert_eq!((net.state(0, holder), net.state(1, waiter)), (State::Granted, State::Expired));
+}
+
+#[test]
+fn an_id_asked_again_is_the_same_request_also_after_its_end() {
+    let mut net = Net::line(1);
+    let asked = NewRequest { id: Some("job-1".into()), ..wants("dock") };
+    let first = net.ask(0, asked.clone());
+    assert_eq!(net.ask(0, asked.clone()), first);
+    net.machines[0].reprioritize(net.now, first, Urgency::Priority(3)).expect_err("it is granted, not waiting");
+    net.release(0, first);
+    assert_eq!(net.ask(0, asked.clone()), first, "never a second grant");
+    assert_eq!(net.state(0, first), State::Released);
+    let other = NewRequest { units: Some(2), ..asked };
+    assert_eq!(net.machines[0].ask(net.now, other).expect_err("another content").reason, Reason::Conflict);
+}
+
+#[test]
+fn a_waiting_request_can_be_made_more_urgent() {
+    let mut net = Net::line(2);
+    let holder = net.ask(0, wants("dock"));
+    net.settle();
+    let (first, second) = (net.ask(0, with_priority("dock", 5)), net.ask(1, with_priority("dock", 1)));
+    net.settle();
+    net.machines[1].reprioritize(net.now, second, Urgency::Priority(9)).expect("it waits");
+    net.settle();
+    net.release(0, holder);
+    net.settle();
+    assert_eq!((net.state(0, first), net.state(1, second)), (State::Queued, State::Granted));
+}
+
+#[test]
+fn mistakes_are_refused_with_a_reason_and_change_nothing() {
+    let mut net = Net::line(1);
+    let bad = [
+        NewRequest { id: Some("~1".into()), ..wants("dock") },
+        NewRequest { id: Some("a b".into()), ..wants("dock") },
+        NewRequest { lease_ms: Some(1), ..wants("dock") },
+        NewRequest { owner: Some("x".repeat(300)), ..wants("dock") },
+        wants("no/slashes"),
+        wants("meshlock:registry"),
+    ];
+    for request in bad {
+        let words = format!("{request:?}");
+        assert_eq!(net.machines[0].ask(net.now, request).expect_err(&words).reason, Reason::BadRequest);
+    }
+    let mutex = net.ask(0, wants("dock"));
+    net.release(0, mutex);
+    for request in [
+        NewRequest { units: Some(2), ..wants("dock") },
+        NewRequest { session: Some("red".into()), ..wants("dock") },
+        NewRequest { mode: Some(Mode::Read), ..wants("dock") },
+        NewRequest { urgency: Some(Urgency::Deadline(7)), ..wants("dock") },
+    ] {
+        let words = format!("{request:?}");
+        assert_eq!(net.machines[0].ask(net.now, request).expect_err(&words).reason, Reason::Conflict);
+    }
+    assert!(net.machines[0].request_infos(net.now).is_empty());
+}
+
+#[test]
+fn a_place_in_the_queue_is_told_as_far_as_it_is_known() {
+    let mut net = Net::line(2);
+    let holder = net.ask(0, wants("dock"));
+    net.settle();
+    let (first, second) = (net.ask(0, wants("dock")), net.ask(0, wants("dock")));
+    let far = net.ask(1, wants("dock"));
+    net.settle();
+    let place = |net: &Net, at, ticket| net.look(at, ticket).place.map(|place| (place.ahead, place.exact));
+    // The one that came from afar has heard of fewer grants, so it counts as older.
+    assert_eq!((place(&net, 0, first), place(&net, 0, second)), (Some((1, true)), Some((2, true))));
+    assert_eq!(place(&net, 1, far), Some((0, false)));
+    assert_eq!(place(&net, 0, holder), None);
+}

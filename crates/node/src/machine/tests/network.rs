@@ -1,0 +1,81 @@
+//! Frames, questions to everybody, and neighbours that make mistakes.
+
+use meshlock_api::State;
+use meshlock_core::NodeId;
+
+use super::{Net, wants, with_priority};
+use crate::wire::{Entry, Frame, Query, encode};
+
+#[test]
+fn everybody_is_asked_how_they_are_doing() {
+    let mut net = Net::line(4);
+    let holder = net.ask(3, wants("dock"));
+    net.settle();
+    let low = net.ask(0, with_priority("dock", 1));
+    net.ask(1, with_priority("dock", 5));
+    net.settle();
+    let query = net.machines[0].begin_query(Some("dock")).expect("known");
+    net.settle();
+    assert!(net.machines[0].poll_query(query, std::task::Waker::noop()), "all have answered");
+    let status = net.machines[0].end_query(net.now, query, Some("dock"));
+    assert_eq!(status.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["n0", "n1", "n2", "n3"]);
+    let dock = &status.resources[0];
+    assert_eq!((dock.token_at.as_deref(), dock.in_use), (Some("n3"), 1));
+    assert_eq!(dock.holders[0].fence, net.look(3, holder).fence);
+    let waiters: Vec<&str> = dock.waiters.iter().map(|row| row.node.as_str()).collect();
+    assert_eq!(waiters, ["n1", "n0"], "the most urgent first");
+    assert_eq!(net.state(0, low), State::Queued);
+}
+
+#[test]
+fn questions_end_in_a_ring_and_when_a_link_breaks_on_the_way() {
+    let mut net = Net::line(4);
+    net.link(3, 0);
+    net.settle();
+    let query = net.machines[0].begin_query(None).expect("always");
+    net.settle();
+    assert!(net.machines[0].poll_query(query, std::task::Waker::noop()));
+    assert_eq!(net.machines[0].end_query(net.now, query, None).nodes.len(), 4);
+
+    let query = net.machines[0].begin_query(None).expect("always");
+    net.collect(0);
+    net.deliver((0, 1));
+    net.cut(1, 2);
+    net.cut(0, 3);
+    net.settle();
+    assert!(net.machines[0].poll_query(query, std::task::Waker::noop()));
+    assert_eq!(net.machines[0].end_query(net.now, query, None).nodes.len(), 2);
+}
+
+#[test]
+fn a_neighbour_that_talks_nonsense_is_told_why_its_link_is_closed() {
+    let mut net = Net::line(2);
+    let holder = net.ask(0, wants("dock"));
+    net.settle();
+    let definition = net.machines[0].resource_info("dock").expect("made").definition;
+    let entry = |number, name: &str| Entry { number, name: name.into(), definition, version: 0, home: NodeId(1) };
+    let nothing = super::Definition { capacity: 0, ..definition };
+    let nonsense = [
+        b"".to_vec(),
+        b"\x01\xff\xff\xff\xff".to_vec(),
+        b"\x63hello".to_vec(),
+        encode(&Frame::Catalogue(vec![entry(1, "other")])).to_vec(),
+        encode(&Frame::Catalogue(vec![entry(7, "dock")])).to_vec(),
+        encode(&Frame::Catalogue(vec![entry(7, "meshlock:x")])).to_vec(),
+        encode(&Frame::Catalogue(vec![Entry { definition: nothing, ..entry(7, "zero") }])).to_vec(),
+    ];
+    for bytes in nonsense {
+        let reason = net.machines[0].receive(net.now, NodeId(1), &bytes).expect_err("nonsense");
+        assert!(!reason.is_empty());
+    }
+    assert_eq!(net.state(0, holder), State::Granted);
+    assert_eq!(net.machines[0].resource_infos().len(), 1);
+}
+
+#[test]
+fn frames_of_strangers_and_of_closed_links_are_ignored() {
+    let mut net = Net::line(1);
+    let query = encode(&Frame::Query(Query { origin: NodeId(9), number: 1, resource: None }));
+    assert_eq!(net.machines[0].receive(net.now, NodeId(9), &query), Ok(()));
+    assert!(net.machines[0].take_outbox().is_empty());
+}
