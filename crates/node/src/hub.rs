@@ -36,6 +36,8 @@ struct Inner {
     machine: Machine,
     senders: BTreeMap<NodeId, mpsc::UnboundedSender<Outgoing>>,
     links: HashMap<LinkId, NodeId>,
+    /// What every new neighbour is told besides.
+    greeting: Option<Outgoing>,
 }
 
 impl Inner {
@@ -53,7 +55,7 @@ impl Hub {
     /// Shares a machine. What neighbours say about removed members comes out of the receiver.
     pub fn new(machine: Machine) -> (Arc<Self>, mpsc::UnboundedReceiver<Vec<u8>>) {
         let (removals, received) = mpsc::unbounded_channel();
-        let inner = Inner { machine, senders: BTreeMap::new(), links: HashMap::new() };
+        let inner = Inner { machine, senders: BTreeMap::new(), links: HashMap::new(), greeting: None };
         (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier: Notify::new(), removals }), received)
     }
 
@@ -106,6 +108,11 @@ impl Hub {
             }
             self.with(|machine, now| machine.wake(now));
         }
+    }
+
+    /// Tells every new neighbour this.
+    pub(crate) fn greet_with(&self, frame: Option<Outgoing>) {
+        self.lock().greeting = frame;
     }
 
     /// A client asks; see [`Machine::ask`].
@@ -265,6 +272,9 @@ impl LinkUser for Hub {
             inner.links.insert(link, peer.node);
             inner.senders.insert(peer.node, sender);
             inner.machine.link_up(now, peer);
+            if let Some(greeting) = &inner.greeting {
+                inner.machine.post(peer.node, greeting);
+            }
         });
         receiver
     }

@@ -85,6 +85,8 @@ pub struct Settings {
     pub name: String,
     /// The registry's token begins here: only at the founder, and only when it is started for the first time.
     pub founds_registry: bool,
+    /// Fences of resources made here begin above this, so that they are above those that a crash made forget.
+    pub first_fence: u64,
     /// A resource that nobody knows is made as a mutex when it is first asked for.
     pub create_on_first_use: bool,
     /// What the node's file says about resources.

@@ -52,6 +52,12 @@ impl Machine {
         }
     }
 
+    /// The names of resources whose token is here.
+    pub fn tokens_here(&self) -> Vec<String> {
+        let here = self.resources.values().filter(|resource| resource.instance.holds_token());
+        here.map(|resource| resource.entry.name.clone()).collect()
+    }
+
     /// The names of resources that would miss something if this node went now.
     pub fn still_needed_for(&self) -> Vec<String> {
         let needed = self.resources.values().filter(|resource| !resource.instance.may_go());

@@ -21,6 +21,7 @@ pub(super) fn settings(id: u32) -> Settings {
         id: NodeId(id),
         name: format!("n{id}"),
         founds_registry: id == 0,
+        first_fence: 0,
         create_on_first_use: true,
         declared: BTreeMap::new(),
         seed: u64::from(id),
