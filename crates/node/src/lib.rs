@@ -11,7 +11,9 @@
 //! | [`wire`] | what nodes say to each other, as bytes |
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
+//! | [`config`] | flags, environment and `meshlock.toml` |
 
+pub mod config;
 pub mod links;
 pub mod mesh;
 pub mod wire;
