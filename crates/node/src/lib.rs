@@ -13,8 +13,10 @@
 //! | [`wire`] | what nodes say to each other, as bytes |
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
+//! | [`config`] | flags, environment and `meshlock.toml` |
 
 pub mod hub;
+pub mod config;
 pub mod links;
 pub mod machine;
 pub mod mesh;

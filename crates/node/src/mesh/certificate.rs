@@ -1,0 +1,67 @@
+//! What a member's certificate says, and to whom.
+//!
+//! Names in a certificate are all that a link needs: one that every member's certificate has, which proves to the one
+//! that connects that it reached the mesh; and one that says number and name. The name of the mesh is not in it.
+
+use ring::hmac;
+use rustls::pki_types::CertificateDer;
+use webpki::EndEntityCert;
+
+use super::{Member, MeshError, name};
+
+/// The name by which members ask for each other when they connect. It follows from the mesh's secret, so a stranger
+/// cannot ask for it, and a node that is asked for anything else shows no certificate.
+pub fn server_name(secret: &[u8; 32]) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+    let tag = hmac::sign(&key, b"server name");
+    // 128 of the 256 bits: a label holds 63 characters, and nobody guesses 128 bits.
+    let label: String = tag.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("{label}.mesh")
+}
+
+/// The name in a certificate that says whose it is.
+pub(super) fn member_name(member: Member, name: &str) -> String {
+    format!("m{}.{name}.member", member.0)
+}
+
+/// Whose certificate this is. It must have been verified against the mesh's authority before.
+pub fn read(certificate: &CertificateDer<'_>) -> Result<(Member, String), MeshError> {
+    let wrong = |why: &str| MeshError::Certificate(why.to_owned());
+    let parsed = EndEntityCert::try_from(certificate).map_err(|error| MeshError::Certificate(error.to_string()))?;
+    let mut members = parsed.valid_dns_names().filter_map(parse_member_name);
+    let member = members.next().ok_or_else(|| wrong("it does not say number and name of a member"))?;
+    match members.next() {
+        None => Ok(member),
+        Some(_) => Err(wrong("it says two members")),
+    }
+}
+
+fn parse_member_name(text: &str) -> Option<(Member, String)> {
+    let (number, name) = text.strip_suffix(".member")?.strip_prefix('m')?.split_once('.')?;
+    let parsed: u16 = number.parse().ok()?;
+    // One way to write a number: no sign, no leading zero.
+    (parsed.to_string() == number && name::check("member", name).is_ok()).then(|| (Member(parsed), name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_name_follows_from_the_secret() {
+        let one = server_name(&[1; 32]);
+        assert_eq!(one, server_name(&[1; 32]));
+        assert_ne!(one, server_name(&[2; 32]));
+        assert_eq!(one.len(), 32 + ".mesh".len());
+    }
+
+    #[test]
+    fn a_member_name_is_read_in_one_way_only() {
+        let name = member_name(Member(700), "robot-7");
+        assert_eq!(parse_member_name(&name), Some((Member(700), "robot-7".to_owned())));
+        for bad in ["m.a.member", "m+1.a.member", "m01.a.member", "m70000.a.member", "m1.a.b.member", "m1.member", "x"]
+        {
+            assert_eq!(parse_member_name(bad), None, "{bad}");
+        }
+    }
+}

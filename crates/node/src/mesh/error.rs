@@ -1,0 +1,110 @@
+//! What can be wrong with a mesh's files, names and papers. Every message names the fix where there is one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What can be wrong with a mesh's files, names and papers.
+#[derive(Debug, thiserror::Error)]
+pub enum MeshError {
+    /// A file or directory cannot be used.
+    #[error("cannot {what} {}: {source}", path.display())]
+    File {
+        /// What was tried: read, write, make.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is there and makes no sense.
+    #[error("{} is damaged: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it.
+        why: String,
+    },
+    /// There is no membership.
+    #[error(
+        "{} has no mesh; make one with `meshlock mesh init NAME`, or take part in one with `meshlock mesh join INVITATION`",
+        dir.display()
+    )]
+    NoMember {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// There is a membership already.
+    #[error(
+        "{} already has a mesh; name another directory with --dir, or move the old one aside with --force",
+        dir.display()
+    )]
+    AlreadyMember {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Only the founder has the authority's key.
+    #[error(
+        "{} has no authority.toml, so it cannot invite or remove; do it on the node where `meshlock mesh init` was run",
+        dir.display()
+    )]
+    NoAuthority {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// The member runs already.
+    #[error(
+        "this member is already running{}, with the files in {}; stop it first, or give the other node its own directory and invitation",
+        pid.as_ref().map(|pid| format!(" as process {pid}")).unwrap_or_default(),
+        dir.display()
+    )]
+    Running {
+        /// The directory.
+        dir: PathBuf,
+        /// The process, where it can be told.
+        pid: Option<String>,
+    },
+    /// The state of a member was deleted.
+    #[error(
+        "{} is gone, and with it what this member promised to the others; it must not go on under its old number: \
+         remove it with `meshlock mesh remove` and let it join by a new invitation",
+        path.display()
+    )]
+    StateLost {
+        /// The file that should be there.
+        path: PathBuf,
+    },
+    /// Numbers have an end.
+    #[error("there are no {0} left; found a new mesh with `meshlock mesh init`")]
+    NoneLeft(&'static str),
+    /// A name cannot be used.
+    #[error("{0}")]
+    Name(String),
+    /// No such member.
+    #[error("{0}")]
+    NoSuchMember(String),
+    /// An invitation cannot be read.
+    #[error("{0}")]
+    Invitation(String),
+    /// The configuration cannot be read.
+    #[error("{0}")]
+    Config(String),
+    /// A certificate does not say what it should.
+    #[error("a certificate that is not one of this mesh: {0}")]
+    Certificate(String),
+    /// A removal is not one of this mesh's authority.
+    #[error("a removal that is not one of this mesh: {0}")]
+    Removal(&'static str),
+    /// The system's source of random numbers or the library of cryptography failed.
+    #[error("cannot make keys: {0}")]
+    Keys(String),
+}
+
+/// What was tried with a file, for errors.
+pub(crate) fn file<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> MeshError + 'a {
+    move |source| MeshError::File { what, path: path.to_owned(), source }
+}
+
+/// A file that makes no sense.
+pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> MeshError {
+    MeshError::Damaged { path: path.to_owned(), why: why.into() }
+}

@@ -1,0 +1,247 @@
+//! Becoming a member: by founding a mesh or by an invitation. Nothing that is there is written over.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::durable::{self, Readers};
+use super::error::{damaged, file};
+use super::identity::MEMBER_FILE;
+use super::ledger::AUTHORITY_FILE;
+use super::{Authority, Identity, Invitation, MeshError, name, state};
+use crate::config::{CONFIG_FILE, Settings};
+
+/// What to do with a mesh that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse.
+    Keep,
+    /// Move its files into a directory of their own.
+    MoveAside,
+}
+
+/// A membership that was made.
+#[derive(Debug)]
+pub struct Founded {
+    /// Who this node is now.
+    pub identity: Identity,
+    /// Where the files of the old mesh are, if there was one.
+    pub moved_to: Option<PathBuf>,
+}
+
+/// Founds a mesh with one member, this node.
+pub fn found(dir: &Path, mesh: &str, node: &str, existing: Existing) -> Result<Founded, MeshError> {
+    let mut authority = Authority::found(mesh)?;
+    let identity = authority.admit(node)?;
+    let moved_to = make_room(dir, &[MEMBER_FILE, AUTHORITY_FILE], existing)?;
+    state::prepare(dir)?;
+    let config = dir.join(CONFIG_FILE);
+    if !config.exists() {
+        durable::write(&config, first_config(mesh).as_bytes(), Readers::Everybody)?;
+    }
+    authority.store(dir)?;
+    // Last: a directory with this file has everything else.
+    identity.store(dir)?;
+    Ok(Founded { identity, moved_to })
+}
+
+/// The mesh of a node that was started without one: named `local`, if the configuration says nothing else, with this
+/// host's name for the node. A directory that has a mesh keeps it.
+pub fn found_default(dir: &Path, mesh: Option<&str>) -> Result<Identity, MeshError> {
+    if super::is_member(dir) {
+        return Identity::load(dir);
+    }
+    let founded = found(dir, mesh.unwrap_or("local"), &name::of_this_host(), Existing::Keep)?;
+    Ok(founded.identity)
+}
+
+/// Admits a member and writes its invitation. The number is durably taken before anybody sees it.
+pub fn invite(dir: &Path, name: &str, peers: Vec<String>) -> Result<Invitation, MeshError> {
+    let path = dir.join(CONFIG_FILE);
+    let text = match durable::read(&path)? {
+        Some(bytes) => String::from_utf8(bytes).map_err(|_| damaged(&path, "it is no text"))?,
+        None => String::new(),
+    };
+    let settings = Settings::from_toml(&path.display().to_string(), &text)
+        .map_err(|error| MeshError::Config(error.to_string()))?;
+    let shared = |mesh: &str| settings.shared(mesh).map_err(|error| MeshError::Config(error.to_string()));
+    Authority::change(dir, |authority| {
+        let shared = shared(&authority.mesh)?;
+        let identity = authority.admit(name)?;
+        Ok(Invitation { identity, peers, shared })
+    })
+}
+
+/// Takes up an invitation.
+pub fn join(dir: &Path, invitation: &Invitation, existing: Existing) -> Result<Founded, MeshError> {
+    let shared = Settings::from_toml("the invitation", &invitation.shared)
+        .map_err(|error| MeshError::Invitation(error.to_string()))?;
+    let config = shared
+        .joined(&invitation.identity.mesh, &invitation.peers)
+        .map_err(|error| MeshError::Invitation(error.to_string()))?;
+    // It would begin to count its incarnations anew and be taken for the node it was before.
+    let now = Identity::load(dir).ok();
+    if now.is_some_and(|now| {
+        now.fingerprint() == invitation.identity.fingerprint() && now.member == invitation.identity.member
+    }) {
+        return Err(MeshError::Invitation(format!(
+            "{} has already taken up this invitation; an invitation can be used once",
+            dir.display()
+        )));
+    }
+    let moved_to = make_room(dir, &[MEMBER_FILE, AUTHORITY_FILE, CONFIG_FILE], existing)?;
+    state::prepare(dir)?;
+    durable::write(&dir.join(CONFIG_FILE), format!("{CONFIG_HEADING}\n{config}").as_bytes(), Readers::Everybody)?;
+    invitation.identity.store(dir)?;
+    Ok(Founded { identity: invitation.identity.clone(), moved_to })
+}
+
+/// Sees to it that none of these files are in the directory.
+fn make_room(dir: &Path, files: &[&str], existing: Existing) -> Result<Option<PathBuf>, MeshError> {
+    durable::make_directory(dir)?;
+    if !files.iter().any(|file| dir.join(file).exists()) {
+        // The state of nobody: the power failed before its member came to be, or its files were taken away by hand.
+        return Ok(None);
+    }
+    match existing {
+        Existing::Keep => Err(MeshError::AlreadyMember { dir: dir.to_owned() }),
+        Existing::MoveAside => {
+            state::check_stopped(dir)?;
+            move_aside(dir).map(Some)
+        }
+    }
+}
+
+fn move_aside(dir: &Path) -> Result<PathBuf, MeshError> {
+    let mut number = 1;
+    while dir.join(format!("before-{number}")).exists() {
+        number += 1;
+    }
+    let to = dir.join(format!("before-{number}"));
+    durable::make_directory(&to)?;
+    // The membership first: whenever this ends, nobody is a member without its state.
+    for name in [MEMBER_FILE, "state", AUTHORITY_FILE, CONFIG_FILE] {
+        let from = dir.join(name);
+        if from.exists() {
+            fs::rename(&from, to.join(name)).map_err(file("move", &from))?;
+        }
+    }
+    durable::sync_directory(&to)?;
+    durable::sync_directory(dir)?;
+    Ok(to)
+}
+
+fn first_config(mesh: &str) -> String {
+    format!("{CONFIG_HEADING}\n[mesh]\nname = \"{mesh}\"\n{EXAMPLES}")
+}
+
+const CONFIG_HEADING: &str = "# The configuration of this node of meshlock. All keys: docs/configuration.md.\n";
+const EXAMPLES: &str = "
+# What all members should know from the start; anything else is made when it is first used.
+# [resources.dock]
+# capacity = 2
+#
+# [node]
+# peers = [\"10.0.0.7:7411\"]
+";
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Member, is_member};
+    use super::*;
+
+    #[test]
+    fn a_mesh_is_founded_extended_and_joined() {
+        let (ann, bob) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        found(ann.path(), "hall", "ann", Existing::Keep).unwrap();
+        let config =
+            "[node]\nlisten = \"[::]:9\"\n[mesh]\ncreate-on-first-use = false\n[resources.dock]\ncapacity = 2\n";
+        fs::write(ann.path().join(CONFIG_FILE), config).unwrap();
+        let invitation = invite(ann.path(), "bob", vec!["10.0.0.1:7411".into()]).unwrap();
+        let line = invitation.to_string();
+        join(bob.path(), &Invitation::parse(&line).unwrap(), Existing::Keep).unwrap();
+        let (ann_now, bob_now) = (Identity::load(ann.path()).unwrap(), Identity::load(bob.path()).unwrap());
+        assert_eq!((bob_now.member, bob_now.mesh.as_str()), (Member(1), "hall"));
+        assert_eq!((ann_now.secret, &ann_now.authority), (bob_now.secret, &bob_now.authority));
+        let config = fs::read_to_string(bob.path().join(CONFIG_FILE)).unwrap();
+        for part in ["name = \"hall\"", "create-on-first-use = false", "[resources.dock]", "10.0.0.1:7411"] {
+            assert!(config.contains(part), "{part} is not in\n{config}");
+        }
+        assert!(!config.contains("listen"), "the founder's own settings are not the others'");
+        let again = join(bob.path(), &invitation, Existing::MoveAside).expect_err("twice").to_string();
+        assert!(again.contains("used once"), "{again}");
+        assert!(matches!(invite(bob.path(), "eve", Vec::new()), Err(MeshError::NoAuthority { .. })));
+        for dir in [&ann, &bob] {
+            assert_eq!(state::begin_run(dir.path()).unwrap().incarnation.0, 0);
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_over() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let first = found(dir, "hall", "ann", Existing::Keep).unwrap().identity;
+        assert!(matches!(found(dir, "yard", "ann", Existing::Keep), Err(MeshError::AlreadyMember { .. })));
+        let run = state::begin_run(dir).unwrap();
+        assert!(matches!(found(dir, "yard", "ann", Existing::MoveAside), Err(MeshError::Running { .. })));
+        drop(run);
+        let moved = found(dir, "yard", "ann", Existing::MoveAside).unwrap().moved_to.unwrap();
+        assert_eq!(Identity::load(&moved).unwrap().fingerprint(), first.fingerprint());
+        assert_eq!(Authority::load(&moved).unwrap().mesh, "hall");
+        assert_eq!(Identity::load(dir).unwrap().mesh, "yard");
+        assert_eq!(state::begin_run(dir).unwrap().incarnation.0, 0, "another member, another count");
+        assert_eq!(state::begin_run(&moved).unwrap().incarnation.0, 1);
+    }
+
+    #[test]
+    fn an_interrupted_founding_can_be_repeated_but_an_authority_is_never_lost() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        state::prepare(dir).unwrap();
+        found(dir, "hall", "ann", Existing::Keep).unwrap();
+        fs::remove_file(dir.join(MEMBER_FILE)).unwrap();
+        assert!(!is_member(dir));
+        assert!(matches!(found(dir, "hall", "ann", Existing::Keep), Err(MeshError::AlreadyMember { .. })));
+    }
+
+    #[test]
+    fn a_node_without_a_mesh_gets_one_of_its_own_once() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("new");
+        let first = found_default(&dir, None).unwrap();
+        assert_eq!((first.mesh.as_str(), first.member), ("local", Member(0)));
+        assert_eq!(first.name, name::of_this_host());
+        assert_eq!(found_default(&dir, Some("other")).unwrap().fingerprint(), first.fingerprint());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_with_keys_are_for_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("mesh");
+        found(&dir, "hall", "ann", Existing::Keep).unwrap();
+        for (name, mode) in [(MEMBER_FILE, 0o600), (AUTHORITY_FILE, 0o600), (CONFIG_FILE, 0o644), ("state", 0o700)] {
+            let found = fs::metadata(dir.join(name)).unwrap().permissions().mode() & 0o777;
+            assert_eq!(found, mode, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_member_file_says_what_is_wrong() {
+        let place = tempfile::tempdir().unwrap();
+        found(place.path(), "hall", "ann", Existing::Keep).unwrap();
+        let path = place.path().join(MEMBER_FILE);
+        let whole = fs::read_to_string(&path).unwrap();
+        for (from, to, words) in [
+            ("name = \"ann\"", "name = \"bob\"", "not of bob"),
+            ("number = 0", "number = 1", "not of ann (1)"),
+            ("number = 0", "number = -1", "u16"),
+            ("secret = \"", "secret = \"x", "32 bytes"),
+            ("BEGIN PRIVATE KEY", "BEGIN PUBLIC KEY", "PRIVATE KEY"),
+        ] {
+            fs::write(&path, whole.replacen(from, to, 1)).unwrap();
+            let error = Identity::load(place.path()).expect_err("damaged").to_string();
+            assert!(error.contains(words) && error.contains(MEMBER_FILE), "{error}");
+        }
+    }
+}
