@@ -2,11 +2,46 @@
 //!
 //! A link is one connection with one ordered stream of frames in each direction. This module makes links and reports
 //! them to a [`LinkUser`]; what the frames say is not its business.
+//!
+//! ```text
+//!   dialing (addresses, beacons) --+                                      +--> LinkUser::up
+//!                                  +-- handshake -- hello -- registry ----+--> LinkUser::received
+//!   listener ----------------------+   (both ways)  (who)    (one each)   +--> LinkUser::down
+//! ```
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `manager` | [`Links`]: starts and stops everything |
+//! | `tls` | who is let in: certificates of the mesh's authority, and nobody else sees one |
+//! | `transport`, `quic`, `tcp`, `frames` | connections and whole frames on them |
+//! | `hello`, `link`, `registry` | one link from its first frame to its end; at most one to each member |
+//! | `dialing`, `waiting` | tries for ever, at growing intervals |
+//! | `beacon`, `discovery` | finding others on the local medium |
+
+mod beacon;
+mod config;
+mod context;
+mod dialing;
+mod discovery;
+mod frames;
+mod hello;
+mod link;
+mod manager;
+mod quic;
+mod registry;
+mod tcp;
+pub mod tls;
+mod transport;
+mod waiting;
 
 use std::net::SocketAddr;
 
 use meshlock_core::NodeId;
 use tokio::sync::mpsc;
+
+pub use config::{Discovery, Gate, LONGEST_LOSS_AFTER, LinkConfig, SHORTEST_LOSS_AFTER, StartError, Transport};
+pub use hello::{HELLO_VERSION, Hello};
+pub use manager::Links;
 
 /// A neighbour at the other end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,118 @@
+//! What all tasks of a node's links share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::future::pending;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use meshlock_core::NodeId;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::registry::Registry;
+use super::transport::Endpoint;
+use super::waiting::Warnings;
+use super::{Gate, LinkId, LinkUser};
+use crate::mesh::Member;
+
+/// The reason of links that end with their node.
+pub(super) const STOPPED: &str = "stopped";
+
+/// The reason of links to former members.
+pub(super) const REMOVED: &str = "this member was removed";
+
+/// The reason of links that the gate cuts.
+pub(super) const GATE: &str = "the gate is closed to this member";
+
+pub(super) struct Context {
+    pub(super) me: Member,
+    pub(super) node: NodeId,
+    pub(super) run: u64,
+    pub(super) user: Arc<dyn LinkUser>,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) registry: Registry,
+    pub(super) removed: watch::Receiver<BTreeSet<Member>>,
+    pub(super) gate: watch::Receiver<Gate>,
+    pub(super) stop: watch::Receiver<bool>,
+    /// Those who knocked and have not yet said who they are.
+    pub(super) handshakes: Arc<Semaphore>,
+    /// Where members whose beacons were heard are being dialed.
+    pub(super) attempts: Mutex<BTreeMap<Member, BTreeSet<SocketAddr>>>,
+    pub(super) warnings: Warnings,
+    pub(super) links: AtomicU64,
+    /// Beacons that nobody of this mesh sent.
+    pub(super) foreign_beacons: Arc<AtomicU64>,
+    /// Closed when the last task has ended.
+    pub(super) _alive: mpsc::Sender<Infallible>,
+}
+
+impl Context {
+    pub(super) fn next_link(&self) -> LinkId {
+        LinkId(self.links.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Waits until everything is to end.
+    pub(super) async fn stopped(&self) {
+        // Who could stop us is gone: that is a stop, too.
+        let _ = self.stop.clone().wait_for(|stop| *stop).await;
+    }
+
+    /// Why there may be no link to this member now.
+    pub(super) fn refusal(&self, member: Member) -> Option<&'static str> {
+        if self.removed.borrow().contains(&member) {
+            Some(REMOVED)
+        } else if !self.gate.borrow().admits(member) {
+            Some(GATE)
+        } else {
+            None
+        }
+    }
+
+    /// Waits until there may be no link to this member; why.
+    pub(super) async fn refused(&self, member: Member) -> &'static str {
+        self.rules(|| self.refusal(member)).await
+    }
+
+    /// Waits until there may be a link to this member.
+    pub(super) async fn admitted(&self, member: Member) {
+        self.rules(|| self.refusal(member).is_none().then_some(())).await;
+    }
+
+    /// Waits until a rule changes.
+    pub(super) async fn rules_changed(&self) {
+        let mut first = true;
+        self.rules(|| (!std::mem::take(&mut first)).then_some(())).await;
+    }
+
+    async fn rules<T>(&self, mut answer: impl FnMut() -> Option<T>) -> T {
+        let (mut removed, mut gate) = (self.removed.clone(), self.gate.clone());
+        removed.mark_unchanged();
+        gate.mark_unchanged();
+        loop {
+            if let Some(answer) = answer() {
+                return answer;
+            }
+            tokio::select! {
+                () = changed(&mut removed) => {}
+                () = changed(&mut gate) => {}
+            }
+        }
+    }
+
+    /// Tells about strangers and other oddities, but not more often than anybody wants to read.
+    pub(super) fn warn(&self, address: SocketAddr, reason: &str) {
+        match self.warnings.now(Instant::now()) {
+            Some(withheld) => tracing::warn!(%address, reason, withheld, "refused"),
+            None => tracing::debug!(%address, reason, "refused"),
+        }
+    }
+}
+
+/// Waits for a change, for ever if nobody is left to make one.
+async fn changed<T>(value: &mut watch::Receiver<T>) {
+    if value.changed().await.is_err() {
+        pending::<()>().await;
+    }
+}

@@ -1,0 +1,180 @@
+//! Dials those who are known by address, for ever, and those whose beacons are heard, once each time.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::net::lookup_host;
+use tokio::time::sleep;
+
+use super::context::{Context, STOPPED};
+use super::link::{Life, dial};
+use super::transport::Failure;
+use super::waiting::Waits;
+use crate::mesh::Member;
+
+/// A link that lived this long was a success: waits begin short again after it.
+const GOOD_LIFE: Duration = Duration::from_secs(5);
+
+/// When two members lose each other both dial; the one with the larger number lets the other begin, which saves a
+/// second link that one of them has to close.
+const HEAD_START: Duration = Duration::from_millis(100);
+
+/// How often an address that is the node itself is tried again: it may have been given to another.
+const MYSELF_AGAIN: Duration = Duration::from_secs(60);
+
+/// The most addresses of one member that are tried at the same time because of beacons.
+const MOST_ATTEMPTS: usize = 4;
+
+/// Dials `host:port` until everything stops.
+pub(super) async fn keep_dialing(context: Arc<Context>, target: String) {
+    let seed = target.bytes().fold(context.run, |seed, byte| seed.rotate_left(9) ^ u64::from(byte));
+    let mut target = Target { name: target, known: None, complaint: String::new(), waits: Waits::new(seed) };
+    tokio::select! {
+        () = context.stopped() => {}
+        () = target.keep(&context) => {}
+    }
+}
+
+struct Target {
+    name: String,
+    /// Who answered there last.
+    known: Option<Member>,
+    /// What went wrong last time, so that it is told once only.
+    complaint: String,
+    waits: Waits,
+}
+
+impl Target {
+    async fn keep(&mut self, context: &Arc<Context>) {
+        loop {
+            if let Some(member) = self.known {
+                self.wait_for_need(context, member).await;
+            }
+            let wait = match self.try_once(context).await {
+                Ok(life) => self.after(context, &life),
+                Err(failure) => {
+                    self.complain(&failure);
+                    self.waits.next()
+                }
+            };
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = context.rules_changed() => {}
+            }
+        }
+    }
+
+    /// Waits until a member that was found at this address has no link and may have one.
+    async fn wait_for_need(&mut self, context: &Context, member: Member) {
+        let began = Instant::now();
+        loop {
+            context.registry.unlinked(member).await;
+            context.admitted(member).await;
+            if member < context.me {
+                tokio::select! {
+                    () = context.registry.linked(member) => {}
+                    () = sleep(HEAD_START) => {}
+                }
+            }
+            if !context.registry.is_linked(member) && context.refusal(member).is_none() {
+                break;
+            }
+        }
+        if began.elapsed() > GOOD_LIFE {
+            self.waits.begin_again();
+        }
+    }
+
+    async fn try_once(&self, context: &Arc<Context>) -> Result<Life, Failure> {
+        let addresses = lookup_host(&self.name).await.map_err(|error| {
+            Failure::harmless(format!("cannot find {}: {error}; a peer is written host:port", self.name))
+        })?;
+        let mut last = Failure::harmless(format!("{} has no address", self.name));
+        for address in addresses {
+            // In a task of its own: whoever waits here may be cancelled, a link ends in its own way.
+            let own = Arc::clone(context);
+            match tokio::spawn(async move { dial(&own, address).await }).await {
+                Ok(Ok(life)) => return Ok(life),
+                Ok(Err(failure)) => last = failure,
+                Err(error) => last = Failure::harmless(error.to_string()),
+            }
+        }
+        Err(last)
+    }
+
+    /// How long to wait after a connection.
+    fn after(&mut self, context: &Context, life: &Life) -> Duration {
+        self.complaint.clear();
+        self.known = life.member.filter(|member| *member != context.me);
+        if life.member == Some(context.me) {
+            return MYSELF_AGAIN;
+        }
+        if life.lived > GOOD_LIFE {
+            self.waits.begin_again();
+        }
+        tracing::debug!(peer = self.name, reason = life.reason, "dialed");
+        self.waits.next()
+    }
+
+    fn complain(&mut self, failure: &Failure) {
+        if failure.reason == STOPPED || failure.reason == self.complaint {
+            tracing::debug!(peer = self.name, reason = failure.reason, "cannot reach");
+            return;
+        }
+        if failure.suspicious {
+            tracing::warn!(peer = self.name, reason = failure.reason, "cannot reach; trying on");
+        } else {
+            tracing::info!(peer = self.name, reason = failure.reason, "cannot reach; trying on");
+        }
+        self.complaint.clone_from(&failure.reason);
+    }
+}
+
+/// A member of this mesh says that it is there: dials it unless that is needless.
+pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr) {
+    if member == context.me || context.registry.is_linked(member) || context.refusal(member).is_some() {
+        return;
+    }
+    let alone = {
+        let mut attempts = context.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        let tried = attempts.entry(member).or_default();
+        if tried.len() >= MOST_ATTEMPTS || !tried.insert(address) {
+            return;
+        }
+        tried.len() == 1
+    };
+    let attempt = Attempt { context: Arc::clone(context), member, address };
+    tokio::spawn(async move {
+        let context = &attempt.context;
+        if member < context.me || !alone {
+            tokio::select! {
+                () = context.stopped() => return,
+                () = context.registry.linked(member) => return,
+                () = sleep(HEAD_START) => {}
+            }
+        }
+        if let Err(failure) = dial(context, address).await {
+            tracing::debug!(member = member.0, %address, reason = failure.reason, "a beacon, but no link");
+        }
+    });
+}
+
+/// Forgets an attempt when it is over.
+struct Attempt {
+    context: Arc<Context>,
+    member: Member,
+    address: SocketAddr,
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let mut attempts = self.context.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tried) = attempts.get_mut(&self.member) {
+            tried.remove(&self.address);
+            if tried.is_empty() {
+                attempts.remove(&self.member);
+            }
+        }
+    }
+}

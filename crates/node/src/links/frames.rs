@@ -1,0 +1,230 @@
+//! Whole frames on a stream of bytes: four bytes of length, most significant first, then the frame.
+//!
+//! A length of 0 is a sign of life and nothing else. Where the transport cannot say why it closes, the length
+//! [`GOODBYE`] announces the reason: one byte of length, then words.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::time::timeout;
+
+use super::LONGEST_FRAME;
+
+/// Announces a reason instead of a frame.
+const GOODBYE: u32 = u32::MAX;
+
+/// What is written at once, unless a single frame is longer.
+pub(super) const BATCH: usize = 256 << 10;
+
+/// What bytes come out of.
+pub(super) type Source = Box<dyn AsyncRead + Send + Sync + Unpin>;
+
+/// What bytes go into.
+pub(super) type Sink = Box<dyn AsyncWrite + Send + Sync + Unpin>;
+
+/// Why no frame follows.
+#[derive(Debug)]
+pub(super) enum ReadEnd {
+    /// The other end wants to send a frame that nobody accepts.
+    TooLong(u32),
+    /// The other end says why it closes.
+    Goodbye(String),
+    /// Nothing came for too long.
+    Silent(Duration),
+    /// The stream ended where a frame could begin.
+    Finished,
+    /// The transport knows more.
+    Broken(io::Error),
+}
+
+/// Takes frames out of a stream.
+pub(super) struct FrameReader {
+    source: BufReader<Source>,
+    frame: Vec<u8>,
+    /// How long nothing may come, where the transport itself does not watch, and goodbyes are frames.
+    watch: Option<Duration>,
+}
+
+impl FrameReader {
+    pub(super) fn new(source: Source, watch: Option<Duration>) -> Self {
+        Self { source: BufReader::new(source), frame: Vec::new(), watch }
+    }
+
+    /// The next frame. Not to be called again after an error, nor after it was dropped halfway.
+    pub(super) async fn next(&mut self) -> Result<&[u8], ReadEnd> {
+        loop {
+            let mut length = [0; 4];
+            self.fill(&mut length, true).await?;
+            match u32::from_be_bytes(length) {
+                0 => {}
+                GOODBYE if self.watch.is_some() => return Err(self.goodbye().await),
+                length if length as usize > LONGEST_FRAME => return Err(ReadEnd::TooLong(length)),
+                length => {
+                    let mut frame = std::mem::take(&mut self.frame);
+                    frame.resize(length as usize, 0);
+                    let filled = self.fill(&mut frame, false).await;
+                    self.frame = frame;
+                    return filled.map(|()| self.frame.as_slice());
+                }
+            }
+        }
+    }
+
+    /// Throws away what still comes, until the end.
+    pub(super) async fn drain(&mut self) {
+        let mut waste = [0; 4096];
+        while matches!(self.source.read(&mut waste).await, Ok(count) if count > 0) {}
+    }
+
+    async fn goodbye(&mut self) -> ReadEnd {
+        let mut length = [0];
+        let mut words = [0; 255];
+        let words = async {
+            self.fill(&mut length, false).await?;
+            let words = &mut words[..usize::from(length[0])];
+            self.fill(words, false).await?;
+            Ok(readable(words))
+        };
+        words.await.map_or_else(|end| end, ReadEnd::Goodbye)
+    }
+
+    /// Each read of its own must bring something in time, so that a long frame on a slow link is no silence.
+    async fn fill(&mut self, mut into: &mut [u8], between_frames: bool) -> Result<(), ReadEnd> {
+        let whole = into.len();
+        while !into.is_empty() {
+            let read = self.source.read(into);
+            let count = match self.watch {
+                Some(limit) => timeout(limit, read).await.map_err(|_| ReadEnd::Silent(limit))?,
+                None => read.await,
+            };
+            match count.map_err(ReadEnd::Broken)? {
+                0 if between_frames && into.len() == whole => return Err(ReadEnd::Finished),
+                0 => return Err(ReadEnd::Broken(io::ErrorKind::UnexpectedEof.into())),
+                count => into = &mut into[count..],
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts frames into a stream.
+pub(super) struct FrameWriter {
+    sink: Sink,
+    batch: Vec<u8>,
+    /// A write was begun and not finished: nothing sensible can follow.
+    halfway: bool,
+}
+
+impl FrameWriter {
+    pub(super) fn new(sink: Sink) -> Self {
+        Self { sink, batch: Vec::new(), halfway: false }
+    }
+
+    /// Adds a frame to what is written next. The error says what is wrong with it.
+    pub(super) fn add(&mut self, frame: &[u8]) -> Result<(), String> {
+        let length = u32::try_from(frame.len()).ok().filter(|length| *length as usize <= LONGEST_FRAME);
+        let Some(length) = length else {
+            return Err(format!("a frame of {} bytes to send, but {LONGEST_FRAME} is the limit", frame.len()));
+        };
+        self.batch.extend_from_slice(&length.to_be_bytes());
+        self.batch.extend_from_slice(frame);
+        Ok(())
+    }
+
+    /// How much waits to be written.
+    pub(super) fn waiting(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Writes what was added, at once.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        self.halfway = true;
+        self.sink.write_all(&self.batch).await?;
+        self.sink.flush().await?;
+        self.halfway = false;
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// Says why the stream ends, if that can still be said.
+    pub(super) async fn goodbye(&mut self, reason: &str) -> io::Result<()> {
+        if self.halfway {
+            return Ok(());
+        }
+        let words = shortened(reason, 255).as_bytes();
+        self.batch.clear();
+        self.batch.extend_from_slice(&GOODBYE.to_be_bytes());
+        self.batch.push(words.len() as u8);
+        self.batch.extend_from_slice(words);
+        self.flush().await
+    }
+
+    /// Ends the stream in this direction.
+    pub(super) async fn finish(&mut self) -> io::Result<()> {
+        self.sink.shutdown().await
+    }
+}
+
+/// The words of somebody else, safe for a log.
+pub(super) fn readable(words: &[u8]) -> String {
+    let words = String::from_utf8_lossy(words);
+    words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(255).collect()
+}
+
+/// The longest beginning of the words that fits.
+pub(super) fn shortened(words: &str, most: usize) -> &str {
+    let mut end = words.len().min(most);
+    while !words.is_char_boundary(end) {
+        end -= 1;
+    }
+    &words[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read_all(bytes: &'static [u8], watch: Option<Duration>) -> (Vec<Vec<u8>>, ReadEnd) {
+        let mut reader = FrameReader::new(Box::new(bytes), watch);
+        let mut frames = Vec::new();
+        loop {
+            match reader.next().await {
+                Ok(frame) => frames.push(frame.to_vec()),
+                Err(end) => return (frames, end),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn frames_come_whole_and_signs_of_life_do_not_count() {
+        let (frames, end) = read_all(b"\0\0\0\x02ab\0\0\0\0\0\0\0\x01c", None).await;
+        assert_eq!(frames, [b"ab".to_vec(), b"c".to_vec()]);
+        assert!(matches!(end, ReadEnd::Finished));
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_inside_a_frame_is_broken() {
+        assert!(matches!(read_all(b"\0\0\0\x02a", None).await.1, ReadEnd::Broken(_)));
+        assert!(matches!(read_all(b"\0\0", None).await.1, ReadEnd::Broken(_)));
+    }
+
+    #[tokio::test]
+    async fn a_length_that_nobody_accepts_is_refused_before_it_is_believed() {
+        assert!(matches!(read_all(b"\x7f\0\0\0", None).await.1, ReadEnd::TooLong(0x7f00_0000)));
+        assert!(matches!(read_all(b"\xff\xff\xff\xff\x02no", None).await.1, ReadEnd::TooLong(u32::MAX)));
+    }
+
+    #[tokio::test]
+    async fn a_goodbye_is_heard_where_it_is_in_use() {
+        let watch = Some(Duration::from_secs(60));
+        let (_, end) = read_all(b"\xff\xff\xff\xff\x03n\no", watch).await;
+        assert!(matches!(end, ReadEnd::Goodbye(words) if words == "n o"));
+    }
+
+    #[test]
+    fn words_are_cut_between_letters() {
+        assert_eq!(shortened("aä", 2), "a");
+        assert_eq!(shortened("aä", 9), "aä");
+    }
+}
