@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `state/run` | the incarnation of the last start |
 //! | `state/saved` | everything the node knew, written by a clean stop, taken by the next start |
+//! | `state/met` | this member has had a link to another one |
 //! | `state/lock` | locked by the process that runs this member |
 //! | `state/removals/` | signed removals, a file for each |
 //!
@@ -73,6 +74,21 @@ impl Run {
         out.extend_from_slice(checksum.as_ref());
         durable::write(&saved_file(&self.dir), &out, Readers::Owner)
     }
+}
+
+/// Whether this member has ever had a link to another one. If not, everything that began at it is still there or lost
+/// with it, and nobody else can have it.
+pub fn has_met_others(dir: &Path) -> bool {
+    met_file(dir).exists()
+}
+
+/// Notes durably that this member has a link to another one.
+pub fn note_others(dir: &Path) -> Result<(), MeshError> {
+    if has_met_others(dir) { Ok(()) } else { durable::write(&met_file(dir), b"yes\n", Readers::Owner) }
+}
+
+fn met_file(dir: &Path) -> PathBuf {
+    dir.join("state").join("met")
 }
 
 /// Fails if the member of this directory is running.
