@@ -75,7 +75,8 @@ impl Registry {
     /// The right to greet a member that was dialed. Nothing if it is linked, or greeted by another connection.
     pub(super) fn greet(&self, member: Member) -> Option<Greeting<'_>> {
         let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
-        (!self.is_linked(member) && greeting.insert(member)).then_some(Greeting { registry: self, member })
+        // Made only if it is due: one that is dropped ends the greeting of another.
+        (!self.is_linked(member) && greeting.insert(member)).then(|| Greeting { registry: self, member })
     }
 
     /// A place for the link to this member whose hello has come. Waits for the end of a link that it replaces.
