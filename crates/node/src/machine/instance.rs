@@ -117,7 +117,11 @@ impl Instance {
 
     /// Whether nothing of the resource would be missing if this node went.
     pub(crate) fn may_go(&self) -> bool {
-        !self.holds_token()
+        match self {
+            Self::ReverseLink(node) => node.may_go(),
+            Self::Flood(node) => node.may_go(),
+            Self::Group(node) => node.may_go(),
+        }
     }
 
     /// The word under which a message is counted.
@@ -148,6 +152,8 @@ fn run<P: Protocol>(
         Event::LinkUp { neighbour } => Event::LinkUp { neighbour },
         Event::LinkDown { neighbour } => Event::LinkDown { neighbour },
         Event::Expired { timer } => Event::Expired { timer },
+        Event::Resize { version, capacity } => Event::Resize { version, capacity },
+        Event::Leave => Event::Leave,
     };
     let effects = node.handle(event)?;
     let wrap = |effect| match effect {

@@ -75,6 +75,11 @@ impl Machine {
         self.resources.keys().copied().collect()
     }
 
+    /// All neighbours.
+    pub fn neighbour_ids(&self) -> impl Iterator<Item = NodeId> {
+        self.neighbours.keys().copied()
+    }
+
     /// The names and addresses of all neighbours.
     pub fn neighbour_names(&self) -> Vec<(String, String)> {
         self.neighbours.values().map(|peer| (peer.name.clone(), peer.address.to_string())).collect()

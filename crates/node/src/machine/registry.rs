@@ -336,7 +336,7 @@ impl Machine {
         known.compare(self.settings.declared.get(&known.entry.name));
         let info = known.info();
         if resizes {
-            let _ = version; // RESIZE
+            self.link_step(now, number, Event::Resize { version, capacity: Units(capacity) });
         }
         self.reject_what_no_longer_fits(now, number, capacity);
         self.events.tell(now, || What::Resource { resource: info });

@@ -5,7 +5,7 @@
 //! nothing saved and must come back as another one (see [`crate::mesh::Incarnation`]).
 
 use meshlock_api::State;
-use meshlock_core::NodeId;
+use meshlock_core::{Event, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::instance::Instance;
@@ -48,7 +48,7 @@ impl Machine {
         self.end_registry_use(now);
         let numbers: Vec<u32> = self.resources.keys().copied().collect();
         for number in numbers {
-            let _ = (now, number); // LEAVE
+            self.link_step(now, number, Event::Leave);
         }
     }
 
