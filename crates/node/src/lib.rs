@@ -8,6 +8,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`http`] | the interface for clients |
 //! | [`hub`] | the machine shared by links, clients and the timer |
 //! | [`machine`] | everything a node decides: resources, requests, leases; a plain value without I/O, clock or thread |
 //! | [`wire`] | what nodes say to each other, as bytes |
@@ -15,8 +16,9 @@
 //! | [`mesh`] | who is a member: keys, invitations, removals |
 //! | [`config`] | flags, environment and `meshlock.toml` |
 
-pub mod hub;
 pub mod config;
+pub mod http;
+pub mod hub;
 pub mod links;
 pub mod machine;
 pub mod mesh;

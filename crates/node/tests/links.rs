@@ -367,7 +367,8 @@ async fn members_that_misbehave_are_told_why_they_are_refused() {
         (&twin, framed(&wire::encode(&Hello { node: first_life(1), ..hello })), &["another node", "identity"]),
     ];
     for (identity, bytes, words) in cases {
-        let (_endpoint, connection) = stranger::knock(Some(identity), &mesh.server_name(), ann.address()).await.unwrap();
+        let (_endpoint, connection) =
+            stranger::knock(Some(identity), &mesh.server_name(), ann.address()).await.unwrap();
         let reason = stranger::say(&connection, &bytes).await;
         assert!(words.iter().all(|word| reason.contains(word)), "{reason:?} should say {words:?}");
     }
