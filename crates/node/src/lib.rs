@@ -14,12 +14,16 @@
 //! | [`wire`] | what nodes say to each other, as bytes |
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
+//! | [`node`] | all of it put together, with a clean end |
 //! | [`config`] | flags, environment and `meshlock.toml` |
+//! | [`local`] | a whole mesh in one process, to try things out |
 
 pub mod config;
 pub mod http;
 pub mod hub;
 pub mod links;
+pub mod local;
 pub mod machine;
 pub mod mesh;
+pub mod node;
 pub mod wire;

@@ -1,0 +1,105 @@
+//! `meshlock node`: runs a node until it is told to stop.
+
+mod args;
+mod help;
+mod log;
+
+use std::io::Write;
+
+use anyhow::Context;
+use meshlock_node::config::NodeConfig;
+use meshlock_node::node::{Node, NodeOptions, Stopped};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::output;
+use crate::signals::Stop;
+
+pub(crate) use self::args::Args;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let config = NodeConfig::load(args.settings()?, args.config.as_deref())?;
+    let problems = config.check();
+    if args.check_config {
+        return check(args, &config, &problems.0);
+    }
+    anyhow::ensure!(problems.0.is_empty(), "{problems}");
+    log::start(&config.log, config.log_format)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(args, config))
+}
+
+async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
+    let mut stop = Stop::listen()?;
+    let mut options = NodeOptions::new(config);
+    options.transport = args.transport.into();
+    options.record = args.record.clone();
+    let node = Node::start(options).await?;
+    tell_start(args, &node)?;
+    stop.wait().await;
+    tracing::info!("stopping: passing tokens to neighbours");
+    tokio::select! {
+        ended = node.stop() => {
+            tell_end(&ended.context("the state could not be saved: the node will come back as a new one")?);
+            Ok(Exit::Fine)
+        }
+        () = stop.wait() => {
+            tracing::warn!("stopped at once: the node will come back as a new one");
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Result<Exit> {
+    if args.json {
+        output::json(&json!({ "fine": problems.is_empty(), "problems": problems }))?;
+    } else if problems.is_empty() {
+        writeln!(std::io::stdout(), "the configuration is fine; clients find the node at {}", config.socket.display())?;
+    } else {
+        for problem in problems {
+            anstream::eprintln!("{problem}");
+        }
+    }
+    Ok(if problems.is_empty() { Exit::Fine } else { Exit::Failed })
+}
+
+fn tell_start(args: &Args, node: &Node) -> anyhow::Result<()> {
+    let identity = node.identity();
+    if args.json {
+        let document = json!({
+            "mesh": identity.mesh,
+            "node": identity.name,
+            "member": identity.member.0,
+            "listen": node.address(),
+            "socket": node.socket(),
+            "tcp": node.tcp_address(),
+        });
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{document}")?;
+        return Ok(out.flush()?);
+    }
+    let socket = node.socket().map(|path| path.display().to_string()).unwrap_or_default();
+    tracing::info!(
+        mesh = identity.mesh,
+        node = identity.name,
+        listen = %node.address(),
+        socket,
+        "ready; try: meshlock status"
+    );
+    Ok(())
+}
+
+fn tell_end(ended: &Stopped) {
+    let list = |names: &[String]| names.join(", ");
+    if !ended.passed.is_empty() {
+        tracing::info!("tokens passed to neighbours: {}", list(&ended.passed));
+    }
+    if !ended.kept.is_empty() {
+        tracing::warn!(
+            "kept here until this node is started again, because no neighbour could take them: {}",
+            list(&ended.kept)
+        );
+    }
+    tracing::info!("stopped");
+}

@@ -1,0 +1,346 @@
+//! A node that runs: membership, machine, links and clients put together, and a clean end.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Once};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::config::{NodeConfig, token};
+use crate::http::{HttpConfig, Server};
+use crate::hub::Hub;
+use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer, Transport};
+use crate::machine::{Machine, SavedError, Settings};
+use crate::mesh::state::{self, Run};
+use crate::mesh::{self, Identity, Kept, Member, MeshError, Removal};
+
+/// How often a node looks whether `meshlock mesh remove` was run on its machine.
+const LOOK_FOR_REMOVALS: Duration = Duration::from_secs(2);
+
+/// What a node is started with.
+#[derive(Debug)]
+pub struct NodeOptions {
+    /// From flags, environment and file.
+    pub config: NodeConfig,
+    /// With whom links are made; keep the sender to change it.
+    pub gate: watch::Receiver<Gate>,
+    /// What carries the links.
+    pub transport: Transport,
+    /// Where beacons are sent, if the configuration wants them at all.
+    pub discovery: Discovery,
+    /// Whether clients are served over sockets; a program that has the node in itself may not need them.
+    pub serves_clients: bool,
+}
+
+impl NodeOptions {
+    /// With everybody, over QUIC, for clients.
+    pub fn new(config: NodeConfig) -> Self {
+        let (_, gate) = watch::channel(Gate::Everybody);
+        let discovery = Discovery { interval: config.discovery_interval, ..Discovery::default() };
+        Self { config, gate, transport: Transport::default(), discovery, serves_clients: true }
+    }
+}
+
+/// Why a node cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Membership or its files.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
+    /// The file names another mesh.
+    #[error(
+        "this node is a member of mesh {has:?}, but the configuration names {wants:?}; change mesh.name, or join \
+             {wants:?} with another --dir"
+    )]
+    OtherMesh {
+        /// The membership.
+        has: String,
+        /// The configuration.
+        wants: String,
+    },
+    /// What was saved cannot be used.
+    #[error("{0}. It was put aside: start again, and the node comes back as a new one")]
+    Saved(#[from] SavedError),
+    /// Links.
+    #[error(transparent)]
+    Links(#[from] crate::links::StartError),
+    /// The sockets for clients.
+    #[error("{0}")]
+    Clients(String),
+}
+
+/// A node that runs. Dropped without [`stop`](Self::stop) it has crashed, as far as the mesh can tell.
+#[derive(Debug)]
+pub struct Node {
+    hub: Arc<Hub>,
+    links: Links,
+    server: Option<Server>,
+    run: Run,
+    identity: Arc<Identity>,
+    stop_within: Duration,
+    socket: Option<PathBuf>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// How a node ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// Resources whose token was here and went to a neighbour.
+    pub passed: Vec<String>,
+    /// Resources whose token, or something that others wait for, is kept here until the node is started again.
+    pub kept: Vec<String>,
+}
+
+impl Node {
+    /// Starts a node; without a membership it founds a mesh of its own.
+    pub async fn start(options: NodeOptions) -> Result<Self, StartError> {
+        let NodeOptions { config, gate, transport, discovery, serves_clients } = options;
+        let identity = Arc::new(mesh::found_default(&config.dir, config.mesh.as_deref())?);
+        if let Some(wants) = config.mesh.as_ref().filter(|wants| **wants != identity.mesh) {
+            return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
+        }
+        let mut run = state::begin_run(&config.dir)?;
+        let machine = machine(&config, &identity, &mut run)?;
+        let (hub, removals) = Hub::new(machine);
+        let mut tasks = vec![tokio::spawn(Arc::clone(&hub).keep_time())];
+
+        let kept = Kept::load(&config.dir, &identity)?;
+        let (removed, removed_members) = watch::channel(kept.members());
+        greet_with(&hub, &kept);
+        let (tell_removal, told_removals) = mpsc::unbounded_channel();
+        let watcher =
+            Removals { dir: config.dir.clone(), identity: Arc::clone(&identity), hub: Arc::clone(&hub), removed };
+        tasks.push(tokio::spawn(watcher.watch(removals, told_removals)));
+
+        let link_config = |listen| LinkConfig {
+            identity: Arc::clone(&identity),
+            node: identity.member.node(run.incarnation),
+            listen,
+            peers: config.peers.clone(),
+            discovery: config.discovery.then_some(discovery),
+            loss_after: config.loss_after,
+            transport,
+            removed: removed_members.clone(),
+            gate: gate.clone(),
+        };
+        let user: Arc<dyn LinkUser> = Arc::new(Remembering::new(Arc::clone(&hub), config.dir.clone()));
+        let links = start_links(&config.listen, link_config, &user)?;
+        let server = if serves_clients { Some(serve(&config, &hub, tell_removal).await?) } else { None };
+        let socket = serves_clients.then(|| config.socket.clone());
+        let stop_within = config.stop_within;
+        Ok(Self { hub, links, server, run, identity, stop_within, socket, tasks })
+    }
+
+    /// For clients in this process.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    /// Who this is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Where other nodes reach it.
+    pub fn address(&self) -> SocketAddr {
+        self.links.address()
+    }
+
+    /// Connects to another node by address, for ever.
+    pub fn add_peer(&self, peer: impl Into<String>) {
+        self.links.add_peer(peer);
+    }
+
+    /// The Unix socket for clients.
+    pub fn socket(&self) -> Option<&PathBuf> {
+        self.socket.as_ref()
+    }
+
+    /// The TCP address for clients.
+    pub fn tcp_address(&self) -> Option<SocketAddr> {
+        self.server.as_ref().and_then(Server::tcp_address)
+    }
+
+    /// Stops cleanly: clients lose what they hold, tokens go to neighbours, the rest is saved.
+    pub async fn stop(self) -> Result<Stopped, MeshError> {
+        let tokens = self.hub.with(|machine, _| machine.tokens_here());
+        self.hub.with(|machine, now| machine.stop(now));
+        let until = Instant::now() + self.stop_within;
+        let done = || self.hub.with(|machine, _| machine.still_needed_for().is_empty() || !machine.has_neighbours());
+        while !done() && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await; // what is awaited are answers of other machines
+        }
+        if let Some(server) = self.server {
+            server.stop().await;
+        }
+        self.links.stop().await;
+        for task in &self.tasks {
+            task.abort();
+        }
+        let (kept, saved) = self.hub.with(|machine, _| (machine.still_needed_for(), machine.save()));
+        self.run.end(&saved)?;
+        let passed = tokens.into_iter().filter(|name| !kept.contains(name)).collect();
+        Ok(Stopped { passed, kept })
+    }
+}
+
+fn machine(config: &NodeConfig, identity: &Identity, run: &mut Run) -> Result<Machine, StartError> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // A founder that never had a link cannot have its tokens anywhere else: a crash need not be the end of them.
+    let founds = identity.member == Member(0) && !state::has_met_others(&config.dir);
+    let settings = Settings {
+        mesh: identity.mesh.clone(),
+        id: identity.member.node(run.incarnation),
+        name: identity.name.clone(),
+        founds_registry: founds,
+        first_fence: u64::from(run.incarnation.0) << 40,
+        create_on_first_use: config.create_on_first_use,
+        declared: config.resources.clone(),
+        seed: since_1970.as_nanos() as u64 ^ u64::from(identity.member.0),
+        began_unix_ms: u64::try_from(since_1970.as_millis()).unwrap_or_default(),
+        most_requests: 100_000,
+    };
+    match run.saved.take() {
+        Some(saved) => Ok(Machine::resume(settings, &saved)?),
+        None => Ok(Machine::new(settings)),
+    }
+}
+
+fn start_links(
+    listen: &[SocketAddr],
+    config: impl Fn(SocketAddr) -> LinkConfig,
+    user: &Arc<dyn LinkUser>,
+) -> Result<Links, crate::links::StartError> {
+    let (last, others) = match listen.split_last() {
+        Some((last, others)) => (*last, others),
+        None => (SocketAddr::from(([0; 4], crate::config::PORT)), listen),
+    };
+    for address in others {
+        if let Ok(links) = Links::start(config(*address), Arc::clone(user)) {
+            return Ok(links);
+        }
+    }
+    Links::start(config(last), Arc::clone(user))
+}
+
+async fn serve(
+    config: &NodeConfig,
+    hub: &Arc<Hub>,
+    removals: mpsc::UnboundedSender<Vec<u8>>,
+) -> Result<Server, StartError> {
+    let token = match &config.token_file {
+        Some(file) => Some(token::read_or_make(file)?),
+        None => None,
+    };
+    let told = move |removal: Vec<u8>| removals.send(removal).map_err(|_| "the node is shutting down".to_owned());
+    let http = HttpConfig {
+        socket: Some(config.socket.clone()),
+        socket_group: config.socket_group.clone(),
+        tcp: config.tcp,
+        token,
+        max_clients: config.max_clients,
+        removals: Some(Arc::new(told)),
+        ..HttpConfig::default()
+    };
+    Server::start(http, Arc::clone(hub)).await.map_err(|error| StartError::Clients(error.to_string()))
+}
+
+/// Notes durably that there are others, before the first of them is heard.
+struct Remembering {
+    hub: Arc<Hub>,
+    dir: PathBuf,
+    noted: Once,
+}
+
+impl Remembering {
+    fn new(hub: Arc<Hub>, dir: PathBuf) -> Self {
+        Self { hub, dir, noted: Once::new() }
+    }
+}
+
+impl LinkUser for Remembering {
+    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
+        self.noted.call_once(|| {
+            if let Err(error) = state::note_others(&self.dir) {
+                tracing::error!("cannot note that there are other nodes: {error}");
+            }
+        });
+        self.hub.up(link, peer)
+    }
+
+    fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {
+        self.hub.received(link, frame)
+    }
+
+    fn down(&self, link: LinkId, reason: &str) {
+        self.hub.down(link, reason);
+    }
+}
+
+fn greet_with(hub: &Hub, kept: &Kept) {
+    let removals: Vec<Vec<u8>> = kept.removals.iter().map(|removal| removal.bytes().to_vec()).collect();
+    hub.greet_with((!removals.is_empty()).then(|| crate::wire::encode(&crate::wire::Frame::Removals(removals))));
+}
+
+/// Believes, keeps and spreads removals.
+struct Removals {
+    dir: PathBuf,
+    identity: Arc<Identity>,
+    hub: Arc<Hub>,
+    removed: watch::Sender<BTreeSet<Member>>,
+}
+
+impl Removals {
+    async fn watch(
+        self,
+        mut from_peers: mpsc::UnboundedReceiver<Vec<u8>>,
+        mut from_clients: mpsc::UnboundedReceiver<Vec<u8>>,
+    ) {
+        loop {
+            let bytes = tokio::select! {
+                Some(bytes) = from_peers.recv() => Some(bytes),
+                Some(bytes) = from_clients.recv() => Some(bytes),
+                () = tokio::time::sleep(LOOK_FOR_REMOVALS) => None,
+            };
+            if let Some(bytes) = bytes {
+                match Removal::verify(&bytes, &self.identity) {
+                    Ok(removal) => self.keep(&removal),
+                    Err(error) => tracing::warn!("ignored a removal that is not signed by the mesh: {error}"),
+                }
+            }
+            self.take_up();
+        }
+    }
+
+    fn keep(&self, removal: &Removal) {
+        if self.removed.borrow().contains(&removal.member()) {
+            return;
+        }
+        if let Err(error) = removal.store(&self.dir) {
+            tracing::error!("cannot keep the removal of member {}: {error}", removal.member().0);
+        }
+    }
+
+    /// Acts on everything that is kept and was not known.
+    fn take_up(&self) {
+        let kept = match Kept::load(&self.dir, &self.identity) {
+            Ok(kept) => kept,
+            Err(error) => return tracing::error!("cannot read removals: {error}"),
+        };
+        let members = kept.members();
+        if *self.removed.borrow() == members {
+            return;
+        }
+        for member in members.difference(&self.removed.borrow()) {
+            tracing::info!("member {} was removed from the mesh", member.0);
+        }
+        greet_with(&self.hub, &kept);
+        let all: Vec<Vec<u8>> = kept.removals.iter().map(|removal| removal.bytes().to_vec()).collect();
+        let frame = crate::wire::encode(&crate::wire::Frame::Removals(all));
+        self.hub.with(|machine, _| machine.post_to_all(&frame, None));
+        let _ = self.removed.send(members);
+    }
+}
