@@ -76,20 +76,41 @@ pub enum Action {
         /// Which of its messages.
         place: u8,
     },
+    /// The resource is defined anew, and a first node hears of it.
+    Resize {
+        /// Which node.
+        node: u8,
+    },
+    /// A node hears of a definition that others know.
+    Learn {
+        /// Which node.
+        node: u8,
+    },
+    /// A node is about to go.
+    Leave {
+        /// Which node.
+        node: u8,
+    },
 }
 
 impl Action {
     /// Whether fairness obliges it to happen in the end if it stays possible.
     pub const fn is_obligatory(self) -> bool {
         match self {
-            Self::Deliver { .. } | Self::Notice { .. } | Self::Release { .. } | Self::Expire { .. } => true,
+            Self::Deliver { .. }
+            | Self::Notice { .. }
+            | Self::Release { .. }
+            | Self::Expire { .. }
+            | Self::Learn { .. } => true,
             Self::ExpireEarly { .. }
             | Self::Request { .. }
             | Self::Cancel { .. }
             | Self::Reprioritize { .. }
             | Self::Cut { .. }
             | Self::Form { .. }
-            | Self::Lose { .. } => false,
+            | Self::Lose { .. }
+            | Self::Resize { .. }
+            | Self::Leave { .. } => false,
         }
     }
 
@@ -107,6 +128,9 @@ impl Action {
             Self::Cut { link } => (8, link, [0, 0]),
             Self::Form { link } => (9, link, [0, 0]),
             Self::Lose { channel, place } => (10, channel, [place, 0]),
+            Self::Resize { node } => (11, node.into(), [0, 0]),
+            Self::Learn { node } => (12, node.into(), [0, 0]),
+            Self::Leave { node } => (13, node.into(), [0, 0]),
         };
         Packed(kind << 28 | u32::from(a) << 16 | u32::from(b[0]) << 8 | u32::from(b[1]))
     }
@@ -133,7 +157,10 @@ impl Packed {
             7 => Action::Reprioritize { node, place, urgency: last },
             8 => Action::Cut { link: a },
             9 => Action::Form { link: a },
-            _ => Action::Lose { channel: a, place },
+            10 => Action::Lose { channel: a, place },
+            11 => Action::Resize { node },
+            12 => Action::Learn { node },
+            _ => Action::Leave { node },
         }
     }
 }
@@ -162,6 +189,9 @@ mod tests {
             Action::Cut { link: 2015 },
             Action::Form { link: 1 },
             Action::Lose { channel: 4031, place: 9 },
+            Action::Resize { node: 63 },
+            Action::Learn { node: 1 },
+            Action::Leave { node: 2 },
         ];
         for action in actions {
             assert_eq!(action.pack().unpack(), action);

@@ -144,7 +144,10 @@ fn recorded<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
         | Action::Request { .. }
         | Action::Cancel { .. }
         | Action::Reprioritize { .. }
-        | Action::Lose { .. } => None,
+        | Action::Lose { .. }
+        | Action::Resize { .. }
+        | Action::Learn { .. }
+        | Action::Leave { .. } => None,
     };
     Step { action, link, moves, vanished: vanished.collect() }
 }

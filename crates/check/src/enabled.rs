@@ -28,10 +28,18 @@ impl<P: Protocol> Space<P> {
             actions
                 .extend((0..view.holding.len()).map(|place| Action::Release { node: tiny(node), place: tiny(place) }));
         }
+        actions.extend(
+            (0..self.layout.nodes)
+                .filter(|node| facts.behind >> node & 1 == 1)
+                .map(|node| Action::Learn { node: tiny(node) }),
+        );
         self.timers(row, actions);
         let patient = self.waits_for_channels(row);
         for node in 0..self.layout.nodes {
             self.application(row, environment, node, patient, actions);
+        }
+        if usize::from(*environment.versions().end()) < self.model.budgets.capacities.len() {
+            actions.extend((0..self.layout.nodes).map(|node| Action::Resize { node: tiny(node) }));
         }
         if environment.link_changes > 0 {
             actions.extend(facts.changes.iter().filter(|change| self.link_is_free(row, **change)));
@@ -94,6 +102,9 @@ impl<P: Protocol> Space<P> {
         let outstanding = view.waiting.len() + view.holding.len();
         let more = if self.model.workload.endless { work.count > 0 } else { made < work.count };
         let node = tiny(node);
+        if environment.leaves > 0 && outstanding == 0 && !view.leaving {
+            actions.push(Action::Leave { node });
+        }
         if more && !patient && outstanding < self.model.workload.outstanding as usize {
             match work.pick {
                 Pick::Any => {
@@ -150,6 +161,7 @@ impl<P: Protocol> Space<P> {
         EnvironmentFacts {
             parts: environment.parts(&self.layout, None).into(),
             notices: environment.notice_pending(),
+            behind: environment.behind(),
             due: environment.due(self.model.timers.rounds),
             changes: changes.into(),
         }

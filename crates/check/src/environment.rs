@@ -20,6 +20,9 @@ pub(crate) struct Environment {
     pub(crate) link_changes: u32,
     pub(crate) losses: u32,
     pub(crate) early_timers: u32,
+    /// For each node how many definitions of the resource it has heard of.
+    pub(crate) told: Box<[u8]>,
+    pub(crate) leaves: u32,
     /// The nodes whose timers ran out in this round, as bits.
     pub(crate) fired: u64,
     /// Rounds of timers since anything else happened.
@@ -49,6 +52,8 @@ impl Environment {
             link_changes: model.budgets.link_changes,
             losses: model.budgets.losses,
             early_timers: model.budgets.early_timers,
+            told: vec![0; nodes].into(),
+            leaves: model.budgets.leaves,
             fired: 0,
             rounds: 0,
         }
@@ -56,11 +61,13 @@ impl Environment {
 
     /// Becomes equal to another environment of the same model without allocating.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { links, timers, next_request, made, .. } = self;
+        let Self { links, timers, next_request, made, told, .. } = self;
         links.copy_from_slice(&other.links);
         timers.copy_from_slice(&other.timers);
         next_request.copy_from_slice(&other.next_request);
         made.copy_from_slice(&other.made);
+        told.copy_from_slice(&other.told);
+        self.leaves = other.leaves;
         self.cancels = other.cancels;
         self.reprioritisations = other.reprioritisations;
         self.link_changes = other.link_changes;
@@ -73,6 +80,19 @@ impl Environment {
     /// Whether an end of a link has still to notice that it was cut.
     pub(crate) fn notice_pending(&self) -> bool {
         self.links.iter().any(|link| matches!(link, LinkState::Dying(_)))
+    }
+
+    /// The nodes that have not heard of a definition that others know, as bits.
+    pub(crate) fn behind(&self) -> u64 {
+        let newest = self.told.iter().max().copied().unwrap_or(0);
+        let behind = self.told.iter().enumerate().filter(|(_, told)| **told < newest);
+        behind.fold(0, |set, (node, _)| set | 1 << node)
+    }
+
+    /// The versions that nodes may go by now, from the oldest to the newest that one of them knows.
+    pub(crate) fn versions(&self) -> std::ops::RangeInclusive<u8> {
+        let known = || self.told.iter().copied();
+        known().min().unwrap_or(0)..=known().max().unwrap_or(0)
     }
 
     /// The nodes with an armed timer, as bits.

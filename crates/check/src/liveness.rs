@@ -1,8 +1,8 @@
 //! Runs that never end well: messages that circle for ever, and requests that wait for ever, on fair schedules.
 //!
 //! A run is weakly fair if whatever stays possible for ever and is obligatory (the delivery at a channel, a notice, the
-//! release of a grant, a timer with nothing else under way) happens again and again. Requests, cancellations, changes
-//! of links, losses and early timers are never obligatory. In a finite graph a bad fair run exists if and only if some
+//! release of a grant, a definition that others know, a timer with nothing else under way) happens again and again.
+//! Requests, cancellations, changes of links, new definitions, losses, early timers and leaving are never obligatory. In a finite graph a bad fair run exists if and only if some
 //! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
 //! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
 //!
@@ -135,7 +135,10 @@ impl<P: Protocol> Bad<'_, P> {
             | Action::Reprioritize { .. }
             | Action::Cut { .. }
             | Action::Form { .. }
-            | Action::Lose { .. } => None,
+            | Action::Lose { .. }
+            | Action::Resize { .. }
+            | Action::Leave { .. } => None,
+            Action::Learn { node } => self.victim.map(|_| Class::Learn(node)),
         }
     }
 
@@ -191,6 +194,7 @@ enum Class {
     Notice(u16, u8),
     Release(u8, u8),
     Timer(u8),
+    Learn(u8),
 }
 
 /// The states of a component with their places.

@@ -144,7 +144,9 @@ impl<P: Protocol> Local<P> {
             | Event::Release { .. }
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
-            | Event::Expired { .. } => {
+            | Event::Expired { .. }
+            | Event::Resize { .. }
+            | Event::Leave => {
                 let key = (node, self.events.insert_ref(&event));
                 match self.known.get(&key) {
                     Some(&step) => step,

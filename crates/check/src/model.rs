@@ -132,7 +132,8 @@ impl<P: Protocol> Model<P> {
             if work.count > 0 && work.demands.is_empty() {
                 return Err(ModelError::NothingToAsk(node));
             }
-            if work.demands.len() > MOST_CHOICES || self.budgets.urgencies.len() > MOST_CHOICES {
+            let lists = [work.demands.len(), self.budgets.urgencies.len(), self.budgets.capacities.len()];
+            if lists.into_iter().any(|length| length > MOST_CHOICES) {
                 return Err(ModelError::TooManyChoices);
             }
         }
@@ -260,6 +261,11 @@ pub struct Budgets {
     pub losses: u32,
     /// Timers that run out while something is still under way.
     pub early_timers: u32,
+    /// The capacities of the definitions that follow each other, as versions 1, 2, ... A definition that one node knows
+    /// reaches all others in the end, each at its time.
+    pub capacities: Vec<Units>,
+    /// Nodes that leave: nobody asks there any more, and what others need is given away.
+    pub leaves: u32,
 }
 
 /// When timers run out.
@@ -318,8 +324,8 @@ pub enum ModelError {
     /// Requests without demands.
     #[error("node {0} may make requests, but its list of demands is empty")]
     NothingToAsk(usize),
-    /// Too many demands or urgencies.
-    #[error("at most {most} demands at a node and {most} urgencies can be tried", most = MOST_CHOICES)]
+    /// Too many demands, urgencies or capacities.
+    #[error("at most {most} demands at a node, {most} urgencies and {most} capacities can be tried", most = MOST_CHOICES)]
     TooManyChoices,
     /// The limit of a channel is too large.
     #[error("max_channel is at most {most}", most = MOST_IN_CHANNEL)]

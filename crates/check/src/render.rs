@@ -50,7 +50,10 @@ fn title<P: Protocol>(step: &Step<P>) -> String {
         | Action::Expire { .. }
         | Action::Request { .. }
         | Action::Cancel { .. }
-        | Action::Reprioritize { .. } => step.moves.first().map(describe_event).unwrap_or_default(),
+        | Action::Reprioritize { .. }
+        | Action::Resize { .. }
+        | Action::Learn { .. }
+        | Action::Leave { .. } => step.moves.first().map(describe_event).unwrap_or_default(),
     }
 }
 
@@ -70,6 +73,10 @@ fn describe_event<P: Protocol>(made: &Move<P>) -> String {
         Event::LinkDown { neighbour } => format!("node {node} learns that the link to {neighbour} is down"),
         Event::Receive { from, message } => format!("node {node} gets {} from {from}", describe_message::<P>(message)),
         Event::Expired { .. } => format!("the timer of node {node} runs out"),
+        Event::Resize { version, capacity } => {
+            format!("node {node} hears that the resource has {capacity} units (version {version})")
+        }
+        Event::Leave => format!("node {node} is about to go"),
     }
 }
 

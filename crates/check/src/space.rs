@@ -64,6 +64,8 @@ pub(crate) struct EnvironmentFacts {
     /// For each node a number that is the same for nodes connected now.
     pub(crate) parts: Box<[u32]>,
     pub(crate) notices: bool,
+    /// The nodes that have still to hear of a definition that others know, as bits.
+    pub(crate) behind: u64,
     /// The nodes whose timers may run out when nothing is in flight, as bits.
     pub(crate) due: u64,
     /// The links that may be cut or formed now, as far as links alone decide.
@@ -150,10 +152,10 @@ impl<P: Protocol> Space<P> {
         row[self.layout.nodes..self.layout.environment()].iter().any(|content| *content != Sequences::EMPTY)
     }
 
-    /// Nothing is under way: no message, no notice, and no timer that could still mend something.
+    /// Nothing is under way: no message, no notice, no definition, and no timer that could still mend something.
     pub(crate) fn is_quiet(&self, row: &Row) -> bool {
         let facts = self.environment_facts(row);
-        !facts.notices && facts.due == 0 && !self.in_flight(row)
+        !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row)
     }
 
     /// Makes one step into `next`. On `Err`, `next` shows the state in which the mistake was made.

@@ -117,6 +117,8 @@ impl Rates {
             Action::Reprioritize { .. } => self.reprioritize,
             Action::Cut { .. } | Action::Form { .. } => self.link_change,
             Action::Lose { .. } => self.lose,
+            Action::Learn { .. } => self.notice.max(1),
+            Action::Resize { .. } | Action::Leave { .. } => self.link_change,
         }
     }
 }

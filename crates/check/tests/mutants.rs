@@ -60,6 +60,8 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::ForgetQuestions, "reverse-link/line-3-harsh", "nobody-waits"),
         Caught(Bug::ForgetPassedBy, "reverse-link/triangle-harsh", "nobody-waits"),
         Caught(Bug::TellOnlyGiver, "reverse-link/triangle-rounds", "queues"),
+        Caught(Bug::AdoptOlderCapacity, "reverse-link/triangle-lowered", "exclusion"),
+        Caught(Bug::LeaveWithToken, "reverse-link/line-3-leave", "leaving"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { reverse_link: Planted::bug(bug), ..Seeds::NONE });
 }

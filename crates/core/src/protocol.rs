@@ -42,6 +42,14 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
         false
     }
 
+    /// Whether this node can go for good and nobody misses anything: it has neither the token nor a copy that may be the
+    /// token, owes nobody a release, and its application neither waits nor is inside. Otherwise its state must be kept.
+    fn may_go(&self) -> bool {
+        let view = self.view();
+        let holds = view.token.is_some() || view.keeps_copy || !view.returning.is_empty();
+        !holds && view.waiting.is_empty() && view.holding.is_empty()
+    }
+
     /// Shows every growing number in this node to `visitor`; see [`crate::counters`].
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor);
 
@@ -101,6 +109,17 @@ pub enum Event<M> {
         /// Which one. The node recognises and ignores stale ones.
         timer: Timer,
     },
+    /// The resource was defined anew. A version that is not newer than what the node knows is ignored. Grants that were
+    /// made stay until they are released; a waiting request that can no longer be granted stays until it is cancelled.
+    Resize {
+        /// Grows with every definition. Zero is what the node was set up with.
+        version: u64,
+        /// The new k of h-out-of-k.
+        capacity: Units,
+    },
+    /// This node is about to go: it makes no requests any more and gives away what others need, as far as its protocol
+    /// can; see [`Protocol::may_go`]. Its requests must be cancelled or released before.
+    Leave,
 }
 
 /// What a node wants done.
@@ -229,6 +248,12 @@ pub enum Misuse {
     /// A protocol without sessions.
     #[error("this protocol has no sessions")]
     NoSessions,
+    /// No requests after [`Event::Leave`].
+    #[error("this node is leaving and makes no more requests; ask at another one")]
+    Leaving,
+    /// [`Event::Leave`] while requests of this node wait or are granted.
+    #[error("requests of this node still wait or are granted; cancel and release them before leaving")]
+    StillBusy,
     /// What this (published) protocol cannot do.
     #[error("this protocol cannot {0}")]
     Unsupported(#[cfg_attr(feature = "serde", serde(skip, default = "unsupported"))] &'static str),
@@ -258,11 +283,12 @@ pub enum Rejection {
     /// A token given to a node that did not ask, where the protocol never does that.
     #[error("a token nobody asked for")]
     UnwantedToken,
-    /// A claim of no units or of more than the resource has.
+    /// A claim of no units, or of more than the resource has where that never changes.
     #[error("a claim of an impossible number of units")]
     ImpossibleUnits,
-    /// A token whose ledger uses more units than there are.
-    #[error("the token's ledger uses more units than there are")]
+    /// A token whose ledger uses more units than any resource can have. More than its capacity is no mistake: that may
+    /// have been lowered since.
+    #[error("the token's ledger uses more units than any resource can have")]
     LedgerOverCapacity,
     /// A token whose ledger mixes sessions.
     #[error("the token's ledger mixes sessions")]
@@ -287,6 +313,8 @@ impl<M> Event<M> {
             Self::LinkDown { neighbour } => Event::LinkDown { neighbour },
             Self::Receive { from, message } => Event::Receive { from, message: f(message) },
             Self::Expired { timer } => Event::Expired { timer },
+            Self::Resize { version, capacity } => Event::Resize { version, capacity },
+            Self::Leave => Event::Leave,
         }
     }
 }
@@ -301,5 +329,10 @@ impl Misuse {
             return Err(Self::OverCapacity { asked: demand.units, capacity });
         }
         Ok(())
+    }
+
+    /// The answer to [`Event::Resize`] of a protocol whose capacity never changes.
+    pub(crate) const fn check_resize(version: u64) -> Result<(), Self> {
+        if version == 0 { Ok(()) } else { Err(Self::Unsupported("change its capacity")) }
     }
 }

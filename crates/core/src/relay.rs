@@ -267,6 +267,8 @@ impl<P: Protocol> Protocol for Relayed<P> {
             Event::Reprioritize { request, urgency } => Event::Reprioritize { request, urgency },
             Event::Release { request, units } => Event::Release { request, units },
             Event::Expired { timer } => Event::Expired { timer },
+            Event::Resize { version, capacity } => Event::Resize { version, capacity },
+            Event::Leave => Event::Leave,
         };
         let said = self.inner.handle(event)?;
         self.carry(said, &mut effects)?;
@@ -293,6 +295,10 @@ impl<P: Protocol> Protocol for Relayed<P> {
             Message::Flood { .. } => "relay-flood",
             Message::Hop { .. } => "relay-hop",
         }
+    }
+
+    fn may_go(&self) -> bool {
+        self.inner.may_go()
     }
 
     fn is_stale(&self, _from: NodeId, message: &Self::Message) -> bool {

@@ -40,6 +40,12 @@ pub struct View {
     /// Released units this node still has to bring to the token.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub returning: Vec<Returning>,
+    /// The units of the resource as far as it knows, where they can change.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub capacity: Option<Units>,
+    /// It is about to go.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
+    pub leaving: bool,
     /// In a group protocol: the captain it follows.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub captain: Option<NodeId>,
@@ -56,6 +62,9 @@ pub struct TokenView {
     pub pass: Option<u64>,
     /// Units that may be granted.
     pub free: Units,
+    /// The units of the resource as it says, where they can change.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub capacity: Option<Units>,
     /// The grants it knows of, where it keeps a ledger; otherwise `None`.
     pub ledger: Option<Vec<LedgerView>>,
     /// The session that is open.

@@ -10,7 +10,7 @@
 //! With a ledger, three things must hold, and they imply the sum:
 //! - every grant in use stands in it once, with its units and session;
 //! - every entry is in use at its node, or its release is carried by a node or a message: nothing leaks;
-//! - what is free is k less the entries.
+//! - what is free is k less the entries, and nothing if k was lowered below them. Where k changes it is the token's.
 //!
 //! A release may exist in several copies, and copies of a release that has arrived may still be about; only what the
 //! ledger names counts. Without a ledger releases are mere numbers, and the plain sum must come out; copies that name
@@ -65,8 +65,9 @@ fn check_ledger(
         }
     }
     let booked: u64 = ledger.iter().map(|entry| u64::from(entry.units.0)).sum();
-    if u64::from(token.free.0) + booked != u64::from(setting.capacity.0) {
-        let what = format!("{} units free and {booked} in the ledger, of {}", token.free, setting.capacity);
+    let capacity = token.capacity.unwrap_or(setting.capacity);
+    if u64::from(token.free.0) != u64::from(capacity.0).saturating_sub(booked) {
+        let what = format!("{} units free and {booked} in the ledger, of {capacity}", token.free);
         return broken(None, what);
     }
     Ok(())

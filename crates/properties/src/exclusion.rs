@@ -5,6 +5,9 @@
 //! Checked on what applications see, not on what nodes believe: a grant counts from the moment the application is
 //! told until it gives the grant back. A protocol whose books are in order but that tells two applications is caught.
 //! Nothing is excused; a lost network is no reason to use a unit twice.
+//!
+//! Where k changes, grants made before stay, so more than k may be in use after it was lowered. But no grant may bring
+//! the units in use above the k of that time.
 
 use meshlock_core::Units;
 
@@ -37,6 +40,22 @@ mod tests {
         let mut tale = Tale::of(Rule::Exclusion).capacity(3);
         tale.granted(0, 1, 2).granted(1, 1, 2);
         tale.breaks("exclusion broken: 4 units in use of 3: 2 by 0.1, 2 by 1.1");
+    }
+
+    #[test]
+    fn after_lowering_old_grants_stay_and_new_ones_must_fit() {
+        let mut tale = Tale::of(Rule::Exclusion).capacity(2);
+        tale.granted(0, 1, 2).resized(1).released(0, 1).granted(1, 1, 1);
+        tale.holds();
+        tale.granted(2, 1, 1);
+        tale.breaks("exclusion broken: 2 units in use of 1: 1 by 1.1, 1 by 2.1");
+    }
+
+    #[test]
+    fn after_raising_there_is_more_to_grant() {
+        let mut tale = Tale::of(Rule::Exclusion).capacity(1);
+        tale.granted(0, 1, 1).resized(2).granted(1, 1, 1);
+        tale.holds();
     }
 
     #[test]

@@ -41,7 +41,9 @@ pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violatio
         | Event::LinkUp { .. }
         | Event::LinkDown { .. }
         | Event::Receive { .. }
-        | Event::Expired { .. } => None,
+        | Event::Expired { .. }
+        | Event::Resize { .. }
+        | Event::Leave => None,
     };
     step.check(|request| match wish {
         Some((wished, urgency)) if wished == request => timeless_rank(step.setting.order, urgency),

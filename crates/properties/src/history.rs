@@ -55,6 +55,12 @@ pub enum Occurrence {
         /// Its number.
         request: RequestId,
     },
+    /// The resource was defined anew: from now on grants may bring the units in use up to this. While some nodes know
+    /// the new definition and others do not, that is the greater of both.
+    Resized {
+        /// The k of h-out-of-k.
+        capacity: Units,
+    },
 }
 
 /// What has to be remembered to watch the rules over occurrences.
@@ -73,6 +79,8 @@ pub struct History {
     /// By id; only the latest of each node, see `cancelled.rs`.
     cancelled: Vec<GrantId>,
     greatest_fence: Option<fences::Greatest>,
+    /// What grants may bring the units in use up to.
+    capacity: Units,
 }
 
 /// A request that waits.
@@ -98,13 +106,15 @@ impl Hash for History {
         self.in_use.hash(state);
         self.cancelled.hash(state);
         self.greatest_fence.hash(state);
+        self.capacity.hash(state);
     }
 }
 
 impl History {
     /// Nothing has happened yet.
     pub fn new(rules: RuleSet, setting: Setting) -> Self {
-        Self { rules, setting, waiting: Vec::new(), in_use: Vec::new(), cancelled: Vec::new(), greatest_fence: None }
+        let (waiting, in_use, cancelled, greatest_fence) = (Vec::new(), Vec::new(), Vec::new(), None);
+        Self { rules, setting, waiting, in_use, cancelled, greatest_fence, capacity: setting.capacity }
     }
 
     /// Takes one occurrence in; the first broken rule is returned.
@@ -127,6 +137,7 @@ impl History {
                 let id = GrantId { node, request };
                 self.in_use.retain(|used| used.id != id);
             }
+            Occurrence::Resized { capacity } => self.capacity = capacity,
         }
         Ok(())
     }
@@ -202,7 +213,7 @@ impl History {
             self.in_use.insert(place, InUse { id, units: grant.units, session: grant.session });
         }
         if self.rules.has(Rule::Exclusion) {
-            verdict = verdict.and(exclusion::check(&self.in_use, self.setting.capacity));
+            verdict = verdict.and(exclusion::check(&self.in_use, self.capacity));
         }
         if self.rules.has(Rule::OneSession) {
             verdict = verdict.and(one_session::check(&self.in_use, id));

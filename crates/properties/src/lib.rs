@@ -26,6 +26,7 @@
 //! | [`forgotten`](Rule::Forgotten) | a request that waits is known to its own node | every state | [`History::check_known`] | `forgotten.rs` |
 //! | [`queues`](Rule::Queues) | a queue names a neighbour once and says what it wants | every state; more in quiet ones | [`check_snapshot`] | `queues.rs` |
 //! | [`roles`](Rule::Roles) | the state that a process names is the one it is in | every state | [`check_snapshot`] | `roles.rs` |
+//! | [`leaving`](Rule::Leaving) | a node that leaves has nothing that others need | quiet states | [`check_snapshot`] | `leaving.rs` |
 //! | [`messages-end`](Rule::MessagesEnd) | messages alone come to an end | the graph of states | the checker | - |
 //! | [`starvation`](Rule::Starvation) | nobody waits for ever on a fair run | the graph of states | the checker | - |
 //!
@@ -43,6 +44,7 @@ mod fences;
 mod followers;
 mod forgotten;
 mod grant_order;
+mod leaving;
 mod most_urgent_known;
 mod no_idle_units;
 mod nobody_waits;

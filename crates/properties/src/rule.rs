@@ -41,6 +41,8 @@ pub enum Rule {
     Queues,
     /// The state that a node of the group protocol names is the one it is in.
     Roles,
+    /// When nothing is under way, a node that leaves has nothing that others need.
+    Leaving,
     /// Messages alone come to an end (watched by the checker on its graph).
     MessagesEnd,
     /// Nobody waits for ever on a fair run (watched by the checker on its graph).
@@ -49,7 +51,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -67,6 +69,7 @@ impl Rule {
         Self::Forgotten,
         Self::Queues,
         Self::Roles,
+        Self::Leaving,
         Self::MessagesEnd,
         Self::Starvation,
     ];
@@ -91,6 +94,7 @@ impl Rule {
             Self::Forgotten => "forgotten",
             Self::Queues => "queues",
             Self::Roles => "roles",
+            Self::Leaving => "leaving",
             Self::MessagesEnd => "messages-end",
             Self::Starvation => "starvation",
         }
@@ -115,6 +119,7 @@ impl Rule {
             Self::UnwantedGrant => "nobody is granted what it does not wait for",
             Self::Forgotten => "a request that waits is known to its own node",
             Self::Queues => "a queue names a neighbour once, and says of it what it wants",
+            Self::Leaving => "when nothing is under way, a node that leaves has nothing that others need",
             Self::Roles => "the state that a process names is the one it is in",
             Self::MessagesEnd => "messages alone come to an end",
             Self::Starvation => "nobody waits for ever on a fair run",

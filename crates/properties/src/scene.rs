@@ -114,6 +114,10 @@ impl Tale {
         self.happens(Occurrence::Released { node, request })
     }
 
+    pub(crate) fn resized(&mut self, capacity: u32) -> &mut Self {
+        self.happens(Occurrence::Resized { capacity: Units(capacity) })
+    }
+
     fn happens(&mut self, occurrence: Occurrence) -> &mut Self {
         let verdict = self.history.observe(&occurrence);
         if self.verdict.is_ok() {

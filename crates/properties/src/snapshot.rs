@@ -5,7 +5,8 @@ use meshlock_core::view::{Returning, TokenView, View, Waiting};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::{
-    conservation, followers, most_urgent_known, no_idle_units, nobody_waits, occupancy, one_token, queues, roles,
+    conservation, followers, leaving, most_urgent_known, no_idle_units, nobody_waits, occupancy, one_token, queues,
+    roles,
 };
 
 /// The whole network at one moment.
@@ -71,6 +72,9 @@ pub fn check_snapshot(rules: RuleSet, setting: &Setting, snapshot: &Snapshot<'_>
     }
     if rules.has(Rule::Queues) {
         queues::check_agreement(snapshot)?;
+    }
+    if rules.has(Rule::Leaving) {
+        leaving::check(snapshot)?;
     }
     Ok(())
 }

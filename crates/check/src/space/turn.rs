@@ -106,7 +106,35 @@ impl<P: Protocol> Space<P> {
                 environment.losses = environment.losses.saturating_sub(1);
                 Ok(true)
             }
+            // A first node hears of the definition after the newest, also if it has not heard of those before.
+            Action::Resize { node } => {
+                let newest = *self.current(turn).versions().end();
+                self.define(turn, node, newest.saturating_add(1))
+            }
+            Action::Learn { node } => {
+                let next = self.current(turn).told[usize::from(node)].saturating_add(1);
+                self.define(turn, node, next)
+            }
+            Action::Leave { node } => {
+                let Some(step) = self.ask(turn, node, Event::Leave) else { return Ok(false) };
+                let environment = self.change(turn);
+                environment.leaves = environment.leaves.saturating_sub(1);
+                self.finish(turn, NodeId(node.into()), step).map(|()| true)
+            }
         }
+    }
+
+    /// A node hears of a definition of the resource. Until all have heard of it, either capacity may be gone by.
+    fn define(&mut self, turn: &mut Turn<'_>, node: u8, version: u8) -> Result<bool, Finding> {
+        self.change(turn).told[usize::from(node)] = version;
+        let capacity = |version: u8| match usize::from(version).checked_sub(1) {
+            Some(place) => self.model.budgets.capacities.get(place).copied(),
+            None => Some(self.model.setting.capacity),
+        };
+        let most = self.current(turn).versions().filter_map(capacity).max();
+        let Some((capacity, most)) = capacity(version).zip(most) else { return Ok(false) };
+        self.observe(turn, Occurrence::Resized { capacity: most })?;
+        self.oblige(turn, NodeId(node.into()), Event::Resize { version: version.into(), capacity })
     }
 
     fn request(&mut self, turn: &mut Turn<'_>, node: u8, demand: u8) -> Result<bool, Finding> {
@@ -216,7 +244,10 @@ impl<P: Protocol> Space<P> {
             | Action::Reprioritize { .. }
             | Action::Cut { .. }
             | Action::Form { .. }
-            | Action::Lose { .. } => true,
+            | Action::Lose { .. }
+            | Action::Resize { .. }
+            | Action::Learn { .. }
+            | Action::Leave { .. } => true,
         };
         if world_moved || turn.granted != 0 {
             let environment = self.current(turn);
@@ -237,5 +268,7 @@ fn event_name(event: &Event<u32>) -> &'static str {
         Event::LinkDown { .. } => "a link that went down",
         Event::Receive { .. } => "a message",
         Event::Expired { .. } => "a timer",
+        Event::Resize { .. } => "a change of the capacity",
+        Event::Leave => "a leave",
     }
 }

@@ -38,6 +38,9 @@ fn reverse_link(spec: &Spec) -> RuleSet {
     if spec.variant == Variant::Repaired {
         rules = rules.with(Rule::Fences);
     }
+    if spec.budgets.leaves > 0 {
+        rules = rules.with(Rule::Leaving);
+    }
     if matches!(spec.order, Order::Priority { aging: Aging(1..) }) {
         rules = rules.with(Rule::Overtaking);
     }

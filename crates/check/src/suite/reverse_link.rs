@@ -1,6 +1,6 @@
 //! The repaired reverse-link protocol: units, priorities, sessions, aging, on links that fail and in partitions.
 
-use meshlock_core::{Aging, Demand, Order, Priority, Urgency};
+use meshlock_core::{Aging, Demand, Order, Priority, Units, Urgency};
 
 use super::{Entry, Expected, WALK_CHANNEL, network};
 use meshlock_properties::Rule;
@@ -11,7 +11,7 @@ use crate::spec::{Spec, Subject, Variant};
 use crate::trial::Way;
 
 pub(super) fn entries() -> Vec<Entry> {
-    [still(), changing(), sessions(), endless(), walks()].into_iter().flatten().collect()
+    [still(), changing(), resized(), leaving(), sessions(), endless(), walks()].into_iter().flatten().collect()
 }
 
 fn repaired(topology: &str) -> Spec {
@@ -122,6 +122,61 @@ fn changing() -> Vec<Entry> {
             "one change on a ring, two requesters",
             asked_by(harsh("square", 1), &[0, 2]),
             23_407,
+        ),
+    ]
+}
+
+/// The resource is defined anew while it is used.
+fn resized() -> Vec<Entry> {
+    let defined = |topology, first, then: &[u32], changes| {
+        let mut spec = with_changes(Spec { capacity: first, ..repaired(topology) }, changes, Failing::Harsh);
+        spec.budgets.capacities = then.iter().copied().map(Units).collect();
+        spec
+    };
+    let one_or_two = [ONE, Demand::units(2, 1)];
+    vec![
+        Entry::holds(
+            "reverse-link/line-2-raised",
+            "1 unit becomes 2, and whoever knows it may ask for both; links fail",
+            asking(defined("line:2", 1, &[2], 1), 2, &one_or_two),
+            20_324,
+        ),
+        Entry::holds(
+            "reverse-link/line-3-lowered",
+            "2 units become 1 while they are used; links fail",
+            defined("line:3", 2, &[1], 1),
+            578_024,
+        ),
+        Entry::holds(
+            "reverse-link/triangle-lowered",
+            "2 units become 1 on a triangle",
+            defined("triangle", 2, &[1], 0),
+            144_166,
+        ),
+        Entry::holds(
+            "reverse-link/line-2-resized",
+            "1 unit becomes 3 and then 2: nobody goes back to an older definition; links fail",
+            asking(defined("line:2", 1, &[3, 2], 1), 2, &[ONE]),
+            48_900,
+        ),
+    ]
+}
+
+/// Nodes leave in order.
+fn leaving() -> Vec<Entry> {
+    let left = |topology, leaves, changes| {
+        let mut spec = with_changes(repaired(topology), changes, Failing::Harsh);
+        spec.budgets.leaves = leaves;
+        spec
+    };
+    vec![
+        Entry::holds("reverse-link/line-3-leave", "one of three leaves; links fail", left("line:3", 1, 1), 49_932),
+        Entry::holds("reverse-link/triangle-leave", "up to two of three leave", left("triangle", 2, 0), 71_355),
+        Entry::holds(
+            "reverse-link/line-3-leave-all",
+            "all three may leave, one after the other",
+            left("line:3", 3, 0),
+            8_404,
         ),
     ]
 }

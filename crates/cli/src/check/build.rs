@@ -155,6 +155,7 @@ fn budgets(args: &Args) -> anyhow::Result<Budgets> {
         link_changes: args.network.link_changes.unwrap_or(0),
         losses: args.trouble.losses.unwrap_or(0),
         early_timers: args.trouble.early_timers.unwrap_or(0),
+        ..Budgets::default()
     })
 }
 

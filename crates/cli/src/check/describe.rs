@@ -141,6 +141,7 @@ fn trouble(trial: &Trial) -> Vec<String> {
         (budgets.reprioritisations, "urgency changed", "urgencies changed"),
         (budgets.losses, "message lost", "messages lost"),
         (budgets.early_timers, "early timer", "early timers"),
+        (budgets.leaves, "node leaves", "nodes leave"),
     ];
     let happens = kinds.into_iter().filter(|(number, ..)| *number > 0);
     let text = |(number, one, many): (u32, &str, &str)| match (walks, number) {
@@ -148,7 +149,9 @@ fn trouble(trial: &Trial) -> Vec<String> {
         (false, 1) => format!("1 {one}"),
         (false, _) => format!("{} {many}", count(number.into())),
     };
-    happens.map(text).collect()
+    let defined =
+        budgets.capacities.iter().map(|units| format!("defined anew with {}", several(units.0.into(), "unit")));
+    happens.map(text).chain(defined).collect()
 }
 
 fn search(way: &Way) -> String {

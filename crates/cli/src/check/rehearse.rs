@@ -93,6 +93,8 @@ fn way_out(misuse: Misuse) -> &'static str {
         | Misuse::AlreadyOver(_)
         | Misuse::PartialRelease { .. }
         | Misuse::Busy
+        | Misuse::Leaving
+        | Misuse::StillBusy
         | Misuse::Unsupported(_) => "",
     }
 }

@@ -161,7 +161,7 @@ impl Node {
     pub fn new(config: Config) -> Self {
         let Config { id, members, capacity, order, joins, planted } = config;
         let others: BTreeSet<_> = members.into_iter().filter(|&member| member != id).collect();
-        let desk = others.first().is_none_or(|&least| id < least).then(Desk::default);
+        let desk = others.first().is_none_or(|&least| id < least).then(|| Desk::new(capacity));
         let rules = Rules { capacity, order, joins, planted };
         Self { id, others, rules, waiting: Vec::new(), holding: Vec::new(), last_request: None, desk }
     }
@@ -342,6 +342,8 @@ impl Protocol for Node {
             }
             // Everyone reaches everyone, and nothing is lost: links and timers are the business of others.
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => {}
+            Event::Resize { version, .. } => Misuse::check_resize(version)?,
+            Event::Leave => return Err(Misuse::Unsupported("leave")),
         }
         Ok(effects)
     }
@@ -353,7 +355,7 @@ impl Protocol for Node {
         };
         View {
             role: self.role().into(),
-            token: self.desk.as_ref().map(|desk| desk.ledger(&self.rules)),
+            token: self.desk.as_ref().map(|desk| desk.ledger()),
             neighbours: self.others.iter().copied().collect(),
             asked: (self.desk.is_none() && !self.waiting.is_empty()).then(|| self.coordinator()),
             queue: self.desk.as_ref().map(|desk| desk.claimants(self.id)).unwrap_or_default(),

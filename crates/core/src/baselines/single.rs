@@ -298,6 +298,8 @@ impl<A: Algorithm> Protocol for Node<A> {
             Event::Receive { from, message } => Ok(self.on_message(from, message)),
             // Everyone reaches everyone, and nothing is lost: links and timers are the business of others.
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => Ok(Vec::new()),
+            Event::Resize { version, .. } => Misuse::check_resize(version).map(|()| Vec::new()),
+            Event::Leave => Err(Misuse::Unsupported("leave")),
         }
     }
 

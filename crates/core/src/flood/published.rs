@@ -358,6 +358,8 @@ impl Protocol for Node {
                 }
             }
             Event::Expired { timer } => self.wake(timer, &mut effects),
+            Event::Resize { version, .. } => Misuse::check_resize(version)?,
+            Event::Leave => return Err(Misuse::Unsupported("leave")),
         }
         Ok(effects)
     }

@@ -76,6 +76,9 @@ pub struct Node {
     request: RequestId,
     /// Of the latest timer; earlier ones are void.
     epoch: u64,
+    /// It is about to go. Not saved: a node that comes back stays.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    leaving: bool,
 }
 
 type Effects = Vec<Effect<Message>>;
@@ -96,6 +99,7 @@ impl Node {
             asking: false,
             request: RequestId(0),
             epoch: 0,
+            leaving: false,
         }
     }
 
@@ -109,6 +113,9 @@ impl Node {
     }
 
     fn on_request(&mut self, request: RequestId, demand: &Demand, effects: &mut Effects) -> Result<(), Misuse> {
+        if self.leaving {
+            return Err(Misuse::Leaving);
+        }
         Misuse::check_units(demand, Units(1))?;
         if demand.session.is_some() {
             return Err(Misuse::NoSessions);
@@ -356,6 +363,9 @@ impl Protocol for Node {
                 }
             }
             Event::Expired { timer } => self.on_timer(timer, &mut effects),
+            Event::Resize { version, .. } => Misuse::check_resize(version)?,
+            Event::Leave if self.caller != Caller::Away => return Err(Misuse::StillBusy),
+            Event::Leave => self.leaving = true,
         }
         debug_assert!(self.caller != Caller::Waiting || self.asking, "a caller waits only while its node asks");
         Ok(effects)
@@ -373,6 +383,7 @@ impl Protocol for Node {
             role: role.into(),
             keeps_copy: self.given_away.is_some(),
             neighbours: self.neighbours.iter().copied().collect(),
+            leaving: self.leaving,
             ..View::default()
         };
         let mut free = Units(1);
@@ -408,6 +419,11 @@ impl Protocol for Node {
             Message::Request { .. } => "REQUEST",
             Message::Token { .. } => "TOKEN",
         }
+    }
+
+    /// Also not while a request that was withdrawn is under way: the token will come for it.
+    fn may_go(&self) -> bool {
+        self.caller == Caller::Away && !self.asking && self.token.is_none() && self.given_away.is_none()
     }
 
     fn is_stale(&self, _from: NodeId, message: &Message) -> bool {

@@ -39,6 +39,7 @@ impl Protocol for Node {
             neighbours: self.others(),
             waiting: waiting.into_iter().collect(),
             holding: self.inside.iter().map(|inside| inside.grant).collect(),
+            leaving: self.leaving,
             captain: self.inside.and_then(|inside| inside.captain),
             ..View::default()
         }

@@ -55,6 +55,9 @@ pub struct Node {
     pub(super) seen: u64,
     /// Of the timer: one for every request that had to wait.
     pub(super) epoch: u64,
+    /// It is about to go. Not saved: a process that comes back stays.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) leaving: bool,
 }
 
 /// The application in its critical section.
@@ -82,8 +85,8 @@ impl Node {
         let Config { id, members, starts_with_token, levels, retry, planted } = config;
         let token = starts_with_token.then(Token::default);
         let levels = levels.max(Level::LOWEST);
-        let (heard, inside, copy, seen, epoch) = (BTreeMap::new(), None, None, 0, 0);
-        Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch }
+        let (heard, inside, copy, seen, epoch, leaving) = (BTreeMap::new(), None, None, 0, 0, false);
+        Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch, leaving }
     }
 
     /// The state by the paper's name.
@@ -126,11 +129,17 @@ impl Node {
                 }
             }
             Event::Expired { timer } => self.on_expired(timer, &mut effects),
+            Event::Resize { version, .. } => Misuse::check_resize(version)?,
+            Event::Leave if self.inside.is_some() || self.waits().is_some() => return Err(Misuse::StillBusy),
+            Event::Leave => self.leaving = true,
         }
         Ok(effects)
     }
 
     fn on_request(&mut self, request: RequestId, demand: &Demand, effects: &mut Effects) -> Result<(), Misuse> {
+        if self.leaving {
+            return Err(Misuse::Leaving);
+        }
         let (session, level) = asked(demand, self.levels)?;
         if self.heard.get(&self.id).is_some_and(|own| own.stamp.number >= request) {
             return Err(Misuse::RequestNumberUsed(request));

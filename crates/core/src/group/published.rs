@@ -113,6 +113,8 @@ impl Node {
             Event::Cancel { .. } => return Err(Misuse::Unsupported("cancel a request")),
             Event::Reprioritize { .. } => return Err(Misuse::Unsupported("change a priority")),
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => {}
+            Event::Resize { version, .. } => Misuse::check_resize(version)?,
+            Event::Leave => return Err(Misuse::Unsupported("leave")),
             Event::Receive { from, message } => {
                 if let Err(reason) = self.on_message(from, message, &mut effects) {
                     effects.push(Effect::Reject { from, reason });

@@ -1,6 +1,7 @@
 //! What the application at a node does: ask, cancel, change its mind, give back. Its mistakes change nothing.
 
 use super::bug::Bug;
+use super::capacity::Capacity;
 use super::node::Node;
 use super::queue::{Claim, Claimer, Entry};
 use crate::protocol::Misuse;
@@ -8,7 +9,10 @@ use crate::vocabulary::{Demand, Fence, GrantId, Order, Rank, RequestId, Units, U
 
 impl Node {
     pub(super) fn on_request(&mut self, request: RequestId, demand: Demand) -> Result<(), Misuse> {
-        Misuse::check_units(&demand, self.config.capacity)?;
+        if self.leaving {
+            return Err(Misuse::Leaving);
+        }
+        Misuse::check_units(&demand, self.capacity.units)?;
         if self.last_request.is_some_and(|last| request <= last) {
             return Err(Misuse::RequestNumberUsed(request));
         }
@@ -53,6 +57,14 @@ impl Node {
         self.holding.remove(at);
         self.custody.take(GrantId { node: self.config.id, request });
         Ok(())
+    }
+
+    /// The resource was defined anew. What is not newer is no news; a waiting request that asks for too much now stays
+    /// in the queue until it is cancelled, and those behind it wait.
+    pub(super) fn on_resize(&mut self, capacity: Capacity) {
+        if capacity.version > self.capacity.version {
+            self.capacity = capacity;
+        }
     }
 
     /// The entry of a waiting request, or why there is none.

@@ -58,11 +58,15 @@ pub enum Bug {
     ForgetPassedBy,
     /// Only the giver of the token hears of the new height, not the others for whom the link turns.
     TellOnlyGiver,
+    /// Whoever gets the token believes its capacity, although it knows a newer one.
+    AdoptOlderCapacity,
+    /// A node that leaves keeps the token.
+    LeaveWithToken,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::ForgetPreempted,
         Self::PassWithoutLowering,
         Self::DropAskBehindToken,
@@ -90,5 +94,7 @@ impl Bug {
         Self::ForgetQuestions,
         Self::ForgetPassedBy,
         Self::TellOnlyGiver,
+        Self::AdoptOlderCapacity,
+        Self::LeaveWithToken,
     ];
 }

@@ -7,7 +7,7 @@ use super::questions::News;
 use super::queue::Claim;
 use super::token::Token;
 use crate::protocol::Rejection;
-use crate::vocabulary::{Fence, GrantId, NodeId, Units};
+use crate::vocabulary::{Fence, GrantId, NodeId};
 
 /// Every message tells its sender's height, and the greatest fence it has heard of where requests age.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +49,8 @@ pub enum Body {
     },
     /// Questions and answers that go to everybody.
     News(Vec<News>),
+    /// My height, and that I am about to go: do not give me the token to keep.
+    Leaving,
 }
 
 /// Numbers beyond this could not be stepped safely any more; nobody who follows the protocol gets there.
@@ -56,7 +58,7 @@ const GREATEST: u64 = 1 << 62;
 
 impl Message {
     /// What makes this message impossible, whatever the state of its receiver.
-    pub(crate) fn fault(&self, from: NodeId, capacity: Units) -> Option<Rejection> {
+    pub(crate) fn fault(&self, from: NodeId) -> Option<Rejection> {
         if self.height.id != from {
             return Some(Rejection::ForeignHeight);
         }
@@ -65,11 +67,11 @@ impl Message {
             return Some(Rejection::NumberOutOfRange);
         }
         match &self.body {
-            Body::Token { token, ask } => token_fault(token, capacity).or_else(|| ask.and_then(|c| c.fault(capacity))),
-            Body::Ask(claim) => claim.fault(capacity),
+            Body::Token { token, ask } => token_fault(token).or_else(|| ask.and_then(|claim| claim.fault())),
+            Body::Ask(claim) => claim.fault(),
             Body::Here { pass } => (*pass > GREATEST).then_some(Rejection::NumberOutOfRange),
             Body::News(news) => news.iter().any(|item| item.number > GREATEST).then_some(Rejection::NumberOutOfRange),
-            Body::Withdraw | Body::Release(_) | Body::Received(_) | Body::Link => None,
+            Body::Withdraw | Body::Release(_) | Body::Received(_) | Body::Link | Body::Leaving => None,
         }
     }
 
@@ -83,28 +85,29 @@ impl Message {
             Body::Link => "link",
             Body::Here { .. } => "here",
             Body::News(_) => "news",
+            Body::Leaving => "leaving",
         }
     }
 }
 
 impl Claim {
-    fn fault(&self, capacity: Units) -> Option<Rejection> {
-        if self.units.0 == 0 || self.units > capacity {
+    /// A claim of more units than we know of is none: the sender may know a newer capacity.
+    fn fault(&self) -> Option<Rejection> {
+        if self.units.0 == 0 {
             return Some(Rejection::ImpossibleUnits);
         }
         (self.rank.0.unsigned_abs() > i64::MAX.unsigned_abs()).then_some(Rejection::NumberOutOfRange)
     }
 }
 
-fn token_fault(token: &Token, capacity: Units) -> Option<Rejection> {
+fn token_fault(token: &Token) -> Option<Rejection> {
     if token.pass == 0 || token.pass > GREATEST || token.granted.0 > GREATEST {
         return Some(Rejection::NumberOutOfRange);
     }
     if token.ledger.iter().any(|loan| loan.units.0 == 0) {
         return Some(Rejection::ImpossibleUnits);
     }
-    let used = token.ledger.iter().map(|loan| u64::from(loan.units.0)).sum::<u64>();
-    if used > u64::from(capacity.0) {
+    if token.used() > u64::from(u32::MAX) {
         return Some(Rejection::LedgerOverCapacity);
     }
     let mut sessions = token.ledger.iter().filter_map(|loan| loan.session);

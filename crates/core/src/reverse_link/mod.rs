@@ -16,12 +16,14 @@
 //! count, so that a release is idempotent; releases are kept until confirmed; a token transfer is numbered and a copy
 //! is kept until it has arrived; a node looks for the token before it turns links, so that a part of the network
 //! without the token falls silent; the token moves only to where it can be used; grants have fences; requests may
-//! belong to sessions. It runs on links that lose what is in flight when they fail, and in partitions.
+//! belong to sessions; the capacity can change; a node can leave in order. It runs on links that lose what is in flight when they fail, and in partitions.
 
 mod application;
 mod bug;
+mod capacity;
 mod custody;
 mod height;
+mod leaving;
 mod message;
 mod node;
 pub mod published;
@@ -33,6 +35,7 @@ mod token;
 mod traits;
 
 pub use bug::Bug;
+pub use capacity::Capacity;
 pub use height::Height;
 pub use message::{Body, Message};
 pub use node::{Config, Node};

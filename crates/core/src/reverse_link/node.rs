@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::bug::Bug;
+use super::capacity::Capacity;
 use super::custody::Custody;
 use super::height::Height;
 use super::message::{Body, Message};
@@ -23,7 +24,7 @@ pub struct Config {
     pub id: NodeId,
     /// Whether the token starts here. Exactly one node of a resource may say so.
     pub starts_with_token: bool,
-    /// The k of h-out-of-k.
+    /// The k of h-out-of-k at first; [`Event::Resize`] changes it.
     pub capacity: Units,
     /// How waiting requests are ordered.
     pub order: Order,
@@ -52,6 +53,8 @@ pub(crate) struct Peer {
     pub(crate) expecting: Option<Height>,
     /// Our height as the neighbour knows it, once everything under way has arrived.
     pub(crate) told: Height,
+    /// It is about to go.
+    pub(crate) leaving: bool,
 }
 
 /// The token was sent and is not known to have arrived.
@@ -94,6 +97,11 @@ pub struct Node {
     pub(crate) holding: Vec<Grant>,
     /// The greatest request number used.
     pub(crate) last_request: Option<RequestId>,
+    /// The newest that is known here. The token may carry an older or a newer one.
+    pub(crate) capacity: Capacity,
+    /// It is about to go. Not saved: a node that comes back stays.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) leaving: bool,
 }
 
 /// Looking for the token costs a message to everybody, turning links one to the neighbours. So a node that has met a
@@ -112,7 +120,7 @@ impl Node {
             peers: BTreeMap::new(),
             queue: Queue::default(),
             asked: None,
-            token: config.starts_with_token.then(Token::default),
+            token: config.starts_with_token.then(|| Token::new(Capacity::first(config.capacity))),
             limbo: None,
             decided: 0,
             custody: Custody::default(),
@@ -121,7 +129,14 @@ impl Node {
             clock: Fence(0),
             holding: Vec::new(),
             last_request: None,
+            capacity: Capacity::first(config.capacity),
+            leaving: false,
         }
+    }
+
+    /// The newest capacity that is known here.
+    pub fn capacity(&self) -> Capacity {
+        self.capacity
     }
 
     /// The token, if it is here.
@@ -155,6 +170,8 @@ impl Node {
                 self.on_message(from, message, &mut out);
             }
             Event::Expired { timer: _ } => return Ok(out), // this protocol has no timers
+            Event::Resize { version, capacity: units } => self.on_resize(Capacity { version, units }),
+            Event::Leave => self.on_leave(&mut out)?,
         }
         self.settle(&mut out);
         Ok(out)
@@ -164,8 +181,10 @@ impl Node {
         if self.peers.contains_key(&neighbour) {
             self.on_link_down(neighbour, out); // a new link in place of the old one: what was on that is lost
         }
-        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height });
-        if !self.height.is_unset() {
+        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height, leaving: false });
+        if self.leaving {
+            self.send(neighbour, Body::Leaving, out);
+        } else if !self.height.is_unset() {
             self.send(neighbour, Body::Link, out);
         }
         let open: Vec<News> = self.questions.open_ones().collect();
@@ -227,6 +246,7 @@ impl Node {
                 self.free_turns = FREE_TURNS;
             }
             Body::News(news) => self.on_news(from, news, out),
+            Body::Leaving => self.on_leaving(from),
         }
     }
 
@@ -238,6 +258,9 @@ impl Node {
         self.hear_clock(token.granted);
         if !self.bug(Bug::PassWithoutLowering) {
             self.height = height.just_below(self.config.id);
+        }
+        if self.bug(Bug::AdoptOlderCapacity) {
+            self.capacity = token.capacity;
         }
         self.token = Some(token);
         self.asked = None;
@@ -355,7 +378,7 @@ impl Node {
         if !self.peers.contains_key(&from) {
             return Some(Rejection::UnknownSender);
         }
-        message.fault(from, self.config.capacity).or_else(|| match &message.body {
+        message.fault(from).or_else(|| match &message.body {
             Body::Token { token, .. } if self.token.is_some() && token.pass > self.decided => {
                 Some(Rejection::SecondToken)
             }
@@ -370,7 +393,8 @@ impl Node {
             | Body::Received(_)
             | Body::Link
             | Body::Here { .. }
-            | Body::News(_) => None,
+            | Body::News(_)
+            | Body::Leaving => None,
         })
     }
 

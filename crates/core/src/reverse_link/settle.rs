@@ -19,8 +19,10 @@ impl Node {
     pub(crate) fn settle(&mut self, out: &mut Effects) {
         self.answer_questions(out); // first: a promise may tell us that our copy of the token is only a copy
         if self.token.is_some() {
+            self.agree_on_capacity();
             self.hand_in_releases();
             self.dispatch(out);
+            self.pass_on_if_leaving(out);
         }
         if self.token.is_none() {
             self.take_back_dead_ask(out);
@@ -30,6 +32,14 @@ impl Node {
         }
         // Most messages tell the height anyway. What we have just learned may show that somebody has it wrong.
         self.tell_height(None, Body::Link, out);
+    }
+
+    /// The token and its holder tell each other the newer capacity.
+    fn agree_on_capacity(&mut self) {
+        if let Some(token) = &mut self.token {
+            self.capacity.keep_newer(token.capacity);
+            token.capacity = self.capacity;
+        }
     }
 
     fn hand_in_releases(&mut self) {
@@ -73,7 +83,7 @@ impl Node {
     }
 
     fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
-        let units = self.bug(Bug::IgnoreUnits) || token.free(self.config.capacity) >= claim.units;
+        let units = self.bug(Bug::IgnoreUnits) || token.free() >= claim.units;
         let session = self.bug(Bug::IgnoreSessions) || !token.excludes(claim);
         units && session
     }
@@ -84,7 +94,7 @@ impl Node {
         if capped || !token.excludes(front) {
             return None;
         }
-        let joins = |e: &&Entry| e.claim.session == token.session() && token.admits(&e.claim, self.config.capacity);
+        let joins = |e: &&Entry| e.claim.session == token.session() && token.admits(&e.claim);
         self.queue.iter().find(joins).copied()
     }
 
@@ -107,7 +117,7 @@ impl Node {
     }
 
     /// Gives the token to a neighbour, and with it the most urgent claim that stays behind.
-    fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
+    pub(super) fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
         token.pass += 1;
         if self.bug(Bug::ForgetPreempted) {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::capacity::Capacity;
 use super::queue::Claim;
 use crate::view::{LedgerView, TokenView};
 use crate::vocabulary::{Fence, GrantId, Session, Units};
@@ -30,13 +31,24 @@ pub struct Token {
     pub ledger: Vec<Loan>,
     /// How many requests joined the running session past a blocked front.
     pub joined: u32,
+    /// The units there are to grant. The ledger may use more, if this was lowered since.
+    pub capacity: Capacity,
 }
 
 impl Token {
-    /// Units that are not in the ledger.
-    pub fn free(&self, capacity: Units) -> Units {
-        let used = self.ledger.iter().map(|loan| u64::from(loan.units.0)).sum::<u64>();
-        Units(u32::try_from(u64::from(capacity.0).saturating_sub(used)).unwrap_or(0))
+    /// The token at the start.
+    pub fn new(capacity: Capacity) -> Self {
+        Self { capacity, ..Self::default() }
+    }
+
+    /// Units that are in the ledger.
+    pub(crate) fn used(&self) -> u64 {
+        self.ledger.iter().map(|loan| u64::from(loan.units.0)).sum()
+    }
+
+    /// Units that may be granted: none while more are in the ledger than there are now.
+    pub fn free(&self) -> Units {
+        Units(u32::try_from(u64::from(self.capacity.units.0).saturating_sub(self.used())).unwrap_or(0))
     }
 
     /// The session that is running, if any.
@@ -48,8 +60,8 @@ impl Token {
     ///
     /// Any rule of this kind is safe: the ledger has everyone who is in, only the holder grants, and taking entries
     /// out of the ledger never makes the rest inadmissible.
-    pub fn admits(&self, claim: &Claim, capacity: Units) -> bool {
-        self.free(capacity) >= claim.units && !self.excludes(claim)
+    pub fn admits(&self, claim: &Claim) -> bool {
+        self.free() >= claim.units && !self.excludes(claim)
     }
 
     /// Whether another session than the claim's is running.
@@ -75,11 +87,12 @@ impl Token {
         self.ledger.retain(|loan| loan.grant != grant);
     }
 
-    pub(crate) fn view(&self, capacity: Units) -> TokenView {
+    pub(crate) fn view(&self) -> TokenView {
         let line = |loan: &Loan| LedgerView { grant: loan.grant, units: loan.units, session: loan.session };
         TokenView {
             pass: Some(self.pass),
-            free: self.free(capacity),
+            free: self.free(),
+            capacity: Some(self.capacity.units),
             ledger: Some(self.ledger.iter().map(line).collect()),
             session: self.session(),
             ..TokenView::default()
@@ -94,6 +107,10 @@ mod tests {
 
     const K: Units = Units(3);
 
+    fn full() -> Token {
+        Token::new(Capacity::first(K))
+    }
+
     fn claim(units: u32, session: Option<u64>) -> Claim {
         Claim { alone: true, origin: NodeId(0), rank: Rank(0), units: Units(units), session: session.map(Session) }
     }
@@ -104,40 +121,52 @@ mod tests {
 
     #[test]
     fn units_decide_where_there_are_no_sessions() {
-        let mut token = Token::default();
+        let mut token = full();
         token.lend(id(1), &claim(2, None));
-        assert!(token.admits(&claim(1, None), K));
-        assert!(!token.admits(&claim(2, None), K));
+        assert!(token.admits(&claim(1, None)));
+        assert!(!token.admits(&claim(2, None)));
     }
 
     #[test]
     fn one_session_keeps_the_others_out_until_its_last_member_has_left() {
-        let mut token = Token::default();
+        let mut token = full();
         token.lend(id(1), &claim(1, Some(7)));
         token.lend(id(2), &claim(1, Some(7)));
         token.strike(id(1));
-        assert!(!token.admits(&claim(1, Some(8)), K));
-        assert!(token.admits(&claim(1, Some(7)), K));
-        assert!(token.admits(&claim(1, None), K), "a request in no session minds nobody");
+        assert!(!token.admits(&claim(1, Some(8))));
+        assert!(token.admits(&claim(1, Some(7))));
+        assert!(token.admits(&claim(1, None)), "a request in no session minds nobody");
         token.strike(id(2));
-        assert!(token.admits(&claim(1, Some(8)), K));
+        assert!(token.admits(&claim(1, Some(8))));
     }
 
     #[test]
     fn a_release_counts_once() {
-        let mut token = Token::default();
+        let mut token = full();
         token.lend(id(1), &claim(1, None));
         token.lend(id(2), &claim(1, None));
         token.strike(id(1));
         token.strike(id(1));
-        assert_eq!(token.free(K), Units(2));
+        assert_eq!(token.free(), Units(2));
     }
 
     #[test]
     fn fences_grow_with_every_grant() {
-        let mut token = Token::default();
+        let mut token = full();
         let first = token.lend(id(1), &claim(1, None));
         token.strike(id(1));
         assert!(token.lend(id(2), &claim(1, None)) > first);
+    }
+
+    #[test]
+    fn nothing_is_granted_until_what_is_in_use_fits_a_lowered_capacity() {
+        let mut token = full();
+        token.lend(id(1), &claim(2, None));
+        token.lend(id(2), &claim(1, None));
+        token.capacity = Capacity { version: 1, units: Units(2) };
+        assert_eq!(token.free(), Units(0));
+        token.strike(id(1));
+        assert_eq!(token.free(), Units(1));
+        assert!(token.admits(&claim(1, None)));
     }
 }

@@ -28,7 +28,7 @@ impl Protocol for Node {
         View {
             role: self.role().to_string(),
             height: Some(self.height),
-            token: self.token.as_ref().map(|token| token.view(self.config.capacity)),
+            token: self.token.as_ref().map(|token| token.view()),
             keeps_copy: self.limbo.is_some(),
             by_permission: false,
             neighbours: self.peers.keys().copied().collect(),
@@ -37,6 +37,8 @@ impl Protocol for Node {
             waiting: self.queue.waiting(),
             holding: self.holding.clone(),
             returning: self.custody.returning(),
+            capacity: Some(self.capacity.units),
+            leaving: self.leaving,
             captain: None,
             followers: None,
         }
@@ -44,7 +46,7 @@ impl Protocol for Node {
 
     fn token_in(&self, _from: NodeId, message: &Message) -> Option<TokenView> {
         let Body::Token { token, .. } = &message.body else { return None };
-        (token.pass > self.decided).then(|| token.view(self.config.capacity))
+        (token.pass > self.decided).then(|| token.view())
     }
 
     fn returning_in(message: &Message) -> Option<Returning> {
@@ -121,7 +123,7 @@ impl Protocol for Node {
                     visit_inquiry(&mut item.inquiry, visitor);
                 }
             }
-            Body::Withdraw | Body::Link => {}
+            Body::Withdraw | Body::Link | Body::Leaving => {}
         }
     }
 }

@@ -124,6 +124,16 @@ impl<P: Protocol> Story<P> {
         self.event(node, Event::Release { request, units })
     }
 
+    /// The resource is defined anew, as `who` hears.
+    pub(crate) fn hears_of_capacity(&mut self, who: &str, version: u64, capacity: u32) -> &mut Self {
+        self.event(self.id(who), Event::Resize { version, capacity: Units(capacity) })
+    }
+
+    /// The node of `who` is about to go.
+    pub(crate) fn leaves(&mut self, who: &str) -> &mut Self {
+        self.event(self.id(who), Event::Leave)
+    }
+
     fn oldest_waiting(&self, who: &str) -> RequestId {
         let waiting = self.view(who).waiting;
         waiting.iter().map(|w| w.request).min().unwrap_or_else(|| panic!("{who} waits for nothing"))
@@ -351,6 +361,8 @@ impl<P: Protocol> Story<P> {
             Event::LinkDown { neighbour } => format!("link down {}", self.name(*neighbour)),
             Event::Receive { from, message } => format!("{} from {}", (self.tell)(message), self.name(*from)),
             Event::Expired { .. } => "timer".to_string(),
+            Event::Resize { version, capacity } => format!("capacity {capacity}, version {version}"),
+            Event::Leave => "leave".to_string(),
         }
     }
 

@@ -100,7 +100,9 @@ impl<P: Protocol, W: Watcher> Observer<P> for Tap<W> {
             | Event::Release { .. }
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
-            | Event::Expired { .. } => None,
+            | Event::Expired { .. }
+            | Event::Resize { .. }
+            | Event::Leave => None,
         };
         let sent = |effect: &Effect<P::Message>| match effect {
             Effect::Send { message, .. } => Some((P::kind(message), 1)),

@@ -159,7 +159,9 @@ impl<P: Protocol> Observer<P> for Ledger {
             | Event::Release { .. }
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
-            | Event::Expired { .. } => Role::Holder,
+            | Event::Expired { .. }
+            | Event::Resize { .. }
+            | Event::Leave => Role::Holder,
         };
         if matches!(event, Event::Release { .. }) {
             self.leave(id, now, self.sent::<P>(effects, "complete"));

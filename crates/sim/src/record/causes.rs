@@ -77,7 +77,9 @@ impl Causes {
             | Event::Reprioritize { .. }
             | Event::Release { .. }
             | Event::LinkUp { .. }
-            | Event::LinkDown { .. } => None,
+            | Event::LinkDown { .. }
+            | Event::Resize { .. }
+            | Event::Leave => None,
         }
     }
 

@@ -134,6 +134,9 @@ fn events() -> impl Strategy<Value = Event<Message>> {
         nodes().prop_map(|neighbour| Event::LinkDown { neighbour }),
         (nodes(), messages()).prop_map(|(from, message)| Event::Receive { from, message }),
         any::<u64>().prop_map(|epoch| Event::Expired { timer: Timer { epoch } }),
+        (any::<u64>(), any::<u32>())
+            .prop_map(|(version, capacity)| Event::Resize { version, capacity: Units(capacity) }),
+        Just(Event::Leave),
     ]
 }
 
@@ -151,10 +154,13 @@ fn effects() -> impl Strategy<Value = Effect<Message>> {
 }
 
 fn views() -> impl Strategy<Value = View> {
-    let state = (any::<String>(), option::of(heights()), option::of(tokens()), (any::<bool>(), any::<bool>()));
+    let state =
+        (any::<String>(), option::of(heights()), option::of(tokens()), (any::<bool>(), any::<bool>(), any::<bool>()));
     let lists = (vec(nodes(), 0..3), vec(claimants(), 0..3), vec(waitings(), 0..3), vec(grants(), 0..3));
     let group = (option::of(nodes()), option::of(any::<i64>()), option::of(nodes()), vec(returnings(), 0..3));
-    (state, lists, group).prop_map(|((role, height, token, (keeps_copy, by_permission)), lists, group)| {
+    let capacity = option::of(any::<u32>());
+    (state, lists, group, capacity).prop_map(|((role, height, token, flags), lists, group, capacity)| {
+        let (keeps_copy, by_permission, leaving) = flags;
         let (neighbours, queue, waiting, holding) = lists;
         let (captain, followers, asked, returning) = group;
         View {
@@ -169,6 +175,8 @@ fn views() -> impl Strategy<Value = View> {
             waiting,
             holding,
             returning,
+            capacity: capacity.map(Units),
+            leaving,
             captain,
             followers,
         }
@@ -181,11 +189,12 @@ fn tokens() -> impl Strategy<Value = TokenView> {
         units: Units(units),
         session,
     });
-    let counts = (option::of(any::<u64>()), any::<u32>(), option::of(any::<i64>()));
+    let counts = (option::of(any::<u64>()), any::<u32>(), option::of(any::<i64>()), option::of(any::<u32>()));
     (counts, option::of(vec(ledger, 0..3)), sessions(), vec(claimants(), 0..3)).prop_map(
-        |((pass, free, followers), ledger, session, queue)| TokenView {
+        |((pass, free, followers, capacity), ledger, session, queue)| TokenView {
             pass,
             free: Units(free),
+            capacity: capacity.map(Units),
             ledger,
             session,
             queue,

@@ -6,7 +6,7 @@ use super::{Bug, Message};
 use crate::counters::{CounterVisitor, Line};
 use crate::planted::Planted;
 use crate::protocol::Rejection;
-use crate::reverse_link::{Claim, Token};
+use crate::reverse_link::{Capacity, Claim, Token};
 use crate::view::{Claimant, Origin, TokenView};
 use crate::vocabulary::{Demand, Fence, GrantId, NodeId, Order, Rank, Units, Urgency};
 
@@ -31,7 +31,7 @@ struct Entry {
 }
 
 /// Requests and grants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Desk {
     /// Everything in use: the same book as the token of our own protocol, which here stays where it is.
@@ -41,6 +41,11 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// Nobody has asked yet.
+    pub(super) fn new(capacity: Units) -> Self {
+        Self { ledger: Token::new(Capacity::first(capacity)), queue: Vec::new() }
+    }
+
     /// Takes in a message of a member. On `Err` nothing has changed.
     pub(super) fn take_in(&mut self, from: NodeId, message: Message, rules: &Rules) -> Result<(), Rejection> {
         match message {
@@ -146,7 +151,7 @@ impl Desk {
     }
 
     fn fits(&self, claim: &Claim, rules: &Rules) -> bool {
-        let units = self.ledger.free(rules.capacity) >= claim.units || rules.planted.has(Bug::IgnoreUnits);
+        let units = self.ledger.free() >= claim.units || rules.planted.has(Bug::IgnoreUnits);
         units && (!self.ledger.excludes(claim) || rules.planted.has(Bug::IgnoreSessions))
     }
 
@@ -160,8 +165,8 @@ impl Desk {
         self.queue.iter().position(|entry| entry.claim.session == running && self.fits(&entry.claim, rules))
     }
 
-    pub(super) fn ledger(&self, rules: &Rules) -> TokenView {
-        TokenView { pass: None, ..self.ledger.view(rules.capacity) }
+    pub(super) fn ledger(&self) -> TokenView {
+        TokenView { pass: None, capacity: None, ..self.ledger.view() }
     }
 
     pub(super) fn claimants(&self, here: NodeId) -> Vec<Claimant> {

@@ -42,6 +42,8 @@ impl Protocol for Node {
                 None => self.on_message(from, message, &mut out),
             },
             Event::Expired { .. } => {} // the paper has no timers
+            Event::Resize { version, .. } => Misuse::check_resize(version)?,
+            Event::Leave => return Err(Misuse::Unsupported("leave")),
         }
         Ok(out)
     }
