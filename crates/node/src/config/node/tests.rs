@@ -67,7 +67,11 @@ fn all_problems_are_told_at_once_each_with_its_fix() {
 fn flags_are_above_the_environment_and_that_is_above_the_file() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("other.toml");
-    fs::write(&path, "[node]\nlog = \"debug\"\ndiscovery = false\nstop-within = \"1s\"\n[api]\ntoken-file = \"token\"\n").unwrap();
+    fs::write(
+        &path,
+        "[node]\nlog = \"debug\"\ndiscovery = false\nstop-within = \"1s\"\n[api]\ntoken-file = \"token\"\n",
+    )
+    .unwrap();
     let flags = Settings::from_toml("flags", "[node]\nlog = \"warn\"").unwrap();
     let config = load(flags.clone(), Some(&path)).unwrap();
     assert_eq!((config.log.as_str(), config.discovery), ("warn", false));
