@@ -6,6 +6,7 @@ mod check;
 mod document;
 mod exit;
 mod interrupt;
+mod mesh;
 mod output;
 mod reproduce;
 mod sim;
@@ -36,6 +37,7 @@ enum Command {
     Sim(sim::Args),
     Study(study::Args),
     Reproduce(reproduce::Args),
+    Mesh(mesh::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -71,6 +73,7 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
         (Some(Command::Sim(args)), _) => sim::run(&args),
         (Some(Command::Study(args)), _) => study::run(&args),
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
+        (Some(Command::Mesh(args)), _) => mesh::run(&args),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;
             Ok(Exit::Fine)

@@ -104,7 +104,7 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Text,
         default: "where `meshlock.toml` is",
         example: "\"/var/lib/meshlock\"",
-        meaning: "The mesh directory: `member.toml` and `state/`",
+        meaning: "The mesh directory, with `member.toml` and `state/`, if it is not where the file is. Commands of `meshlock mesh` are told by `--dir`",
     },
     Key {
         section: "node",

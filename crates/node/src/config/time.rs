@@ -14,13 +14,13 @@ impl fmt::Display for Time {
     /// In the largest unit that leaves nothing out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0.as_millis();
-        if ms % 1_000 != 0 && ms < 1_000 {
+        if ms > 0 && ms < 1_000 {
             write!(f, "{ms}ms")
-        } else if ms % 1_000 != 0 {
+        } else if !ms.is_multiple_of(1_000) {
             write!(f, "{}s", format!("{}.{:03}", ms / 1_000, ms % 1_000).trim_end_matches('0'))
-        } else if ms > 0 && ms % 3_600_000 == 0 {
+        } else if ms > 0 && ms.is_multiple_of(3_600_000) {
             write!(f, "{}h", ms / 3_600_000)
-        } else if ms > 0 && ms % 60_000 == 0 {
+        } else if ms > 0 && ms.is_multiple_of(60_000) {
             write!(f, "{}m", ms / 60_000)
         } else {
             write!(f, "{}s", ms / 1_000)

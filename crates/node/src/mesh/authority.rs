@@ -68,9 +68,15 @@ impl Authority {
             )));
         }
         let member = u16::try_from(self.next).map(Member).map_err(|_| MeshError::NoneLeft("numbers for members"))?;
-        let (certificate, key) = self.issue(member, name)?;
+        let identity = self.identity(member, name)?;
         self.next += 1;
         self.issued.push(Issued { member, name: name.to_owned(), removed: false });
+        Ok(identity)
+    }
+
+    /// Everything that makes a node this member, with a new key.
+    pub(super) fn identity(&self, member: Member, name: &str) -> Result<Identity, MeshError> {
+        let (certificate, key) = self.issue(member, name)?;
         Ok(Identity {
             mesh: self.mesh.clone(),
             member,

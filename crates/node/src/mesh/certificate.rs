@@ -4,8 +4,9 @@
 //! that connects that it reached the mesh; and one that says number and name. The name of the mesh is not in it.
 
 use ring::hmac;
-use rustls::pki_types::CertificateDer;
-use webpki::EndEntityCert;
+use ring::signature::{Ed25519KeyPair, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use webpki::{EndEntityCert, KeyUsage};
 
 use super::{Member, MeshError, name};
 
@@ -36,6 +37,29 @@ pub fn read(certificate: &CertificateDer<'_>) -> Result<(Member, String), MeshEr
     }
 }
 
+/// Whether this authority made the certificate, and for this key. Files and invitations are looked at in this way, so
+/// that a mistake is told where it was made and not by links that never come up.
+pub(super) fn verify(
+    certificate: &CertificateDer<'_>,
+    authority: &CertificateDer<'_>,
+    key: &PrivateKeyDer<'_>,
+) -> Result<(), MeshError> {
+    let other = |error: webpki::Error| MeshError::Certificate(format!("the mesh's authority did not make it: {error}"));
+    let anchor = webpki::anchor_from_trusted_cert(authority).map_err(other)?;
+    let parsed = EndEntityCert::try_from(certificate).map_err(other)?;
+    let algorithms: &[&dyn rustls::pki_types::SignatureVerificationAlgorithm] = &[webpki::ring::ED25519];
+    for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
+        let anchors = std::slice::from_ref(&anchor);
+        parsed.verify_for_usage(algorithms, anchors, &[], UnixTime::now(), usage, None, None).map_err(other)?;
+    }
+    let own = Ed25519KeyPair::from_pkcs8_maybe_unchecked(key.secret_der());
+    let own = own.map_err(|_| MeshError::Certificate("its key cannot be read".to_owned()))?;
+    if parsed.subject_public_key_info().as_ref().ends_with(own.public_key().as_ref()) {
+        return Ok(());
+    }
+    Err(MeshError::Certificate("it belongs to another key".to_owned()))
+}
+
 fn parse_member_name(text: &str) -> Option<(Member, String)> {
     let (number, name) = text.strip_suffix(".member")?.strip_prefix('m')?.split_once('.')?;
     let parsed: u16 = number.parse().ok()?;
@@ -45,6 +69,7 @@ fn parse_member_name(text: &str) -> Option<(Member, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{found, member_of};
     use super::*;
 
     #[test]
@@ -53,6 +78,19 @@ mod tests {
         assert_eq!(one, server_name(&[1; 32]));
         assert_ne!(one, server_name(&[2; 32]));
         assert_eq!(one.len(), 32 + ".mesh".len());
+    }
+
+    #[test]
+    fn a_certificate_of_another_authority_or_key_is_refused() {
+        let (mut authority, ann) = found("hall");
+        let bob = member_of(&mut authority, "bob");
+        let (_, stranger) = found("hall");
+        assert!(verify(&ann.certificate, &ann.authority, &ann.key).is_ok());
+        let words = verify(&ann.certificate, &stranger.authority, &ann.key).expect_err("stranger").to_string();
+        assert!(words.contains("authority did not make it"), "{words}");
+        let words = verify(&ann.certificate, &ann.authority, &bob.key).expect_err("other key").to_string();
+        assert!(words.contains("another key"), "{words}");
+        assert!(verify(&ann.authority, &ann.authority, &ann.key).is_err(), "the authority is no member");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::is_member;
 /// The mesh directory of this user, if none is named: `$MESHLOCK_DIR`, or `/etc/meshlock` if it has a mesh, or
 /// `meshlock` in the user's configuration directory.
 pub fn find() -> PathBuf {
-    choose(|name| env::var_os(name).filter(|value| !value.is_empty()), |dir| is_member(dir))
+    choose(|name| env::var_os(name).filter(|value| !value.is_empty()), is_member)
 }
 
 fn choose(variable: impl Fn(&str) -> Option<OsString>, has_mesh: impl Fn(&Path) -> bool) -> PathBuf {

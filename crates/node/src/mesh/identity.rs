@@ -143,7 +143,7 @@ impl Identity {
         name::check("member", &self.name)?;
         let (member, name) = certificate::read(&self.certificate)?;
         if (member, name.as_str()) == (self.member, self.name.as_str()) {
-            return Ok(());
+            return certificate::verify(&self.certificate, &self.authority, &self.key);
         }
         let (own, own_name) = (self.member.0, &self.name);
         Err(MeshError::Certificate(format!("it is that of {name} ({}), not of {own_name} ({own})", member.0)))

@@ -105,14 +105,14 @@ impl Authority {
         Ok(result)
     }
 
-    /// Removes a member by name: signs the removal, keeps it where the node of this directory finds it, and notes it.
-    pub fn remove(dir: &Path, own: Member, name: &str) -> Result<Removal, MeshError> {
+    /// Removes a member by name, which must not be this node itself: signs the removal, keeps it where the node of this directory finds it, and notes it.
+    pub fn remove(dir: &Path, own: Option<Member>, name: &str) -> Result<Removal, MeshError> {
         Self::change(dir, |authority| {
             let Some(found) = authority.issued.iter_mut().rev().find(|issued| issued.name == name) else {
                 return Err(MeshError::NoSuchMember(authority.unknown(name)));
             };
             let member = found.member;
-            if member == own {
+            if own == Some(member) {
                 return Err(MeshError::NoSuchMember(format!(
                     "{name:?} is this node, and the removal would have to spread from here; to end the mesh, stop all nodes"
                 )));
@@ -177,13 +177,13 @@ mod tests {
         let (mut authority, ann) = found("hall");
         authority.admit("robot-1").unwrap();
         authority.store(dir).unwrap();
-        let removal = Authority::remove(dir, ann.member, "robot-1").unwrap();
+        let removal = Authority::remove(dir, Some(ann.member), "robot-1").unwrap();
         assert_eq!(removal.member(), Member(1));
         assert!(Authority::load(dir).unwrap().issued[1].removed);
-        assert_eq!(Authority::remove(dir, ann.member, "robot-1").unwrap(), removal, "the same bytes again");
-        let error = Authority::remove(dir, ann.member, "robot-2").expect_err("unknown").to_string();
+        assert_eq!(Authority::remove(dir, Some(ann.member), "robot-1").unwrap(), removal, "the same bytes again");
+        let error = Authority::remove(dir, Some(ann.member), "robot-2").expect_err("unknown").to_string();
         assert!(error.contains("did you mean \"robot-1\"?"), "{error}");
-        let error = Authority::remove(dir, ann.member, "ann").expect_err("itself").to_string();
+        let error = Authority::remove(dir, Some(ann.member), "ann").expect_err("itself").to_string();
         assert!(error.contains("this node"), "{error}");
     }
 

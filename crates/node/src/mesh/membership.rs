@@ -50,8 +50,24 @@ pub fn found_default(dir: &Path, mesh: Option<&str>) -> Result<Identity, MeshErr
     if super::is_member(dir) {
         return Identity::load(dir);
     }
+    if let Some(identity) = finish(dir)? {
+        return Ok(identity);
+    }
     let founded = found(dir, mesh.unwrap_or("local"), &name::of_this_host(), Existing::Keep)?;
     Ok(founded.identity)
+}
+
+/// Finishes a founding that the loss of power ended between its last two files: nobody asks for a hand in the middle of
+/// the night because of that. Its founder never ran, so it is as good as new.
+fn finish(dir: &Path) -> Result<Option<Identity>, MeshError> {
+    if !dir.join(AUTHORITY_FILE).exists() || !state::never_ran(dir)? {
+        return Ok(None);
+    }
+    let authority = Authority::load(dir)?;
+    let [founder] = authority.issued.as_slice() else { return Ok(None) };
+    let identity = authority.identity(founder.member, &founder.name)?;
+    identity.store(dir)?;
+    Ok(Some(identity))
 }
 
 /// Admits a member and writes its invitation. The number is durably taken before anybody sees it.
@@ -200,6 +216,13 @@ mod tests {
         found(dir, "hall", "ann", Existing::Keep).unwrap();
         fs::remove_file(dir.join(MEMBER_FILE)).unwrap();
         assert!(!is_member(dir));
+        let founder = found_default(dir, None).unwrap();
+        assert_eq!((founder.mesh.as_str(), founder.name.as_str(), founder.member), ("hall", "ann", Member(0)));
+        assert_eq!(Identity::load(dir).unwrap().certificate, founder.certificate);
+        // A founder that ran is somebody, even if its file was taken away.
+        drop(state::begin_run(dir).unwrap());
+        fs::remove_file(dir.join(MEMBER_FILE)).unwrap();
+        assert!(matches!(found_default(dir, None), Err(MeshError::AlreadyMember { .. })));
         assert!(matches!(found(dir, "hall", "ann", Existing::Keep), Err(MeshError::AlreadyMember { .. })));
     }
 

@@ -68,7 +68,12 @@ impl Removal {
 
     /// Keeps it, durably. A file for each member, so that a command and a running node can do this side by side.
     pub fn store(&self, dir: &Path) -> Result<(), MeshError> {
-        durable::write(&directory(dir).join(self.member.0.to_string()), &self.bytes, Readers::Owner)
+        durable::write(&Self::path(dir, self.member), &self.bytes, Readers::Owner)
+    }
+
+    /// The file that keeps it in a mesh directory.
+    pub fn path(dir: &Path, member: Member) -> PathBuf {
+        directory(dir).join(member.0.to_string())
     }
 }
 

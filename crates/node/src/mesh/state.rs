@@ -91,6 +91,11 @@ fn met_file(dir: &Path) -> PathBuf {
     dir.join("state").join("met")
 }
 
+/// Whether a membership was made here and never used.
+pub(super) fn never_ran(dir: &Path) -> Result<bool, MeshError> {
+    Ok(durable::read(&run_file(dir))?.is_some_and(|bytes| bytes == NEVER.as_bytes()))
+}
+
 /// Fails if the member of this directory is running.
 pub fn check_stopped(dir: &Path) -> Result<(), MeshError> {
     if dir.join("state").is_dir() { lock(dir).map(drop) } else { Ok(()) }

@@ -1,0 +1,82 @@
+//! The longer texts of `meshlock mesh --help`.
+
+/// What the command is.
+pub(super) const LONG_ABOUT: &str = "\
+Who takes part: found a mesh, invite nodes, join, list, remove.
+
+A mesh admits only members. Its founder keeps a key that makes them: `invite` writes one line for a new node, and `join` \
+makes that node a member. Locks need no founder: it may be off for as long as nobody is to be invited or removed.
+
+A node without a mesh makes one of its own, named local, when it is started; so nothing of this is needed to try meshlock \
+on one machine.";
+
+/// What stands below the short help.
+pub(super) const MORE: &str = "`--help` has examples.";
+
+/// How it is used, and how it ends.
+pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh init hall
+      found a mesh on this machine
+  meshlock mesh invite robot-7 | ssh robot-7 meshlock mesh join -
+      make another machine a member
+  meshlock mesh members
+      who was admitted, and who was removed
+  meshlock mesh remove robot-7
+      it was stolen
+
+\x1b[1;4mExit codes:\x1b[0m
+    0  done
+    2  wrong arguments, or something could not be done; nothing was written over";
+
+/// `init`.
+pub(super) const INIT: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh init hall
+      this node gets the name of this host
+  meshlock mesh init hall --node gate
+      it gets another name
+  meshlock mesh init yard --force
+      the old mesh of this directory is moved into before-1, before-2 and so on";
+
+/// `invite`.
+pub(super) const INVITE: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh invite robot-7
+      for a node on the same local network, where members find each other
+  meshlock mesh invite robot-7 --peer 10.0.0.1:7411 --peer gate.example:7411
+      for one elsewhere
+  meshlock mesh invite robot-7 | ssh robot-7 meshlock mesh join -
+      at once, without showing it to anybody
+
+An invitation is used once: it makes one node. Its parts [mesh] and [resources] of meshlock.toml go with it.";
+
+/// `join`.
+pub(super) const JOIN: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh join - < robot-7.invitation
+      from a file; remove it afterwards
+  meshlock mesh join meshlock-invite-v1:...
+      as pasted; for a moment other users of this machine can see it
+  meshlock mesh join - --force < robot-7.invitation
+      the old mesh of this directory is moved into before-1, before-2 and so on";
+
+/// `members`.
+pub(super) const MEMBERS: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh members
+  meshlock mesh members --json
+      for a script";
+
+/// `remove`.
+pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh remove robot-7
+  meshlock mesh invite robot-7
+      afterwards: the same machine again, as a new member
+
+A removal is a signed statement that members pass on. Whoever has heard it has no more links to the removed node; whoever \
+is out of reach hears it from the next member it meets. What the removed node held is not taken from it by this alone: \
+its leases end.";
+
+/// `resources`.
+pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh resources
+  meshlock mesh resources --json
+      for a script
+
+Others may have been made at run time; a running node knows them.";
