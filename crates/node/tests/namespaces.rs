@@ -60,9 +60,12 @@ fn a_cut_is_noticed_and_heals() {
     }
 
     world.unplug("bob");
-    for (player, lost) in [(&mut ann, "down 2"), (&mut cy, "down 2"), (&mut bob, "down 1"), (&mut bob, "down 3")] {
-        // Two nodes that found each other at the same moment may have closed a second link before.
-        while !player.says(lost).contains("nothing was heard") {}
+    let lost: [(_, &[&str]); 3] = [(&mut ann, &["down 2"]), (&mut cy, &["down 2"]), (&mut bob, &["down 1", "down 3"])];
+    for (player, links) in lost {
+        for link in links {
+            // Two nodes that found each other at the same moment may have closed a second link before.
+            while !player.says(link).contains("nothing was heard") {}
+        }
     }
     cy.reaches(3, &mut ann, 1);
 
