@@ -95,8 +95,10 @@ impl Default for Discovery {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The limit for silent neighbours is out of bounds.
-    #[error("a neighbour cannot count as lost after {0:?}: choose between {SHORTEST_LOSS_AFTER:?} and \
-             {LONGEST_LOSS_AFTER:?}")]
+    #[error(
+        "a neighbour cannot count as lost after {0:?}: choose between {SHORTEST_LOSS_AFTER:?} and \
+             {LONGEST_LOSS_AFTER:?}"
+    )]
     LossAfter(Duration),
     /// Beacons without a pause, or to a group that is none.
     #[error("discovery needs an interval of at least 10 ms and a multicast group (224.0.0.0 to 239.255.255.255), not \

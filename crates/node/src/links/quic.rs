@@ -139,9 +139,7 @@ pub(super) fn close(connection: &Connection, reason: &str) {
 /// Why a connection ended, in words.
 pub(super) fn words(error: &ConnectionError) -> Failure {
     match error {
-        ConnectionError::ApplicationClosed(close) => {
-            Failure::harmless(said_by_the_other_end(&readable(&close.reason)))
-        }
+        ConnectionError::ApplicationClosed(close) => Failure::harmless(said_by_the_other_end(&readable(&close.reason))),
         ConnectionError::TimedOut => Failure::harmless(silent(None)),
         ConnectionError::Reset => Failure::harmless("lost: the other end was started again"),
         ConnectionError::LocallyClosed => Failure::harmless("closed"),

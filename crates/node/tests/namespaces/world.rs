@@ -57,6 +57,18 @@ impl World {
         self.give(node, number).unwrap();
     }
 
+    /// The node loses its IPv4 address; what is left is IPv6 between neighbours, which needs no configuration.
+    pub(crate) fn without_ipv4(&self, node: &str) {
+        ip(&["-n", &self.namespace(node), "-4", "address", "flush", "dev", "eth0"]).unwrap();
+    }
+
+    /// Whether IPv6 is there at all.
+    pub(crate) fn has_ipv6(&self, node: &str) -> bool {
+        let show = ["-n", &self.namespace(node), "-6", "address", "show", "dev", "eth0"];
+        let shown = Command::new("ip").args(show).output().map(|output| output.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&shown).contains("fe80")
+    }
+
     /// Pulls the plug of a node, at the switch.
     pub(crate) fn unplug(&self, node: &str) {
         ip(&["-n", &self.namespace("hub"), "link", "set", node, "down"]).unwrap();
