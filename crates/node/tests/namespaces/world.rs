@@ -13,8 +13,8 @@ impl World {
     pub(crate) fn new(case: &str, nodes: &[&str]) -> Option<Self> {
         let prefix = format!("ml{}-{case}", std::process::id());
         let mut world = Self { prefix, namespaces: Vec::new() };
-        if world.add("hub").and_then(|()| world.build(nodes)).is_err() {
-            println!("skipped: needs root and network namespaces");
+        if let Err(error) = world.add("hub").and_then(|()| world.build(nodes)) {
+            println!("skipped: needs root and network namespaces ({})", error.trim());
             return None;
         }
         Some(world)
