@@ -1,9 +1,11 @@
 //! Links between nodes on this machine, over both transports, and what strangers get.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::collections::BTreeSet;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use meshlock_node::links::{Discovery, Gate, HELLO_VERSION, Hello, LONGEST_FRAME, StartError, Transport};
@@ -12,6 +14,7 @@ use meshlock_node::wire;
 use support::{Event, GARBAGE, Mesh, Node, Plan, REFUSED, first_life, soon, stranger, talk};
 
 use Transport::{Quic, Tcp};
+use tokio::sync::mpsc;
 
 macro_rules! on_both_transports {
     ($($name:ident)*) => {$(
@@ -303,6 +306,100 @@ async fn nodes_find_each_other_by_beacons() {
     assert!(stranger.events.try_recv().is_err(), "whoever hears only beacons of strangers links to nobody");
     for node in [&ann, &bob, &cy] {
         node.assert_orderly();
+    }
+}
+
+/// Carries packets between a dialer and a node, from another port each time it is told so: as if the dialer moved.
+async fn moving_relay(node: SocketAddr, mut moves: mpsc::UnboundedReceiver<()>) -> SocketAddr {
+    let near = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let mut far = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = near.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut there, mut back) = (vec![0; 65536], vec![0; 65536]);
+        let mut dialer = None;
+        loop {
+            tokio::select! {
+                packet = near.recv_from(&mut there) => if let Ok((length, from)) = packet {
+                    dialer = Some(from);
+                    let _ = far.send_to(&there[..length], node).await;
+                },
+                packet = far.recv_from(&mut back) => if let (Ok((length, _)), Some(dialer)) = (packet, dialer) {
+                    let _ = near.send_to(&back[..length], dialer).await;
+                },
+                moved = moves.recv() => match moved {
+                    Some(()) => far = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap(),
+                    None => return,
+                },
+            }
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_survives_when_the_dialer_changes_its_address() {
+    let mesh = Mesh::new(1);
+    let mut ann = Plan::new(mesh.member(1, "ann"), Quic).start();
+    let (moves, moved) = mpsc::unbounded_channel();
+    let relay = moving_relay(ann.address(), moved).await;
+    let mut bob = Plan::new(mesh.member(2, "bob"), Quic);
+    bob.peers.push(relay.to_string());
+    let mut bob = bob.start();
+    talk(&mut bob, &mut ann).await;
+    let (at_ann, at_bob) = (ann.linked(2).await.0, bob.linked(1).await.0);
+    for round in 0..5_u8 {
+        moves.send(()).unwrap();
+        bob.send(at_bob, vec![round]);
+        assert_eq!(ann.event().await, Event::Received(at_ann, vec![round]), "nothing else happened");
+        ann.send(at_ann, vec![round]);
+        assert_eq!(bob.event().await, Event::Received(at_bob, vec![round]), "nothing else happened");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_of_silent_connections_keeps_nobody_out() {
+    let mesh = Mesh::new(1);
+    let mut ann = Plan::new(mesh.member(1, "ann"), Quic).start();
+    // More than may come without proving their address, and none of them ever says hello.
+    let idle = mesh.member(3, "cy");
+    let mut crowd = Vec::new();
+    for _ in 0..40 {
+        crowd.push(stranger::knock(Some(&idle), &mesh.server_name(), ann.address()).await.unwrap());
+    }
+    let mut bob = Plan::new(mesh.member(2, "bob"), Quic).dials(&ann).start();
+    talk(&mut bob, &mut ann).await;
+    // They are sent away in time.
+    for (_, connection) in &crowd {
+        soon("the end of a silent connection", connection.closed()).await;
+    }
+    assert_eq!(ann.up.keys().copied().collect::<Vec<_>>(), [Member(2)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_over_ipv6() {
+    if UdpSocket::bind("[::1]:0").is_err() {
+        println!("skipped: needs IPv6 on the loopback interface");
+        return;
+    }
+    let mesh = Mesh::new(1);
+    for transport in [Quic, Tcp] {
+        let mut ann = Plan::new(mesh.member(1, "ann"), transport);
+        ann.listen = "[::]:0".parse().unwrap();
+        let mut ann = ann.start();
+        let port = ann.address().port();
+        // One that listens on all of IPv6 is reached by IPv4 as well.
+        let by_six = ("[::1]:0", format!("[::1]:{port}"));
+        let by_four = ("127.0.0.1:0", format!("127.0.0.1:{port}"));
+        for (number, (listen, peer)) in (2..).zip([by_six, by_four]) {
+            let mut other = Plan::new(mesh.member(number, "other"), transport);
+            other.listen = listen.parse().unwrap();
+            other.peers.push(peer.clone());
+            let mut other = other.start();
+            talk(&mut other, &mut ann).await;
+            talk(&mut ann, &mut other).await;
+            assert_eq!(other.linked(1).await.1.address.to_string(), peer);
+            assert_eq!(ann.linked(number).await.1.address.ip(), other.address().ip(), "never as IPv4 inside IPv6");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links over QUIC: one connection, one stream that the dialer opens.
 //!
-//! QUIC itself is the failure detector: it sends signs of life four times within the limit, and gives up a connection on
-//! which nothing arrived for the whole of it. When the dialing end changes its address the connection moves along.
+//! QUIC itself is the failure detector: it sends signs of life four times within the limit, and gives up a connection
+//! on which nothing arrived for the whole of it. When the dialing end changes its address the connection moves along.
 
 use std::io;
 use std::net::SocketAddr;

@@ -33,7 +33,12 @@ pub(crate) struct Player {
 impl Player {
     /// Starts a node without any address to dial.
     pub(crate) fn node(world: &World, identity: &Identity) -> Self {
-        Self::start(world, &identity.name, &write(identity))
+        Self::listening(world, identity, "0.0.0.0:0")
+    }
+
+    /// The same, listening there.
+    pub(crate) fn listening(world: &World, identity: &Identity, listen: &str) -> Self {
+        Self::start(world, &identity.name, &format!("{listen} {}", write(identity)))
     }
 
     /// Starts somebody who knows nothing but an address.
@@ -134,13 +139,16 @@ pub(crate) fn play() {
             let error = stranger::knock(None, "example.org", address.parse().unwrap()).await;
             tell(&format!("refused {}", error.map(|_| ()).unwrap_err()));
         }),
-        None => runtime.block_on(play_node(read(&role))),
+        None => {
+            let (listen, identity) = role.split_once(' ').unwrap();
+            runtime.block_on(play_node(listen, read(identity)));
+        }
     }
 }
 
-async fn play_node(identity: Identity) {
+async fn play_node(listen: &str, identity: Identity) {
     let mut plan = Plan::new(identity, Transport::Quic);
-    plan.listen = "0.0.0.0:0".parse().unwrap();
+    plan.listen = listen.parse().unwrap();
     plan.loss_after = Duration::from_millis(800);
     plan.discovery = Some(Discovery { interval: Duration::from_millis(200), ..Discovery::default() });
     let mut node = plan.start();

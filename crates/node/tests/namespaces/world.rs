@@ -13,8 +13,8 @@ impl World {
     pub(crate) fn new(case: &str, nodes: &[&str]) -> Option<Self> {
         let prefix = format!("ml{}-{case}", std::process::id());
         let mut world = Self { prefix, namespaces: Vec::new() };
-        if world.add("hub").and_then(|()| world.build(nodes)).is_err() {
-            println!("skipped: needs root and network namespaces");
+        if let Err(error) = world.add("hub").and_then(|()| world.build(nodes)) {
+            println!("skipped: needs root and network namespaces ({})", error.trim());
             return None;
         }
         Some(world)
@@ -55,6 +55,18 @@ impl World {
     pub(crate) fn roam(&self, node: &str, number: u8) {
         ip(&["-n", &self.namespace(node), "address", "flush", "dev", "eth0"]).unwrap();
         self.give(node, number).unwrap();
+    }
+
+    /// The node loses its IPv4 address; what is left is IPv6 between neighbours, which needs no configuration.
+    pub(crate) fn without_ipv4(&self, node: &str) {
+        ip(&["-n", &self.namespace(node), "-4", "address", "flush", "dev", "eth0"]).unwrap();
+    }
+
+    /// Whether IPv6 is there at all.
+    pub(crate) fn has_ipv6(&self, node: &str) -> bool {
+        let show = ["-n", &self.namespace(node), "-6", "address", "show", "dev", "eth0"];
+        let shown = Command::new("ip").args(show).output().map(|output| output.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&shown).contains("fe80")
     }
 
     /// Pulls the plug of a node, at the switch.

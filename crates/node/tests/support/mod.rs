@@ -77,11 +77,14 @@ pub(crate) const REFUSED: &str = "a frame that makes no sense";
 /// A frame that the user in these tests refuses.
 pub(crate) const GARBAGE: &[u8] = b"garbage";
 
+/// To whom a link leads, and what is sent over it, unless that has been let go.
+type Open = (Member, Option<mpsc::UnboundedSender<Outgoing>>);
+
 /// Notes what it is told, and checks the order of the calls.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     events: mpsc::UnboundedSender<Event>,
-    open: Mutex<BTreeMap<LinkId, (Member, Option<mpsc::UnboundedSender<Outgoing>>)>>,
+    open: Mutex<BTreeMap<LinkId, Open>>,
     pub(crate) broken_rules: Mutex<Vec<String>>,
 }
 
