@@ -8,12 +8,14 @@
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`http`] | the interface for clients |
 //! | [`hub`] | the machine shared by links, clients and the timer |
 //! | [`machine`] | everything a node decides: resources, requests, leases; a plain value without I/O, clock or thread |
 //! | [`wire`] | what nodes say to each other, as bytes |
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
 
+pub mod http;
 pub mod hub;
 pub mod links;
 pub mod machine;

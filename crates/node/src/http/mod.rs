@@ -1,0 +1,87 @@
+//! The interface for clients: HTTP with JSON, over a Unix socket or over TCP with a bearer token.
+//!
+//! `docs/http-api.md` is the guide for users, `docs/openapi.json` the reference for programs; both are held against this
+//! code by tests.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`server`] | listens, counts clients, ends in bounded time |
+//! | [`socket`] | the socket file: whose it is, who may use it |
+//! | [`patience`] | how long a slow client may take |
+//! | [`guard`] | who may ask over TCP |
+//! | [`routes`] | which function answers which address |
+//! | [`requests`], [`resources`], [`mesh`], [`streams`] | those functions |
+//! | [`parts`] | bodies, queries and names as they come in, with mistakes told as problems |
+//! | [`answer`] | status codes |
+//! | [`openapi`] | the description of all this for programs |
+
+mod answer;
+mod guard;
+mod mesh;
+mod openapi;
+mod parts;
+mod patience;
+mod requests;
+mod resources;
+mod routes;
+mod server;
+mod socket;
+mod streams;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use openapi::document as openapi_document;
+pub use patience::Limits;
+pub use server::{HttpError, Server};
+
+/// Takes a signed removal of a member, to be verified and spread. An error says why it is refused.
+pub type TakeRemoval = Arc<dyn Fn(Vec<u8>) -> Result<(), String> + Send + Sync>;
+
+/// Where a node serves its clients.
+#[derive(Clone)]
+pub struct HttpConfig {
+    /// The socket file. Whoever can open it may do everything.
+    pub socket: Option<PathBuf>,
+    /// The group that may open the socket file beside its owner.
+    pub socket_group: Option<String>,
+    /// An address for clients elsewhere. Needs a token.
+    pub tcp: Option<SocketAddr>,
+    /// What clients over TCP have to know.
+    pub token: Option<String>,
+    /// How many clients may be connected at a time, for each of the two.
+    pub max_clients: usize,
+    /// Takes signed removals; without it they are refused.
+    pub removals: Option<TakeRemoval>,
+    /// How long slow clients may take.
+    pub limits: Limits,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            socket_group: None,
+            tcp: None,
+            token: None,
+            max_clients: 4_096,
+            removals: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The token stays out of logs.
+        f.debug_struct("HttpConfig")
+            .field("socket", &self.socket)
+            .field("socket_group", &self.socket_group)
+            .field("tcp", &self.tcp)
+            .field("max_clients", &self.max_clients)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Bodies, queries and names as they come in, with mistakes told as problems.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use meshlock_api::{Problem, Reason, duration};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::answer::Refusal;
+use super::routes::App;
+
+/// The largest body that is read.
+pub(super) const LARGEST_BODY: usize = 64 * 1_024;
+/// The longest that a client may wait in one request.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A body of JSON. Its content type is not asked for: nothing else is understood here.
+pub(super) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        let body = read(request, app).await?;
+        if body.is_empty() {
+            return Err(Problem::bad_request("the body is empty: send a JSON object").into());
+        }
+        parse(&body).map(Self)
+    }
+}
+
+/// A body of JSON, or none, which stands for all defaults.
+pub(super) struct OptionalBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        let body = read(request, app).await?;
+        if body.is_empty() { Ok(Self(T::default())) } else { parse(&body).map(Self) }
+    }
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|error| Problem::bad_request(format!("the body is not what belongs here: {error}")).into())
+}
+
+async fn read(request: Request, app: &App) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        let message = format!("the body is larger than {LARGEST_BODY} bytes; nothing here needs that much");
+        Refusal::from(Problem::new(Reason::TooLarge, message))
+    };
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: u64| length > LARGEST_BODY as u64) {
+        return Err(too_large());
+    }
+    let collected = timeout(app.limits.body, Limited::new(request.into_body(), LARGEST_BODY).collect()).await;
+    match collected {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(Problem::bad_request(format!("the body could not be read: {error}")).into()),
+        Err(_) => {
+            let message = "the body did not arrive in time: send it at once after the header";
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Reason::BadRequest, message))
+        }
+    }
+}
+
+/// The query of an address.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Asked<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Refusal> {
+        let query = Query::try_from_uri(&parts.uri);
+        let wrong = |error| Problem::bad_request(format!("the query is not what belongs here: {error}"));
+        query.map(|Query(query)| Self(query)).map_err(|error| wrong(error).into())
+    }
+}
+
+/// The name in an address.
+pub(super) struct Named(pub(super) String);
+
+impl FromRequestParts<App> for Named {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let name = Path::from_request_parts(parts, app).await;
+        let wrong = |error| Problem::bad_request(format!("the address is not what belongs here: {error}"));
+        name.map(|Path(name)| Self(name)).map_err(|error| wrong(error).into())
+    }
+}
+
+/// How long to wait for an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Patience {
+    block_for: Option<String>,
+}
+
+impl Patience {
+    /// The time, if there is one; never more than the longest.
+    pub(super) fn time(&self) -> Result<Option<Duration>, Problem> {
+        self.block_for.as_deref().map(|text| time("block_for", text)).transpose()
+    }
+}
+
+/// A time in a query; never more than the longest.
+pub(super) fn time(name: &str, text: &str) -> Result<Duration, Problem> {
+    let time = duration::parse(text).map_err(|error| Problem::bad_request(format!("{name}: {error}")))?;
+    Ok(time.min(LONGEST_WAIT))
+}

@@ -1,0 +1,126 @@
+//! Resources: list, look, make, change.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use meshlock_api::{NewResource, Problem, ResourceInfo};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::answer::{Answer, json};
+use super::parts::{Asked, JsonBody, Named, OptionalBody, Patience};
+use super::routes::{App, interrupted};
+
+/// How long to try to reach the registry if the client does not say.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What can be changed of a resource.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"capacity": 5, "lease_ms": 60000}))]
+pub(super) struct ResourceChange {
+    /// Units in all. As before if missing.
+    capacity: Option<u32>,
+    /// The lease of requests that name none. As before if missing.
+    lease_ms: Option<u64>,
+}
+
+/// All resources that this node knows
+#[utoipa::path(
+    get, path = "/v1/resources", operation_id = "listResources", tag = "resources",
+    responses((status = 200, description = "By name.", body = Vec<ResourceInfo>)),
+)]
+pub(super) async fn list(State(app): State<App>) -> Response {
+    json(StatusCode::OK, &app.hub.resources())
+}
+
+/// One resource
+#[utoipa::path(
+    get, path = "/v1/resources/{name}", operation_id = "lookAtResource", tag = "resources",
+    params(("name" = String, Path, description = "The name of the resource.", example = "docks")),
+    responses(
+        (status = 200, description = "As this node knows it.", body = ResourceInfo, example = json!({
+            "name": "docks", "version": 0, "token_here": true, "definition": {
+            "kind": "semaphore", "capacity": 3, "protocol": "reverse-link", "order": {"priority": {"aging": 16}},
+            "joins": 0, "lease_ms": 30000}})),
+        (status = 404, description = "Not known here.", body = Problem),
+    ),
+)]
+pub(super) async fn look(State(app): State<App>, Named(name): Named) -> Answer {
+    let info = app.hub.with(|machine, _| machine.resource_info(&name));
+    let info =
+        info.ok_or_else(|| Problem::unknown(format!("there is no resource {name:?}, as far as is known here")))?;
+    Ok(json(StatusCode::OK, &info))
+}
+
+/// Make a resource
+///
+/// Making one again with the same definition changes nothing. An empty body makes a mutex.
+#[utoipa::path(
+    put, path = "/v1/resources/{name}", operation_id = "makeResource", tag = "resources",
+    params(
+        ("name" = String, Path, example = "docks",
+            description = "1 to 128 visible ASCII characters, none of / ? # % \" \\; not beginning with `meshlock:`."),
+        ("block_for" = Option<String>, Query, example = "10s",
+            description = "Try so long to reach the registry, at most 60s; 10s if missing."),
+    ),
+    request_body(content = Option<NewResource>, description = "What is missing gets its default.", examples(
+        ("a lock" = (value = json!({"kind": "mutex"}))),
+        ("a semaphore" = (value = json!({"capacity": 3, "lease_ms": 60000}))),
+        ("sessions" = (value = json!({"kind": "sessions", "protocol": "group"}))),
+        ("readers and a writer" = (value = json!({"kind": "readers-writer"}))),
+    )),
+    responses(
+        (status = 200, description = "It was there, with the same definition.", body = ResourceInfo),
+        (status = 201, description = "Made.", body = ResourceInfo),
+        (status = 409, description = "It is defined otherwise; the message shows both.", body = Problem),
+        (status = 503, description = "The mesh's registry is not in reach.", body = Problem),
+    ),
+)]
+pub(super) async fn make(
+    State(app): State<App>,
+    Named(name): Named,
+    Asked(patience): Asked<Patience>,
+    OptionalBody(wanted): OptionalBody<Option<NewResource>>,
+) -> Answer {
+    let patience = patience.time()?.unwrap_or(PATIENCE);
+    let was_there = app.hub.with(|machine, _| machine.resource_info(&name).is_some());
+    let wanted = wanted.unwrap_or_default();
+    let made = app.unless_stopped(app.hub.define(&name, &wanted, patience)).await;
+    let info = made.ok_or_else(interrupted)??;
+    Ok(json(if was_there { StatusCode::OK } else { StatusCode::CREATED }, &info))
+}
+
+/// Change the capacity or the default lease of a resource
+#[utoipa::path(
+    patch, path = "/v1/resources/{name}", operation_id = "changeResource", tag = "resources",
+    params(
+        ("name" = String, Path, description = "The name of the resource.", example = "docks"),
+        ("block_for" = Option<String>, Query, example = "10s",
+            description = "Try so long to reach the registry, at most 60s; 10s if missing."),
+    ),
+    request_body = ResourceChange,
+    responses(
+        (status = 200, description = "Changed.", body = ResourceInfo),
+        (status = 404, description = "Not known here.", body = Problem),
+        (status = 409, description = "It cannot be changed like that.", body = Problem, example = json!({
+            "reason": "conflict", "message": "a mutex has capacity 1, not 5; use kind \"semaphore\""})),
+        (status = 503, description = "The mesh's registry is not in reach.", body = Problem),
+    ),
+)]
+pub(super) async fn change(
+    State(app): State<App>,
+    Named(name): Named,
+    Asked(patience): Asked<Patience>,
+    JsonBody(change): JsonBody<ResourceChange>,
+) -> Answer {
+    let patience = patience.time()?.unwrap_or(PATIENCE);
+    let ResourceChange { capacity, lease_ms } = change;
+    if capacity.is_none() && lease_ms.is_none() {
+        return Err(Problem::bad_request("nothing to change: give a capacity, a lease_ms or both").into());
+    }
+    let changed = app.unless_stopped(app.hub.change(&name, capacity, lease_ms, patience)).await;
+    Ok(json(StatusCode::OK, &changed.ok_or_else(interrupted)??))
+}

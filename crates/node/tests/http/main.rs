@@ -1,0 +1,11 @@
+//! The interface for clients, over real sockets.
+
+mod client;
+mod document;
+mod hostile;
+mod random;
+mod requests;
+mod resources;
+mod sockets;
+mod tcp;
+mod waiting;
