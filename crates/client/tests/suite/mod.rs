@@ -1,8 +1,8 @@
 //! What a client can rely on, the same over every way to a node.
 
-mod guards;
-mod resources;
-mod waiting;
+pub(crate) mod guards;
+pub(crate) mod resources;
+pub(crate) mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
