@@ -30,8 +30,8 @@ const RELEASE_EXAMPLES: &str = "\x1b[1;4mExit codes:\x1b[0m
 
 /// Take a resource and leave it taken: until `release`, or the end of its lease.
 ///
-/// Prints the id of the request. Nothing renews it but `meshlock renew`, so choose a lease that is long enough; `meshlock
-/// lock` is the better choice wherever a single command can do the work.
+/// Prints the id of the request. Nothing renews it but `meshlock renew`, so choose a lease that is long enough;
+/// `meshlock lock` is the better choice wherever a single command can do the work.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = ACQUIRE_EXAMPLES, after_help = "`--help` has examples and exit codes.")]
 pub(crate) struct AcquireArgs {
@@ -84,7 +84,11 @@ pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
             Ok(info) => info,
             Err(exit) => return Ok(exit),
         };
-        if args.json { output::json(&info)? } else { print(&info.id)? }
+        if args.json {
+            output::json(&info)?
+        } else {
+            print(&info.id)?
+        }
         Ok(Exit::Fine)
     };
     block_on(acquire).unwrap_or_else(|error| fail(&error))

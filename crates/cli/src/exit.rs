@@ -31,7 +31,7 @@ impl Exit {
             Self::CutShort => 3,
             Self::Interrupted => 130, // 128 + SIGINT, as shells report it
             Self::Other(code) => code,
-            Self::PipeClosed => 141,  // 128 + SIGPIPE
+            Self::PipeClosed => 141, // 128 + SIGPIPE
         }
     }
 }

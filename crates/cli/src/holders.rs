@@ -59,7 +59,13 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
         return text + "no resources yet: the first `meshlock lock NAME` makes one\n";
     }
     let resources = Table {
-        columns: columns(&[("resource", false), ("kind", false), ("in use", true), ("waiting", true), ("token at", false)]),
+        columns: columns(&[
+            ("resource", false),
+            ("kind", false),
+            ("in use", true),
+            ("waiting", true),
+            ("token at", false),
+        ]),
         rows: status.resources.iter().map(resource).collect(),
     };
     text += &lines(&resources.text(width));

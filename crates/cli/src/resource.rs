@@ -131,9 +131,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             if args.capacity.is_none() && args.lease.is_none() {
                 bail!("nothing to change: give --capacity or --lease");
             }
-            let set = async {
-                Ok(args.node.connect().await?.change(&args.name, args.capacity, args.lease).await?)
-            };
+            let set = async { Ok(args.node.connect().await?.change(&args.name, args.capacity, args.lease).await?) };
             tell(&block_on(set)?, args.json)?;
         }
         What::List(args) => {
@@ -174,8 +172,14 @@ fn tell(info: &ResourceInfo, json: bool) -> anyhow::Result<()> {
 }
 
 fn table(all: &[ResourceInfo]) -> String {
-    let heads =
-        [("resource", false), ("kind", false), ("capacity", true), ("protocol", false), ("order", false), ("lease", true)];
+    let heads = [
+        ("resource", false),
+        ("kind", false),
+        ("capacity", true),
+        ("protocol", false),
+        ("order", false),
+        ("lease", true),
+    ];
     let columns = heads.map(|(name, numeric)| Column { name: name.to_owned(), numeric }).into();
     let table = Table { columns, rows: all.iter().map(row).collect() };
     format!("{}\n", table.text(table_width()).trim_end())

@@ -19,7 +19,10 @@ impl Signals {
     pub(crate) fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let wanted = ALL.into_iter().filter(|signal| ignored >> (*signal as i32 - 1) & 1 == 0);
-        wanted.map(|signal| Ok((signal, unix::signal(SignalKind::from_raw(signal as i32))?))).collect::<io::Result<_>>().map(Self)
+        wanted
+            .map(|signal| Ok((signal, unix::signal(SignalKind::from_raw(signal as i32))?)))
+            .collect::<io::Result<_>>()
+            .map(Self)
     }
 
     /// The next one.

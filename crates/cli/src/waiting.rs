@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use meshlock::{Client, Error};
 use meshlock_api::{Place, duration};
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, interval_at, sleep};
 
 use crate::exit::Exit;
 use crate::signals::{Signals, code};
@@ -14,6 +14,8 @@ use crate::wish::Wish;
 /// After this time people want to know what is going on.
 const SHOW_AFTER: Duration = Duration::from_secs(2);
 const SHOW_EVERY: Duration = Duration::from_secs(1);
+/// A question needs less than this to get to the node.
+const ON_ITS_WAY: Duration = Duration::from_millis(50);
 
 /// Waits for `grant`, the request with this id. Ended by a signal, it takes the request back. `Err` is how the command
 /// ends without it.
@@ -32,8 +34,11 @@ pub(crate) async fn wait<T>(
             granted = &mut grant => break granted,
             signal = signals.end() => {
                 line.clear();
-                // If the node does not answer, the request ends with its lease.
-                let _ = client.release(id).await;
+                // Once more, in case the request was still on its way. If the node does not answer, the lease ends it.
+                if client.release(id).await.is_err() {
+                    sleep(ON_ITS_WAY).await;
+                    let _ = client.release(id).await;
+                }
                 return Ok(Err(Exit::Other(code(signal))));
             }
             _ = ticks.tick(), if line.place() == Output::Terminal => {

@@ -19,8 +19,8 @@ pub(crate) struct Wish {
     /// How urgent: higher goes first.
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) priority: Option<i32>,
-    /// How urgent: earlier goes first, for resources that are ordered by deadline. A time as in 2026-05-04T17:30:00+02:00,
-    /// or a number.
+    /// How urgent: earlier goes first, for resources that are ordered by deadline. A time as in
+    /// 2026-05-04T17:30:00+02:00, or a number.
     #[arg(long, value_name = "TIME", value_parser = deadline, conflicts_with = "priority")]
     pub(crate) deadline: Option<u64>,
     /// The session to attend, for resources with sessions.

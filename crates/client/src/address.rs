@@ -79,7 +79,17 @@ mod tests {
         ] {
             assert_eq!(Address::parse(text).expect(text), address);
         }
-        for bad in ["", "robot", "http://", "http://robot", "http://:1", "http://a:99999", "https://a:1", "unix:", "http://a/b:1"] {
+        for bad in [
+            "",
+            "robot",
+            "http://",
+            "http://robot",
+            "http://:1",
+            "http://a:99999",
+            "https://a:1",
+            "unix:",
+            "http://a/b:1",
+        ] {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }
     }

@@ -12,8 +12,8 @@ use meshlock_api::{Problem, RequestInfo};
 pub enum Error {
     /// Nobody listens there.
     #[error(
-        "no node answers at {place} ({cause}): start one with `meshlock node`, or say where it is with --socket, --url, \
-         MESHLOCK_SOCKET or MESHLOCK_URL"
+        "no node answers at {place} ({cause}): start one with `meshlock node`, or say where it is with --socket, \
+         --url, MESHLOCK_SOCKET or MESHLOCK_URL"
     )]
     NoNode {
         /// Where we looked.
@@ -36,7 +36,10 @@ pub enum Error {
     #[error("{0}")]
     Refused(#[from] Problem),
     /// Not granted in time.
-    #[error("{resource:?} was not granted within {}: others hold it; `meshlock status {resource}` shows them", display(*.after))]
+    #[error(
+        "{resource:?} was not granted within {}: others hold it; `meshlock status {resource}` shows them",
+        display(*.after)
+    )]
     TimedOut {
         /// The resource.
         resource: String,
@@ -44,7 +47,10 @@ pub enum Error {
         after: Duration,
     },
     /// The request came to an end that we did not ask for.
-    #[error("the request for {:?} is {}: {}", .0.resource, .0.state.name(), .0.reason.as_deref().unwrap_or("somebody ended it"))]
+    #[error(
+        "the request for {:?} is {}: {}",
+        .0.resource, .0.state.name(), .0.reason.as_deref().unwrap_or("somebody ended it")
+    )]
     Over(Box<RequestInfo>),
     /// The answer makes no sense.
     #[error("the answer of {place} cannot be understood ({cause}): is it a node of meshlock, of this version?")]
@@ -65,11 +71,9 @@ impl Error {
         match self {
             Self::NoNode { .. } | Self::Silent { .. } => true,
             Self::Refused(problem) => problem.reason == meshlock_api::Reason::Unavailable,
-            Self::Address(_)
-            | Self::TimedOut { .. }
-            | Self::Over(_)
-            | Self::Garbled { .. }
-            | Self::NoRandomness(_) => false,
+            Self::Address(_) | Self::TimedOut { .. } | Self::Over(_) | Self::Garbled { .. } | Self::NoRandomness(_) => {
+                false
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use meshlock_api::{NewRequest, RequestInfo, State};
+use meshlock_api::{NewRequest, Reason, RequestInfo, State};
 use tokio::sync::Notify;
 use tokio::time::{sleep, sleep_until};
 
@@ -211,8 +211,12 @@ impl Guard {
     async fn told_by_node(&self) -> Loss {
         match (&self.client.shared.backend, &self.held.key) {
             (Backend::Http(http), Key::Id(id)) => loop {
-                if let Ok(info) = watch(http, id).await {
-                    return Loss::Taken { state: info.state, reason: info.reason };
+                match watch(http, id).await {
+                    Ok(info) => return Loss::Taken { state: info.state, reason: info.reason },
+                    Err(Error::Refused(problem)) if problem.reason == Reason::Unknown => {
+                        return Loss::Forgotten(problem.message);
+                    }
+                    Err(_) => {}
                 }
                 // Renewing goes on beside this; it will find out.
                 sleep(Duration::from_millis(250)).await;

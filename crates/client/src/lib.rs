@@ -10,9 +10,9 @@
 //! # }
 //! ```
 //!
-//! A [`Client`] talks to the node of this machine over its socket, or is one itself: [`Client::embedded`]. Both have the
-//! same interface. What is granted is a [`Guard`]: it renews its lease in the background, gives back what it holds when
-//! it is dropped, and tells when it is [lost](Guard::lost) all the same.
+//! A [`Client`] talks to the node of this machine over its socket, or is one itself: [`Client::embedded`]. Both have
+//! the same interface. What is granted is a [`Guard`]: it renews its lease in the background, gives back what it holds
+//! when it is dropped, and tells when it is [lost](Guard::lost) all the same.
 //!
 //! | module | what it is |
 //! |---|---|

@@ -40,8 +40,8 @@ impl Lock {
         self
     }
 
-    /// How urgent: earlier is more, for a resource that is ordered by deadline. A number on which all clients agree, such
-    /// as milliseconds since 1970.
+    /// How urgent: earlier is more, for a resource that is ordered by deadline. A number on which all clients agree,
+    /// such as milliseconds since 1970.
     pub fn deadline(mut self, deadline: u64) -> Self {
         self.asked.urgency = Some(Urgency::Deadline(deadline));
         self

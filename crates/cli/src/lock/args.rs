@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Give the command to `sh -c` as one text.
     #[arg(short = 'c', long, help_heading = "Command")]
     pub(crate) shell: bool,
-    /// What to do when it is lost while the command runs: `stop` the command, let it `continue`, or `run:CMD` beside it.
+    /// What to do when it is lost while the command runs: `stop` it, let it `continue`, or `run:CMD` beside it.
     #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_loss, help_heading = "Command")]
     pub(crate) on_loss: OnLoss,
     /// How long a command that is asked to stop may take before it is killed.

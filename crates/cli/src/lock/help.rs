@@ -9,8 +9,8 @@ it is, without a shell; it has standard input, and its exit code is passed on. S
 that it starts.
 
 The grant is renewed while the command runs. It can be lost all the same: this program was stopped for longer than the \
-lease, or its node is gone. Then others may be let in, so the command is stopped (see --on-loss). Pass MESHLOCK_FENCE to \
-what you guard if that can refuse a number smaller than one it has seen: this is the only protection against a command \
+lease, or its node is gone. Then others may be let in, so the command is stopped (see --on-loss). Pass MESHLOCK_FENCE \
+to what you guard if that can refuse a number smaller than one it has seen: this is the only protection against a command \
 that is itself too slow to stop.
 
 The command's environment has MESHLOCK_NAME, MESHLOCK_REQUEST, MESHLOCK_UNITS, MESHLOCK_SESSION, MESHLOCK_FENCE, \

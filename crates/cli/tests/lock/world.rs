@@ -83,8 +83,7 @@ impl World {
     /// Runs beside the test.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         let mut command = self.command(words);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let err = BufReader::new(child.stderr.take().unwrap());
         Running { child, out, err }

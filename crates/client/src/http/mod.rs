@@ -1,7 +1,8 @@
 //! The way over a socket: HTTP, one question at a time on a connection, and a few connections kept open.
 //!
-//! Whoever asks takes a connection out of the pool and puts it back after the answer, so a long poll never stands in the
-//! way of another question. A future that is dropped takes its connection with it; the node sees that and stops waiting.
+//! Whoever asks takes a connection out of the pool and puts it back after the answer, so a long poll never stands in
+//! the way of another question. A future that is dropped takes its connection with it; the node sees that and stops
+//! waiting.
 
 mod calls;
 mod stream;

@@ -86,7 +86,11 @@ pub(crate) async fn a_grant_without_a_guard_is_renewed_and_released_by_its_id(wo
     for _ in 0..2 {
         assert_eq!(world.client.release("mine").await.unwrap().state, State::Released);
     }
-    assert_eq!(world.client.renew("mine", None).await.unwrap().state, State::Released, "the answer tells that it is over");
+    assert_eq!(
+        world.client.renew("mine", None).await.unwrap().state,
+        State::Released,
+        "the answer tells that it is over"
+    );
 
     let lost = world.client.lock("dock").id("other").lease(SHORT).unguarded().await.unwrap();
     until("nobody renewed it", async || world.client.request(&lost.id).await.unwrap().state == State::Expired).await;
