@@ -8,6 +8,7 @@
 //! | [`event`] | what happens, as it happens |
 //! | [`problem`] | why something was refused |
 //! | [`duration`] | times such as `500ms`, `10s` or `2m` in flags, files and addresses |
+//! | [`socket`] | where a node listens and its clients look, when nobody says otherwise |
 //!
 //! The same types serve the HTTP interface, the client library and a node that runs inside a program.
 
@@ -16,6 +17,7 @@ pub mod event;
 pub mod problem;
 pub mod request;
 pub mod resource;
+pub mod socket;
 pub mod status;
 
 pub use event::{Event, What};

@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     CutShort,
     /// Ended by Ctrl-C.
     Interrupted,
+    /// A number of the command's own: that of a child, or one of [`mod@crate::lock`].
+    Other(u8),
     /// Nobody reads the output any more.
     PipeClosed,
 }
@@ -28,7 +30,8 @@ impl Exit {
             Self::Failed => 2,
             Self::CutShort => 3,
             Self::Interrupted => 130, // 128 + SIGINT, as shells report it
-            Self::PipeClosed => 141,  // 128 + SIGPIPE
+            Self::Other(code) => code,
+            Self::PipeClosed => 141, // 128 + SIGPIPE
         }
     }
 }

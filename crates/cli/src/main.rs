@@ -2,18 +2,30 @@
 //!
 //! This file parses, hands over to a command and turns its end into an exit code; each command has a module.
 
+mod acquire;
 mod check;
 mod document;
 mod exit;
+mod holders;
 mod interrupt;
 mod mesh;
+mod lock;
+mod node;
+mod node_options;
 mod output;
 mod reproduce;
+mod resource;
+mod signals;
 mod sim;
 mod status;
 mod study;
 mod style;
 mod text;
+mod top;
+mod up;
+mod waiting;
+mod watch;
+mod wish;
 
 use std::io;
 use std::process::ExitCode;
@@ -33,14 +45,28 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Up(up::Args),
+    Node(Box<node::Args>),
+    Mesh(mesh::Args),
+    Lock(Box<lock::Args>),
+    Acquire(Box<acquire::AcquireArgs>),
+    Release(acquire::ReleaseArgs),
+    Renew(acquire::RenewArgs),
+    Status(holders::Args),
+    Watch(watch::Args),
+    Top(top::Args),
+    Resource(resource::Args),
     Check(Box<check::Args>),
     Sim(sim::Args),
     Study(study::Args),
     Reproduce(reproduce::Args),
-    Mesh(mesh::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock up                          a whole mesh on this machine, to try everything
+  meshlock node                        run a node
+  meshlock lock dock-3 -- ./unload     hold dock-3 while ./unload runs
+  meshlock status                      who holds what and who waits
   meshlock check                       run all standard models
   meshlock check reverse-link/p1       look at one of them
   meshlock check --help                build your own
@@ -62,7 +88,7 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[String]) -> anyhow::Result<Exit> {
-    let matches = Cli::command().get_matches_from(words);
+    let matches = Cli::command().try_get_matches_from(words).unwrap_or_else(|error| misused(&error, words));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match (cli.command, matches.subcommand()) {
         (Some(Command::Check(args)), Some((name, matches))) => {
@@ -70,6 +96,16 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
             let given = definition.find_subcommand(name).map(|command| check::Given::of(command, matches));
             check::run(*args, &given.unwrap_or_default(), words.get(2..).unwrap_or_default())
         }
+        (Some(Command::Up(args)), _) => up::run(&args),
+        (Some(Command::Node(args)), _) => node::run(&args),
+        (Some(Command::Lock(args)), _) => Ok(lock::run(&args)),
+        (Some(Command::Acquire(args)), _) => Ok(acquire::acquire(&args)),
+        (Some(Command::Release(args)), _) => Ok(acquire::release(&args)),
+        (Some(Command::Renew(args)), _) => Ok(acquire::renew(&args)),
+        (Some(Command::Status(args)), _) => holders::run(&args),
+        (Some(Command::Watch(args)), _) => watch::run(&args),
+        (Some(Command::Top(args)), _) => top::run(&args),
+        (Some(Command::Resource(args)), _) => resource::run(&args),
         (Some(Command::Sim(args)), _) => sim::run(&args),
         (Some(Command::Study(args)), _) => study::run(&args),
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
@@ -79,6 +115,17 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
             Ok(Exit::Fine)
         }
     }
+}
+
+/// Wrong arguments. Commands that pass on the code of another program must not be taken for it.
+fn misused(error: &clap::Error, words: &[String]) -> ! {
+    let wraps = words.get(1).is_some_and(|word| ["lock", "acquire", "release", "renew"].contains(&word.as_str()));
+    if wraps && error.use_stderr() {
+        // A terminal that cannot be written to is no reason for another code.
+        let _ = error.print();
+        std::process::exit(lock::FAILED.into());
+    }
+    error.exit()
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

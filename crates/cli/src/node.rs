@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output;
-use crate::signals::Stop;
+use crate::signals::Signals;
 
 pub(crate) use self::args::Args;
 
@@ -31,20 +31,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
-    let mut stop = Stop::listen()?;
+    let mut signals = Signals::listen()?;
     let mut options = NodeOptions::new(config);
     options.transport = args.transport.into();
-    options.record = args.record.clone();
     let node = Node::start(options).await?;
     tell_start(args, &node)?;
-    stop.wait().await;
+    signals.end().await;
     tracing::info!("stopping: passing tokens to neighbours");
     tokio::select! {
         ended = node.stop() => {
             tell_end(&ended.context("the state could not be saved: the node will come back as a new one")?);
             Ok(Exit::Fine)
         }
-        () = stop.wait() => {
+        _ = signals.end() => {
             tracing::warn!("stopped at once: the node will come back as a new one");
             Ok(Exit::Interrupted)
         }

@@ -1,24 +1,61 @@
-//! Being told to stop: Ctrl-C, or SIGTERM from a service manager.
+//! The signals that end a command or are passed on to its child.
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
 
-/// Waits for a word to stop.
-pub(crate) struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
-}
+use nix::sys::signal::Signal;
+use tokio::signal::unix::{self, SignalKind};
 
-impl Stop {
-    /// Begins to listen; from now on neither ends the program by itself.
-    pub(crate) fn listen() -> std::io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+/// Signals that arrive instead of having their usual effect.
+pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
+
+/// Those that are passed on to a child.
+const ALL: [Signal; 6] =
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
+
+impl Signals {
+    /// Listens from now on. What was ignored when we were started, as by `nohup`, stays ignored, also by a child.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let ignored = ignored();
+        let wanted = ALL.into_iter().filter(|signal| ignored >> (*signal as i32 - 1) & 1 == 0);
+        wanted
+            .map(|signal| Ok((signal, unix::signal(SignalKind::from_raw(signal as i32))?)))
+            .collect::<io::Result<_>>()
+            .map(Self)
     }
 
-    /// Waits for the next one.
-    pub(crate) async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+    /// The next one.
+    pub(crate) async fn next(&mut self) -> Signal {
+        poll_fn(|context| {
+            let mut arrived = self.0.iter_mut().filter_map(|(signal, stream)| match stream.poll_recv(context) {
+                Poll::Ready(Some(())) => Some(*signal),
+                Poll::Ready(None) | Poll::Pending => None,
+            });
+            arrived.next().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// The next one that asks us to end.
+    pub(crate) async fn end(&mut self) -> Signal {
+        loop {
+            let signal = self.next().await;
+            if signal != Signal::SIGUSR1 && signal != Signal::SIGUSR2 {
+                return signal;
+            }
         }
     }
+}
+
+/// How a shell tells that a signal ended a program.
+pub(crate) fn code(signal: Signal) -> u8 {
+    u8::try_from(128 + signal as i32).unwrap_or(u8::MAX)
+}
+
+/// The signals that this process ignores, one bit each. Where the system does not tell, none.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::node::log;
-use crate::signals::Stop;
+use crate::signals::Signals;
 use crate::style::{self, styled};
 
 pub(crate) use self::args::Args;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
-    let mut stop = Stop::listen()?;
+    let mut signals = Signals::listen()?;
     let movement = match &args.scenario {
         Some(file) => Some(Movement::start(file, args.seed).await?),
         None => None,
@@ -43,12 +43,11 @@ async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
     };
     let mut options = LocalOptions::new(nodes, &place.dir);
     options.settings = settings(args)?;
-    options.record.clone_from(&args.record);
     let mesh = LocalMesh::start(&options, &links).await?;
     tell(args, &mesh, &links)?;
     let busy = args.demo.then(|| demo::start(&mesh));
     tokio::select! {
-        () = stop.wait() => {}
+        _ = signals.end() => {}
         () = follow(movement, &mesh) => {}
     }
     drop(busy);
@@ -60,7 +59,7 @@ async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
             }
             Ok(Exit::Fine)
         }
-        () = stop.wait() => Ok(Exit::Interrupted),
+        _ = signals.end() => Ok(Exit::Interrupted),
     }
 }
 

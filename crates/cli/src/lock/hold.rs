@@ -1,0 +1,209 @@
+//! What happens between the grant and the end.
+
+use std::io::ErrorKind;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use meshlock::{Error, Guard, Loss};
+use nix::sys::signal::{Signal, raise};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use super::args::{Args, OnLoss};
+use super::child::{Child, Happened};
+use super::terminal::Terminal;
+use super::{LOST, fail};
+use crate::exit::Exit;
+use crate::signals::Signals;
+use crate::style::{self, styled};
+
+/// How often we look whether a command that was asked to stop has done so.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Runs the command, or waits for a signal, and gives back.
+pub(super) async fn hold(args: &Args, guard: Guard, signals: &mut Signals) -> anyhow::Result<Exit> {
+    if args.command.is_empty() {
+        return until_a_signal(args, guard, signals).await;
+    }
+    let mut command = command(args);
+    environment(&mut command, &guard);
+    let child = match Child::start(&mut command) {
+        Ok(child) => child,
+        Err(error) => {
+            let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+            let name = args.command.first().map_or("", String::as_str);
+            fail(&anyhow::Error::new(error).context(format!("cannot run {name}")));
+            release(args, guard).await;
+            return Ok(Exit::Other(code));
+        }
+    };
+    let mut watch = Watch { args, guard, child, terminal: Terminal::find(), lost: false, beside: None };
+    let code = watch.run(signals).await;
+    if let Some(beside) = watch.beside.take() {
+        // Its own result is nobody's: the command's counts.
+        let _ = beside.await;
+    }
+    let was_lost = watch.lost || watch.guard.is_lost();
+    let lost_late = release(args, watch.guard).await && !was_lost;
+    let instead = (was_lost || lost_late) && (code == 0 || args.on_loss == OnLoss::Stop);
+    Ok(Exit::Other(if instead { LOST } else { code }))
+}
+
+/// Without a command.
+async fn until_a_signal(args: &Args, guard: Guard, signals: &mut Signals) -> anyhow::Result<Exit> {
+    tokio::select! {
+        _ = signals.end() => {}
+        loss = guard.lost() => {
+            tell_loss(&guard, &loss);
+            return Ok(Exit::Other(LOST));
+        }
+    }
+    Ok(if release(args, guard).await { Exit::Other(LOST) } else { Exit::Fine })
+}
+
+/// Gives back; whether it turned out to be lost.
+async fn release(args: &Args, guard: Guard) -> bool {
+    let name = guard.name().to_owned();
+    match guard.release().await {
+        Ok(()) => {
+            if args.verbose {
+                anstream::eprintln!("{name} given back");
+            }
+            false
+        }
+        Err(error) => {
+            let lost = matches!(error, Error::Over(_));
+            if !lost || args.verbose {
+                anstream::eprintln!("{} {name} could not be given back: {error}", styled(style::PARTIAL, "warning:"));
+            }
+            lost
+        }
+    }
+}
+
+fn command(args: &Args) -> Command {
+    if args.shell {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(args.command.join(" "));
+        return command;
+    }
+    let mut words = args.command.iter();
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words);
+    command
+}
+
+fn environment(command: &mut Command, guard: &Guard) {
+    let left = guard.expires().saturating_duration_since(Instant::now());
+    command
+        .env("MESHLOCK_HELD", "1")
+        .env("MESHLOCK_NAME", guard.name())
+        .env("MESHLOCK_REQUEST", guard.id())
+        .env("MESHLOCK_UNITS", guard.units().to_string())
+        .env("MESHLOCK_FENCE", guard.fence().to_string())
+        .env("MESHLOCK_EXPIRES_IN_MS", left.as_millis().to_string());
+    match guard.session() {
+        Some(session) => command.env("MESHLOCK_SESSION", session),
+        None => command.env_remove("MESHLOCK_SESSION"), // that of a lock around this one
+    };
+}
+
+fn tell_loss(guard: &Guard, loss: &Loss) {
+    anstream::eprintln!("{} {} is lost: {loss}", styled(style::ALARM, "meshlock:"), guard.name());
+}
+
+/// A command that runs under a lock.
+struct Watch<'a> {
+    args: &'a Args,
+    guard: Guard,
+    child: Child,
+    terminal: Option<Terminal>,
+    lost: bool,
+    /// What runs because of a loss.
+    beside: Option<JoinHandle<()>>,
+}
+
+impl Watch<'_> {
+    /// Until the command ends; its exit code.
+    async fn run(&mut self, signals: &mut Signals) -> u8 {
+        if let Some(terminal) = &self.terminal {
+            terminal.give(self.child.group);
+            // It may have been stopped because it wanted to read before it was allowed to.
+            self.child.send(Signal::SIGCONT);
+        }
+        let code = loop {
+            tokio::select! {
+                happened = self.child.next() => match happened {
+                    Some(Happened::Ended(code)) => break code,
+                    Some(Happened::Stopped(signal)) => self.stopped(signal),
+                    None => break super::FAILED,
+                },
+                signal = signals.next() => self.child.send(signal),
+                loss = self.guard.lost(), if !self.lost => {
+                    self.lost = true;
+                    tell_loss(&self.guard, &loss);
+                    match &self.args.on_loss {
+                        OnLoss::Stop => break self.stop().await,
+                        OnLoss::Continue => {}
+                        OnLoss::Run(text) => self.beside = self.run_beside(text, &loss),
+                    }
+                }
+            }
+        };
+        if let Some(terminal) = &self.terminal {
+            terminal.take_back(self.child.group);
+        }
+        code
+    }
+
+    /// Asks the command and all that it started to stop; whoever is left after some time is killed.
+    async fn stop(&mut self) -> u8 {
+        self.child.send(Signal::SIGTERM);
+        self.child.send(Signal::SIGCONT); // who is stopped does not see a signal
+        let until = Instant::now() + self.args.kill_after;
+        while self.child.is_there() && Instant::now() < until {
+            sleep(LOOK_EVERY).await;
+        }
+        self.child.send(Signal::SIGKILL);
+        loop {
+            match self.child.next().await {
+                Some(Happened::Ended(code)) => return code,
+                Some(Happened::Stopped(_)) => {}
+                None => return super::FAILED,
+            }
+        }
+    }
+
+    /// Ctrl-Z: the command has been stopped, and we stop too, so that the shell has the terminal. The lease may end
+    /// before somebody continues us; then the command hears of the loss first.
+    fn stopped(&mut self, signal: Signal) {
+        let Some(terminal) = &self.terminal else { return };
+        let group = self.child.group;
+        let wanted_terminal = signal == Signal::SIGTTIN || signal == Signal::SIGTTOU;
+        if !(wanted_terminal && terminal.belongs_to(group)) {
+            terminal.take_back(group);
+            // Returns when somebody continues us.
+            let _ = raise(Signal::SIGSTOP);
+            terminal.give(group);
+        }
+        if !self.guard.is_lost() || self.args.on_loss != OnLoss::Stop {
+            self.child.send(Signal::SIGCONT);
+        }
+    }
+
+    fn run_beside(&self, text: &str, loss: &Loss) -> Option<JoinHandle<()>> {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(text);
+        environment(&mut command, &self.guard);
+        command.env("MESHLOCK_HELD", "0").env("MESHLOCK_LOST", loss.to_string());
+        match command.spawn() {
+            Ok(mut child) => Some(tokio::task::spawn_blocking(move || {
+                let _ = child.wait();
+            })),
+            Err(error) => {
+                anstream::eprintln!("{} cannot run {text}: {error}", styled(style::ERROR, "error:"));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Which node a command talks to.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use meshlock::Client;
+
+/// Which node. The one of this machine, if nothing is said.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Node")]
+pub(crate) struct NodeOptions {
+    /// The node's Unix socket [default: MESHLOCK_SOCKET, or the usual place].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The node's address: http://host:port or unix:/path [default: MESHLOCK_URL].
+    #[arg(long, value_name = "URL", conflicts_with = "socket")]
+    pub(crate) url: Option<String>,
+    /// A file with the bearer token that the node wants on TCP.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+impl NodeOptions {
+    /// Finds the node.
+    pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
+        let mut builder = Client::builder();
+        if let Some(path) = &self.socket {
+            builder = builder.socket(path);
+        }
+        if let Some(url) = &self.url {
+            builder = builder.url(url);
+        }
+        if let Some(file) = &self.token_file {
+            let token = std::fs::read_to_string(file);
+            builder = builder.token(token.with_context(|| format!("cannot read {}", file.display()))?.trim());
+        }
+        Ok(builder.connect().await?)
+    }
+}
+
+/// Runs a command that waits for answers.
+pub(crate) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot set up sockets and timers")?.block_on(future)
+}

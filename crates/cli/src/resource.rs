@@ -1,0 +1,211 @@
+//! `meshlock resource`: make, change and list what can be locked.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::{Subcommand, ValueEnum};
+use meshlock_api::{Kind, NewResource, Order, Protocol, ResourceInfo, duration};
+use meshlock_report::table::{Cell, Column, Table};
+
+use crate::exit::Exit;
+use crate::holders::kind;
+use crate::node_options::{NodeOptions, block_on};
+use crate::output::{self, table_width};
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock resource make gpu --capacity 4
+  meshlock resource make map --kind readers-writer
+  meshlock resource make rooms --kind sessions --capacity 8
+  meshlock resource make press --by-deadline
+  meshlock resource set gpu --capacity 6
+  meshlock resource list";
+
+/// Make, change and list what can be locked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Make a resource, for the whole mesh. One that is there with the same definition is left as it is.
+    Make(MakeArgs),
+    /// Change the capacity of a resource, or the lease of requests that name none.
+    Set(SetArgs),
+    /// List all resources that the node knows.
+    List(ListArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct MakeArgs {
+    /// Its name.
+    name: String,
+    /// How it is used [default: mutex, or semaphore if a capacity is given].
+    #[arg(long)]
+    kind: Option<KindName>,
+    /// Units in all; the greatest number of holders of one session, or of readers.
+    #[arg(long, value_name = "K")]
+    capacity: Option<u32>,
+    /// Which protocol serves it [default: reverse-link].
+    #[arg(long)]
+    protocol: Option<ProtocolName>,
+    /// How many grants of waiting count as one step of priority; 0 is strict [default: 16].
+    #[arg(long, value_name = "N")]
+    aging: Option<u32>,
+    /// The earliest deadline first, instead of priorities.
+    #[arg(long, conflicts_with = "aging")]
+    by_deadline: bool,
+    /// How many may join a running session past one that waits for another.
+    #[arg(long, value_name = "N")]
+    joins: Option<u32>,
+    /// The lease of requests that name none [default: 30s].
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    lease: Option<Duration>,
+    /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOptions,
+}
+
+#[derive(Debug, clap::Args)]
+struct SetArgs {
+    /// Its name.
+    name: String,
+    /// Units in all.
+    #[arg(long, value_name = "K")]
+    capacity: Option<u32>,
+    /// The lease of requests that name none.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    lease: Option<Duration>,
+    /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOptions,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Print them as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOptions,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KindName {
+    /// One holder at a time.
+    Mutex,
+    /// Several units.
+    Semaphore,
+    /// Any number of holders of the same session.
+    Sessions,
+    /// Many readers or one writer.
+    ReadersWriter,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProtocolName {
+    /// Every kind.
+    ReverseLink,
+    /// Mutexes without priorities.
+    Flood,
+    /// Sessions and readers-writer.
+    Group,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    match &args.what {
+        What::Make(args) => {
+            let wanted = wanted(args);
+            let make = async { Ok(args.node.connect().await?.define(&args.name, wanted).await?) };
+            tell(&block_on(make)?, args.json)?;
+        }
+        What::Set(args) => {
+            if args.capacity.is_none() && args.lease.is_none() {
+                bail!("nothing to change: give --capacity or --lease");
+            }
+            let set = async { Ok(args.node.connect().await?.change(&args.name, args.capacity, args.lease).await?) };
+            tell(&block_on(set)?, args.json)?;
+        }
+        What::List(args) => {
+            let all = block_on(async { Ok(args.node.connect().await?.resources().await?) })?;
+            if args.json {
+                output::json(&all)?;
+            } else {
+                anstream::stdout().write_all(table(&all).as_bytes())?;
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn wanted(args: &MakeArgs) -> NewResource {
+    let kind = args.kind.map(|kind| match kind {
+        KindName::Mutex => Kind::Mutex,
+        KindName::Semaphore => Kind::Semaphore,
+        KindName::Sessions => Kind::Sessions,
+        KindName::ReadersWriter => Kind::ReadersWriter,
+    });
+    let protocol = args.protocol.map(|protocol| match protocol {
+        ProtocolName::ReverseLink => Protocol::ReverseLink,
+        ProtocolName::Flood => Protocol::Flood,
+        ProtocolName::Group => Protocol::Group,
+    });
+    let by_priority = args.aging.map(|aging| Order::Priority { aging });
+    let order = if args.by_deadline { Some(Order::Deadline) } else { by_priority };
+    let lease_ms = args.lease.map(|lease| u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
+    NewResource { kind, capacity: args.capacity, protocol, order, joins: args.joins, lease_ms }
+}
+
+fn tell(info: &ResourceInfo, json: bool) -> anyhow::Result<()> {
+    if json {
+        return output::json(info);
+    }
+    Ok(anstream::stdout().write_all(table(std::slice::from_ref(info)).as_bytes())?)
+}
+
+fn table(all: &[ResourceInfo]) -> String {
+    let heads = [
+        ("resource", false),
+        ("kind", false),
+        ("capacity", true),
+        ("protocol", false),
+        ("order", false),
+        ("lease", true),
+    ];
+    let columns = heads.map(|(name, numeric)| Column { name: name.to_owned(), numeric }).into();
+    let table = Table { columns, rows: all.iter().map(row).collect() };
+    format!("{}\n", table.text(table_width()).trim_end())
+}
+
+fn row(info: &ResourceInfo) -> Vec<Cell> {
+    let definition = &info.definition;
+    let protocol = match definition.protocol {
+        Protocol::ReverseLink => "reverse-link",
+        Protocol::Flood => "flood",
+        Protocol::Group => "group",
+    };
+    let order = match definition.order {
+        Order::Priority { aging: 0 } => "priority, strict".to_owned(),
+        Order::Priority { aging } => format!("priority, aging {aging}"),
+        Order::Deadline => "deadline".to_owned(),
+    };
+    let conflict = if info.conflict.is_some() { " (in conflict with this node's file)" } else { "" };
+    let lease = duration::display(Duration::from_millis(definition.lease_ms));
+    let cells = [
+        format!("{}{conflict}", info.name),
+        kind(definition).to_owned(),
+        definition.capacity.to_string(),
+        protocol.to_owned(),
+        order,
+        lease,
+    ];
+    cells.map(Cell::Text).into()
+}

@@ -1,0 +1,107 @@
+//! `meshlock watch`: what happens at the node, line by line.
+
+use std::io::Write;
+
+use jiff::Timestamp;
+use meshlock_api::{Event, RequestInfo, What};
+
+use crate::exit::Exit;
+use crate::holders::kind;
+use crate::node_options::{NodeOptions, block_on};
+use crate::signals::Signals;
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock watch                 everything at this node
+  meshlock watch dock-3          one resource
+  meshlock watch --json | jq     a line of JSON for each event";
+
+/// Show what happens at the node: requests, tokens, links. Times are UTC.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// One resource only.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// A line of JSON for each event.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOptions,
+}
+
+/// Runs the command, until a signal or the end of the node.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    block_on(async {
+        let mut signals = Signals::listen()?;
+        let client = args.node.connect().await?;
+        let mut events = match &args.name {
+            Some(name) => client.events_of(name).await?,
+            None => client.events().await?,
+        };
+        let mut last = None;
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event?,
+                _ = signals.end() => return Ok(Exit::Interrupted),
+            };
+            let Some(event) = event else {
+                anstream::eprintln!("the node has ended");
+                return Ok(Exit::Failed);
+            };
+            let missed = last.filter(|last| args.name.is_none() && last + 1 < event.number);
+            last = Some(event.number);
+            let mut out = anstream::stdout().lock();
+            if args.json {
+                writeln!(out, "{}", serde_json::to_string(&event)?)?;
+            } else {
+                if missed.is_some() {
+                    writeln!(out, "(some events were missed: they came faster than they were read)")?;
+                }
+                writeln!(out, "{}", line(&event))?;
+            }
+            out.flush()?;
+        }
+    })
+}
+
+fn line(event: &Event) -> String {
+    let what = match &event.what {
+        What::Request { request } => self::request(request),
+        What::LinkUp { node } => format!("link to {node} is up"),
+        What::LinkDown { node, reason } => format!("link to {node} is down: {reason}"),
+        What::TokenHere { resource } => format!("{resource}: the token came here"),
+        What::TokenGone { resource } => format!("{resource}: the token left"),
+        What::Resource { resource } => {
+            let conflict = if resource.conflict.is_some() { ", in conflict with this node's file" } else { "" };
+            let definition = &resource.definition;
+            format!("{}: {} with capacity {}{conflict}", resource.name, kind(definition), definition.capacity)
+        }
+        What::Broken { resource, what } => format!("{resource}: A RULE IS BROKEN, please report this: {what}"),
+    };
+    format!("{}  {what}", time(event.at_ms))
+}
+
+fn request(request: &RequestInfo) -> String {
+    let fence = request.fence.map(|fence| format!(", fence {fence}")).unwrap_or_default();
+    let reason = request.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let owner = request.owner.as_deref().unwrap_or("somebody");
+    format!("{}: {} {owner}, request {}{fence}{reason}", request.resource, request.state.name(), request.id)
+}
+
+/// `17:30:00.250`.
+fn time(unix_ms: u64) -> String {
+    let time = i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    time.map(|time| time.strftime("%H:%M:%S%.3f").to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line() {
+        let what = What::LinkDown { node: "n1".into(), reason: "silent".into() };
+        let event = Event { number: 1, at_ms: 63_000_250, what };
+        assert_eq!(line(&event), "17:30:00.250  link to n1 is down: silent");
+    }
+}

@@ -1,0 +1,105 @@
+//! What `lock` and `acquire` can ask for.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use meshlock::{Client, Lock, lock::TRY_PATIENCE};
+use meshlock_api::duration;
+
+/// What is wanted, and how long to wait for it.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Request")]
+pub(crate) struct Wish {
+    /// The resource.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Units, all at once or none.
+    #[arg(long, value_name = "H", default_value_t = 1)]
+    pub(crate) units: u32,
+    /// How urgent: higher goes first.
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) priority: Option<i32>,
+    /// How urgent: earlier goes first, for resources that are ordered by deadline. A time as in
+    /// 2026-05-04T17:30:00+02:00, or a number.
+    #[arg(long, value_name = "TIME", value_parser = deadline, conflicts_with = "priority")]
+    pub(crate) deadline: Option<u64>,
+    /// The session to attend, for resources with sessions.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Read: together with others who do, for readers-writer resources.
+    #[arg(short, long)]
+    pub(crate) shared: bool,
+    /// Alone. This is the default.
+    #[arg(short = 'x', long, conflicts_with = "shared")]
+    pub(crate) exclusive: bool,
+    /// Wait at most so long for it: 10, 500ms, 2m [default: for ever].
+    #[arg(short = 'w', long, value_name = "TIME", value_parser = duration::parse)]
+    pub(crate) timeout: Option<Duration>,
+    /// Only if it can be had at once; half a second, so that the right to grant it can come from another node.
+    #[arg(long = "try", conflicts_with = "timeout")]
+    pub(crate) at_once: bool,
+    /// How long it stays taken when this program dies or is stopped [default: the resource's own, usually 30s].
+    #[arg(long, alias = "ttl", value_name = "TIME", value_parser = duration::parse)]
+    pub(crate) lease: Option<Duration>,
+    /// Who asks, for people who look at the queue.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) owner: Option<String>,
+    /// The exit code when it is not obtained in time.
+    #[arg(short = 'E', long, value_name = "CODE", default_value_t = crate::lock::NOT_IN_TIME)]
+    pub(crate) conflict_exit_code: u8,
+}
+
+impl Wish {
+    /// The request, with this id and asked for by this program.
+    pub(crate) fn lock(&self, client: &Client, id: &str, program: &str) -> Lock {
+        let owner = || format!("{program}[{}]", std::process::id());
+        let mut lock = client.lock(&self.name).id(id).owner(self.owner.clone().unwrap_or_else(owner));
+        if self.units != 1 {
+            lock = lock.units(self.units);
+        }
+        if let Some(priority) = self.priority {
+            lock = lock.priority(priority);
+        }
+        if let Some(deadline) = self.deadline {
+            lock = lock.deadline(deadline);
+        }
+        if let Some(session) = &self.session {
+            lock = lock.session(session);
+        }
+        if self.shared {
+            lock = lock.read();
+        }
+        if let Some(lease) = self.lease {
+            lock = lock.lease(lease);
+        }
+        match self.timeout.or_else(|| self.at_once.then_some(TRY_PATIENCE)) {
+            Some(timeout) => lock.timeout(timeout),
+            None => lock,
+        }
+    }
+}
+
+/// Milliseconds since 1970, or any number on which the clients of a resource agree.
+fn deadline(text: &str) -> Result<u64, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let wrong = || format!("{text:?} is no deadline: write 2026-05-04T17:30:00Z, with an offset, or a number");
+    let time: Timestamp = text.parse().map_err(|_| wrong())?;
+    u64::try_from(time.as_millisecond()).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_are_times_or_numbers() {
+        assert_eq!(deadline("1700"), Ok(1700));
+        assert_eq!(deadline("1970-01-01T00:00:01.5Z"), Ok(1_500));
+        assert_eq!(deadline("1970-01-01T02:00:00+01:00"), Ok(3_600_000));
+        for bad in ["", "-1", "tomorrow", "2026-05-04", "1969-12-31T23:59:59Z"] {
+            assert!(deadline(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! How long an uncontended acquire takes when the node is in this process.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use meshlock::Client;
+use meshlock_core::NodeId;
+use meshlock_node::hub::Hub;
+use meshlock_node::machine::{Machine, Settings};
+
+const ROUNDS: u32 = 200_000;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), meshlock::Error> {
+    let settings = Settings {
+        mesh: "speed".into(),
+        id: NodeId(0),
+        name: "here".into(),
+        founds_registry: true,
+        create_on_first_use: true,
+        declared: BTreeMap::new(),
+        seed: 1,
+        began_unix_ms: 0,
+        most_requests: 1_000,
+    };
+    let (hub, _) = Hub::new(Machine::new(settings));
+    tokio::spawn(hub.clone().keep_time());
+    let client = Client::embedded(hub);
+    drop(client.lock("dock").await?);
+
+    let (mut acquire, mut release) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let guard = client.lock("dock").await?;
+        let held = Instant::now();
+        drop(guard);
+        acquire.push(held - start);
+        release.push(held.elapsed());
+    }
+    for (what, mut times) in [("acquire", acquire), ("release", release)] {
+        times.sort_unstable();
+        let at = |share: f64| times[(f64::from(ROUNDS - 1) * share) as usize];
+        println!("{what}: median {:?}, 99% {:?}, 99.9% {:?}", at(0.5), at(0.99), at(0.999));
+    }
+    Ok(())
+}

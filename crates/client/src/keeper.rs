@@ -1,0 +1,157 @@
+//! Renews what is held, in one task for all guards of a client. It begins with the first guard and ends some time after
+//! the last; a guard that lives shorter than a third of its lease costs it nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use meshlock_api::State;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use crate::backend::{Backend, Key};
+use crate::client::Shared;
+use crate::error::Error;
+use crate::guard::{Held, Loss};
+use crate::http::Http;
+
+/// When something is to be renewed. The number tells those of the same moment apart.
+pub(crate) type Due = (Instant, u64);
+
+/// What is to be renewed and when.
+#[derive(Debug, Default)]
+pub(crate) struct Keeper {
+    table: Mutex<Table>,
+    /// Something is due earlier than the task sleeps.
+    earlier: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    due: BTreeMap<Due, Arc<Held>>,
+    last: u64,
+    running: bool,
+    /// While the task sleeps. It is not woken for what is due later, so most guards come and go unseen.
+    sleeps_until: Option<Instant>,
+}
+
+impl Keeper {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Renews it at this time, unless it is taken out before.
+    pub(crate) fn add(self: &Arc<Self>, shared: &Arc<Shared>, held: &Arc<Held>, at: Instant) {
+        let mut table = self.table();
+        table.last += 1;
+        let due = (at, table.last);
+        if !held.set_due(due) {
+            return;
+        }
+        table.due.insert(due, Arc::clone(held));
+        if table.running {
+            if table.sleeps_until.is_some_and(|until| at < until) {
+                self.earlier.notify_one();
+            }
+        } else if let Some(runtime) = shared.runtime() {
+            table.running = true;
+            runtime.spawn(run(Arc::clone(self), Arc::downgrade(shared)));
+        }
+    }
+
+    /// No longer renews it.
+    pub(crate) fn remove(&self, due: Due) {
+        self.table().due.remove(&due);
+    }
+
+    fn take_due(&self, now: Instant) -> Vec<Arc<Held>> {
+        let mut table = self.table();
+        table.sleeps_until = None;
+        let later = table.due.split_off(&(now, u64::MAX));
+        std::mem::replace(&mut table.due, later).into_values().collect()
+    }
+
+    /// Until when there is nothing to do; `None` ends the task.
+    fn plan(&self) -> Option<Instant> {
+        let mut table = self.table();
+        table.sleeps_until = table.due.keys().next().map(|(at, _)| *at);
+        table.running = table.sleeps_until.is_some();
+        table.sleeps_until
+    }
+}
+
+async fn run(keeper: Arc<Keeper>, shared: Weak<Shared>) {
+    loop {
+        for held in keeper.take_due(Instant::now()) {
+            let Some(shared) = shared.upgrade() else { return };
+            renew(&shared, held);
+        }
+        let Some(until) = keeper.plan() else { return };
+        // An earlier one or the time, whichever comes first.
+        let _ = timeout(until.saturating_duration_since(Instant::now()), keeper.earlier.notified()).await;
+    }
+}
+
+fn renew(shared: &Arc<Shared>, held: Arc<Held>) {
+    match (&shared.backend, &held.key) {
+        (Backend::Http(http), Key::Id(id)) => {
+            let (http, id, shared) = (Arc::clone(http), id.clone(), Arc::clone(shared));
+            // Of its own, so that a node that is slow to answer one does not delay the others.
+            tokio::spawn(async move { renew_over_http(&http, &id, &shared, held).await });
+        }
+        #[cfg(feature = "embedded")]
+        (Backend::Hub(hub), Key::Ticket(ticket)) => {
+            let before = Instant::now();
+            if held.expires() <= before {
+                held.lose(Loss::LeaseOver);
+                crate::embedded::release(hub, *ticket);
+                return;
+            }
+            match crate::embedded::renew(hub, *ticket) {
+                (State::Granted, _) => again(shared, &held, before, held.lease()),
+                (state, _) => held.lose(Loss::Taken { state, reason: reason_of(hub, *ticket) }),
+            }
+        }
+        #[cfg(feature = "embedded")]
+        (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_)) => {}
+    }
+}
+
+#[cfg(feature = "embedded")]
+pub(crate) fn reason_of(hub: &meshlock_node::hub::Hub, ticket: meshlock_node::machine::Ticket) -> Option<String> {
+    hub.with(|machine, now| machine.look(now, ticket)).ok().and_then(|info| info.reason)
+}
+
+fn again(shared: &Arc<Shared>, held: &Arc<Held>, before: Instant, lease: Duration) {
+    held.extend(before + lease);
+    shared.keeper.add(shared, held, before + lease / 3);
+}
+
+/// Tries until the lease is over by our own clock.
+async fn renew_over_http(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held: Arc<Held>) {
+    let mut silent = false;
+    loop {
+        let before = Instant::now();
+        let left = held.expires().saturating_duration_since(before);
+        if left.is_zero() {
+            held.lose(if silent { Loss::NoAnswer } else { Loss::LeaseOver });
+            // If the node still believes in it, others need not wait.
+            let _ = http.release(id, crate::http::PATIENCE).await;
+            return;
+        }
+        if held.is_over() {
+            return;
+        }
+        let pause = (held.lease() / 20).min(Duration::from_millis(250));
+        match http.renew(id, None, left.min(held.lease() / 3)).await {
+            Ok(info) if info.state == State::Granted => {
+                return again(shared, &held, before, Duration::from_millis(info.lease_ms));
+            }
+            Ok(info) => return held.lose(Loss::Taken { state: info.state, reason: info.reason }),
+            Err(error) if error.is_transient() => silent = true,
+            Err(Error::Refused(problem)) => return held.lose(Loss::Forgotten(problem.message)),
+            Err(_) => silent = true,
+        }
+        sleep(pause).await;
+    }
+}
