@@ -139,25 +139,25 @@ fn resized() -> Vec<Entry> {
             "reverse-link/line-2-raised",
             "1 unit becomes 2, and whoever knows it may ask for both; links fail",
             asking(defined("line:2", 1, &[2], 1), 2, &one_or_two),
-            0,
+            20_324,
         ),
         Entry::holds(
             "reverse-link/line-3-lowered",
             "2 units become 1 while they are used; links fail",
             defined("line:3", 2, &[1], 1),
-            0,
+            578_024,
         ),
         Entry::holds(
             "reverse-link/triangle-lowered",
             "2 units become 1 on a triangle",
             defined("triangle", 2, &[1], 0),
-            0,
+            144_166,
         ),
         Entry::holds(
             "reverse-link/line-2-resized",
             "1 unit becomes 3 and then 2: nobody goes back to an older definition; links fail",
             asking(defined("line:2", 1, &[3, 2], 1), 2, &[ONE]),
-            0,
+            48_900,
         ),
     ]
 }
@@ -170,13 +170,13 @@ fn leaving() -> Vec<Entry> {
         spec
     };
     vec![
-        Entry::holds("reverse-link/line-3-leave", "one of three leaves; links fail", left("line:3", 1, 1), 0),
-        Entry::holds("reverse-link/triangle-leave", "up to two of three leave", left("triangle", 2, 0), 0),
+        Entry::holds("reverse-link/line-3-leave", "one of three leaves; links fail", left("line:3", 1, 1), 49_932),
+        Entry::holds("reverse-link/triangle-leave", "up to two of three leave", left("triangle", 2, 0), 71_355),
         Entry::holds(
             "reverse-link/line-3-leave-all",
             "all three may leave, one after the other",
             left("line:3", 3, 0),
-            0,
+            8_404,
         ),
     ]
 }
