@@ -4,10 +4,12 @@
 pub(super) const LONG_ABOUT: &str = "\
 Who takes part: found a mesh, invite nodes, join, list, remove.
 
-A mesh admits only members. Its founder keeps a key that makes them: `invite` writes one line for a new node, and `join` \
+A mesh admits only members. Its founder keeps a key that makes them: `invite` writes one line for a new node, and \
+`join` \
 makes that node a member. Locks need no founder: it may be off for as long as nobody is to be invited or removed.
 
-A node without a mesh makes one of its own, named local, when it is started; so nothing of this is needed to try meshlock \
+A node without a mesh makes one of its own, named local, when it is started; so nothing of this is needed to try \
+meshlock \
 on one machine.";
 
 /// What stands below the short help.
@@ -69,7 +71,8 @@ pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7
       afterwards: the same machine again, as a new member
 
-A removal is a signed statement that members pass on. Whoever has heard it has no more links to the removed node; whoever \
+A removal is a signed statement that members pass on. Whoever has heard it has no more links to the removed node; \
+whoever \
 is out of reach hears it from the next member it meets. What the removed node held is not taken from it by this alone: \
 its leases end.";
 

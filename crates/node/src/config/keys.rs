@@ -68,7 +68,8 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Texts,
         default: "[]",
         example: "[\"10.0.0.7:7411\", \"gate.example:7411\"]",
-        meaning: "Nodes to connect to, as `HOST:PORT`; for those that beacons do not reach. Only one side needs to know the other",
+        meaning: "Nodes to connect to, as `HOST:PORT`; for those that beacons do not reach. Only one side needs to \
+            know the other",
     },
     Key {
         section: "node",
@@ -104,7 +105,8 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Text,
         default: "where `meshlock.toml` is",
         example: "\"/var/lib/meshlock\"",
-        meaning: "The mesh directory, with `member.toml` and `state/`, if it is not where the file is. Commands of `meshlock mesh` are told by `--dir`",
+        meaning: "The mesh directory, with `member.toml` and `state/`, if it is not where the file is. Commands of \
+            `meshlock mesh` are told by `--dir`",
     },
     Key {
         section: "node",
@@ -113,7 +115,8 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Text,
         default: "\"info\"",
         example: "\"debug\"",
-        meaning: "What is logged: `off`, `error`, `warn`, `info`, `debug`, `trace`, or a list such as `info,meshlock_node::links=debug`",
+        meaning: "What is logged: `off`, `error`, `warn`, `info`, `debug`, `trace`, or a list such as \
+            `info,meshlock_node::links=debug`",
     },
     Key {
         section: "node",
@@ -138,7 +141,8 @@ pub const KEYS: &[Key] = &[
         name: "socket",
         variable: Some("MESHLOCK_SOCKET"),
         shape: Shape::Text,
-        default: "`/run/meshlock/meshlock.sock` for root, `$XDG_RUNTIME_DIR/meshlock/meshlock.sock`, or `/tmp/meshlock-UID/meshlock.sock`",
+        default: "`/run/meshlock/meshlock.sock` for root, `$XDG_RUNTIME_DIR/meshlock/meshlock.sock`, or \
+            `/tmp/meshlock-UID/meshlock.sock`",
         example: "\"/run/robot/meshlock.sock\"",
         meaning: "The Unix socket for clients on this machine. Commands look in the same places",
     },
@@ -158,7 +162,8 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Text,
         default: "none",
         example: "\"127.0.0.1:7412\"",
-        meaning: "An address for clients that cannot use the socket. It is not encrypted: keep it on this machine or behind something that is. Needs `token-file`",
+        meaning: "An address for clients that cannot use the socket. It is not encrypted: keep it on this machine or \
+            behind something that is. Needs `token-file`",
     },
     Key {
         section: "api",
@@ -167,7 +172,8 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Text,
         default: "none",
         example: "\"api-token\"",
-        meaning: "The file with the word that clients over TCP must present. If it does not exist it is made, with a random word",
+        meaning: "The file with the word that clients over TCP must present. If it does not exist it is made, with a \
+            random word",
     },
     Key {
         section: "api",

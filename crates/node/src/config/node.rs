@@ -187,7 +187,8 @@ impl NodeConfig {
         if self.socket.as_os_str().len() > LONGEST_SOCKET {
             let length = self.socket.as_os_str().len();
             problems.push(format!(
-                "api.socket: {length} characters are more than the {LONGEST_SOCKET} that systems allow; choose a shorter path"
+                "api.socket: {length} characters are more than the {LONGEST_SOCKET} that systems allow; choose a \
+                    shorter path"
             ));
         }
         if self.tcp.is_some() && self.token_file.is_none() {

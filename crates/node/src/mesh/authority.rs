@@ -1,4 +1,5 @@
-//! The mesh's authority: the key that its founder keeps. It makes members and unmakes them, and takes no part in locking.
+//! The mesh's authority: the key that its founder keeps. It makes members and unmakes them, and takes no part in
+//! locking.
 
 use std::fmt;
 

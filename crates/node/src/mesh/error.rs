@@ -26,7 +26,8 @@ pub enum MeshError {
     },
     /// There is no membership.
     #[error(
-        "{} has no mesh; make one with `meshlock mesh init NAME`, or take part in one with `meshlock mesh join INVITATION`",
+        "{} has no mesh; make one with `meshlock mesh init NAME`, or take part in one with `meshlock mesh join \
+            INVITATION`",
         dir.display()
     )]
     NoMember {
@@ -53,7 +54,8 @@ pub enum MeshError {
     },
     /// The member runs already.
     #[error(
-        "this member is already running{}, with the files in {}; stop it first, or give the other node its own directory and invitation",
+        "this member is already running{}, with the files in {}; stop it first, or give the other node its own \
+            directory and invitation",
         pid.as_ref().map(|pid| format!(" as process {pid}")).unwrap_or_default(),
         dir.display()
     )]

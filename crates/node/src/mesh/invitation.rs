@@ -42,7 +42,8 @@ impl Invitation {
             return Err(wrong(match text.strip_prefix(ANY_VERSION) {
                 Some(_) => "this invitation is from another version of meshlock; run the same version everywhere",
                 None => {
-                    "this is no invitation: it begins with meshlock-invite-v1: and is made by `meshlock mesh invite NAME`"
+                    "this is no invitation: it begins with meshlock-invite-v1: and is made by `meshlock mesh invite \
+                        NAME`"
                 }
             }));
         };

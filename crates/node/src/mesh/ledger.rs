@@ -105,7 +105,8 @@ impl Authority {
         Ok(result)
     }
 
-    /// Removes a member by name, which must not be this node itself: signs the removal, keeps it where the node of this directory finds it, and notes it.
+    /// Removes a member by name, which must not be this node itself: signs the removal, keeps it where the node of
+    /// this directory finds it, and notes it.
     pub fn remove(dir: &Path, own: Option<Member>, name: &str) -> Result<Removal, MeshError> {
         Self::change(dir, |authority| {
             let Some(found) = authority.issued.iter_mut().rev().find(|issued| issued.name == name) else {
@@ -114,7 +115,8 @@ impl Authority {
             let member = found.member;
             if own == Some(member) {
                 return Err(MeshError::NoSuchMember(format!(
-                    "{name:?} is this node, and the removal would have to spread from here; to end the mesh, stop all nodes"
+                    "{name:?} is this node, and the removal would have to spread from here; to end the mesh, stop \
+                        all nodes"
                 )));
             }
             found.removed = true;
