@@ -1,7 +1,7 @@
 //! The interface for clients: HTTP with JSON, over a Unix socket or over TCP with a bearer token.
 //!
-//! `docs/http-api.md` is the guide for users, `docs/openapi.json` the reference for programs; both are held against this
-//! code by tests.
+//! `docs/http-api.md` is the guide for users, `docs/openapi.json` the reference for programs; a test holds it against
+//! this code.
 //!
 //! | module | what it is |
 //! |---|---|

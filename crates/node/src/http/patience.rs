@@ -22,7 +22,7 @@ pub struct Limits {
     pub header: Duration,
     /// For the body of a request, after its header.
     pub body: Duration,
-    /// Between two requests.
+    /// Between two requests; looked at once in that time, so that it can be twice as long.
     pub idle: Duration,
     /// For taking nothing of an answer that is ready.
     pub stalled: Duration,
@@ -36,41 +36,53 @@ impl Default for Limits {
 }
 
 /// Whether a request is being answered on a connection.
+///
+/// The stream and the answer live in one task, so nothing has to be ordered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Busy(Arc<AtomicBool>);
+pub(super) struct Busy(Arc<Flags>);
+
+#[derive(Debug, Default)]
+struct Flags {
+    is_busy: AtomicBool,
+    /// A request has come since the last time somebody asked.
+    has_begun: AtomicBool,
+}
 
 impl Busy {
     /// From now until the result is dropped.
     pub(super) fn begin(&self) -> BusyUntilDrop {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_busy.store(true, Ordering::Relaxed);
+        self.0.has_begun.store(true, Ordering::Relaxed);
         BusyUntilDrop(Arc::clone(&self.0))
     }
 
     fn is_busy(&self) -> bool {
-        // The stream and the answer live in one task, so nothing has to be ordered.
-        self.0.load(Ordering::Relaxed)
+        self.0.is_busy.load(Ordering::Relaxed)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.0.has_begun.swap(false, Ordering::Relaxed)
     }
 }
 
 /// A request is being answered as long as this lives.
 #[derive(Debug)]
-pub(super) struct BusyUntilDrop(Arc<AtomicBool>);
+pub(super) struct BusyUntilDrop(Arc<Flags>);
 
 impl Drop for BusyUntilDrop {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.is_busy.store(false, Ordering::Relaxed);
     }
 }
 
-/// What a connection waits for.
+/// What the clock of a connection is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    /// Its own answer: the client may be quiet.
-    ForAnswer,
-    /// The first byte of a request.
-    ForRequest,
-    /// The rest of a header.
-    ForHeader,
+enum Clock {
+    /// The end of a header.
+    Header,
+    /// Now and then a look whether anything has happened. It runs on over any number of requests, because setting a
+    /// clock costs more than most requests; so an idle connection lives for one to two times its limit.
+    Idle,
 }
 
 /// A stream that gives up on clients that are too slow.
@@ -79,38 +91,47 @@ pub(super) struct Patient<S> {
     stream: S,
     limits: Limits,
     busy: Busy,
-    waiting: Waiting,
-    /// The clock runs for what is waited for now.
-    is_set: bool,
+    /// Bytes have come that are not a whole request yet, or the very first are missing.
+    is_in_header: bool,
+    /// Something has happened since the clock was set.
+    is_active: bool,
+    clock: Clock,
     reading: Pin<Box<Sleep>>,
     writing: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Patient<S> {
     pub(super) fn new(stream: S, limits: Limits, busy: Busy) -> Self {
-        let reading = Box::pin(sleep(limits.header));
         // A stranger gets less time for the first byte than a known client for its next request.
-        Self { stream, limits, busy, waiting: Waiting::ForHeader, is_set: true, reading, writing: None }
+        let (clock, reading) = (Clock::Header, Box::pin(sleep(limits.header)));
+        Self { stream, limits, busy, is_in_header: true, is_active: false, clock, reading, writing: None }
     }
 
-    fn wait(&mut self, waiting: Waiting) {
-        if self.waiting != waiting {
-            self.waiting = waiting;
-            self.is_set = false;
-        }
+    fn set(&mut self, clock: Clock) {
+        let patience = match clock {
+            Clock::Header => self.limits.header,
+            Clock::Idle => self.limits.idle,
+        };
+        self.clock = clock;
+        self.is_active = false;
+        self.reading.as_mut().reset(Instant::now() + patience);
     }
 
     /// Nothing comes: is it the time to give up?
     fn silent(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
-        if !self.is_set {
-            // Not before it is needed: most headers come in one piece.
-            self.is_set = true;
-            let is_between = self.waiting == Waiting::ForRequest;
-            let patience = if is_between { self.limits.idle } else { self.limits.header };
-            self.reading.as_mut().reset(Instant::now() + patience);
+        let clock = if self.is_in_header { Clock::Header } else { Clock::Idle };
+        if self.clock != clock {
+            self.set(clock);
         }
-        ready!(self.reading.as_mut().poll(context));
-        Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "the client sends nothing more"))
+        // The clock has to be heard also during an answer: hyper does not read again just because that is complete.
+        loop {
+            ready!(self.reading.as_mut().poll(context));
+            if clock == Clock::Header || !self.is_active && !self.busy.is_busy() {
+                let message = "the client sends nothing more";
+                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            self.set(Clock::Idle);
+        }
     }
 
     /// Something could not be written: is it the time to give up?
@@ -125,17 +146,14 @@ impl<S> Patient<S> {
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if this.busy.has_begun() {
+            this.is_in_header = false;
+            this.is_active = true;
+        }
         let result = Pin::new(&mut this.stream).poll_read(context, buffer);
-        if this.busy.is_busy() {
-            this.wait(Waiting::ForAnswer);
-            return result;
-        }
         if result.is_ready() {
-            this.wait(Waiting::ForHeader);
+            this.is_in_header |= !this.busy.is_busy();
             return result;
-        }
-        if this.waiting == Waiting::ForAnswer {
-            this.wait(Waiting::ForRequest);
         }
         this.silent(context).map(Err)
     }

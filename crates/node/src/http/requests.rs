@@ -41,7 +41,8 @@ pub(super) struct RequestChange {
         description = "Wait so long while it is queued, at most 60s. A number and ms, s, m or h; seconds if bare.")),
     request_body(content = NewRequest, examples(
         ("a lock" = (value = json!({"id": "job-17", "resource": "printer", "lease_ms": 30000}))),
-        ("units of a semaphore" = (value = json!({"id": "job-18", "resource": "docks", "units": 2, "urgency": {"priority": 5}}))),
+        ("units of a semaphore" = (value = json!({
+            "id": "job-18", "resource": "docks", "units": 2, "urgency": {"priority": 5}}))),
         ("a session" = (value = json!({"id": "job-19", "resource": "track", "session": "red"}))),
         ("reading" = (value = json!({"id": "job-20", "resource": "map", "mode": "read", "timeout_ms": 2000}))),
     )),

@@ -1,6 +1,7 @@
 //! Clients that send anything: every answer is one that the OpenAPI document describes, and the server goes on.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
@@ -39,6 +40,8 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
 ];
 
 const NAMES: &[&str] = &["a", "b", "c", "d", "docks", "map", "track", "~1", "~x", "%20", "%ff", "meshlock:registry"];
+const WORDS: &[&str] =
+    &["mutex", "semaphore", "sessions", "readers-writer", "flood", "group", "reverse-link", "read", "write"];
 const QUERIES: &[&str] = &[
     "block_for=1ms",
     "block_for=0",
@@ -78,8 +81,8 @@ fn urgency() -> impl Strategy<Value = Value> {
 }
 
 fn word() -> impl Strategy<Value = Value> {
-    let words = ["mutex", "semaphore", "sessions", "readers-writer", "flood", "group", "reverse-link", "read", "write"];
-    prop_oneof![4 => select(&NAMES[..7]).prop_map(Value::from), 4 => select(&words[..]).prop_map(Value::from), 1 => ".{0,20}".prop_map(Value::from)]
+    let text = |all: &'static [&'static str]| select(all).prop_map(Value::from);
+    prop_oneof![4 => text(&NAMES[..7]), 4 => text(WORDS), 1 => ".{0,20}".prop_map(Value::from)]
 }
 
 /// A value of the right kind for a field, mostly.
@@ -115,8 +118,8 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let others = ["GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"];
-    let method = prop_oneof![9 => Just(None), 1 => select(&others[..]).prop_map(Some)];
+    const OTHERS: &[&str] = &["GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"];
+    let method = prop_oneof![9 => Just(None), 1 => select(OTHERS).prop_map(Some)];
     let query = prop_oneof![3 => Just(None), 1 => select(QUERIES).prop_map(Some)];
     // The first routes are those where most can go wrong.
     let route = prop_oneof![1 => select(ROUTES), 2 => select(&ROUTES[..6])];
@@ -134,16 +137,16 @@ fn step() -> impl Strategy<Value = Step> {
 /// What the document promises.
 struct Promise {
     document: Value,
-    validators: HashMap<String, Validator>,
+    validators: RefCell<HashMap<String, Validator>>,
 }
 
 impl Promise {
     fn new() -> Self {
-        Self { document: serde_json::from_str(&openapi_document()).expect("JSON"), validators: HashMap::new() }
+        Self { document: serde_json::from_str(&openapi_document()).expect("JSON"), validators: RefCell::default() }
     }
 
     /// The schema of a body, or why this answer was not promised.
-    fn check(&mut self, method: &str, route: &str, status: u16, kind: &str, text: Option<&str>) -> Result<(), String> {
+    fn check(&self, method: &str, route: &str, status: u16, kind: &str, text: Option<&str>) -> Result<(), String> {
         let operation = &self.document["paths"][route][method.to_lowercase()];
         if operation.is_null() {
             let problem = json!({"$ref": "#/components/schemas/Problem"});
@@ -164,10 +167,11 @@ impl Promise {
         }
     }
 
-    fn validate(&mut self, mut schema: Value, text: Option<&str>) -> Result<(), String> {
+    fn validate(&self, mut schema: Value, text: Option<&str>) -> Result<(), String> {
         let Some(text) = text else { return Err("no body".into()) };
         let body = serde_json::from_str(text).map_err(|error| format!("{error}: {text:?}"))?;
-        let validator = self.validators.entry(schema.to_string()).or_insert_with(|| {
+        let mut validators = self.validators.borrow_mut();
+        let validator = validators.entry(schema.to_string()).or_insert_with(|| {
             schema["components"] = self.document["components"].clone();
             jsonschema::validator_for(&schema).expect("a schema")
         });
@@ -175,7 +179,7 @@ impl Promise {
     }
 }
 
-async fn take(step: &Step, node: &Node, promise: &mut Promise) -> Result<(), String> {
+async fn take(step: &Step, node: &Node, promise: &Promise) -> Result<(), String> {
     match step {
         Step::Noise(bytes) => {
             let mut client = node.connect().await;
@@ -209,20 +213,21 @@ fn every_answer_is_in_the_document() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let promise = std::cell::RefCell::new(Promise::new());
-    let seen = std::cell::RefCell::new(std::collections::BTreeSet::new());
+    let promise = Promise::new();
+    let seen = RefCell::new(BTreeSet::new());
     let result = runner.run(&prop::collection::vec(step(), 1..30), |steps| {
         runtime.block_on(async {
             let node = Node::start().await;
             for step in &steps {
-                let taken = take(step, &node, &mut promise.borrow_mut());
+                let taken = take(step, &node, &promise);
                 let taken = timeout(Duration::from_secs(30), taken).await;
                 let taken = taken.unwrap_or_else(|_| Err("no answer".into()));
                 taken.map_err(|why| TestCaseError::fail(format!("{step:?}: {why}")))?;
             }
             let health = node.get("/v1/health").await;
             prop_assert_eq!(health.status, 200);
-            seen.borrow_mut().insert(node.get("/v1/requests").await.json() != json!([]));
+            let alive = node.get("/v1/requests").await.json();
+            seen.borrow_mut().insert(alive != json!([]));
             Ok(())
         })
     });

@@ -78,7 +78,7 @@ async fn what_can_never_be_granted_is_refused() {
 #[tokio::test]
 async fn every_kind_of_resource_can_be_asked_for() {
     let node = Node::start().await;
-    node.put("/v1/resources/track", json!({"kind": "sessions", "protocol": "group"})).await;
+    node.put("/v1/resources/track", json!({"kind": "sessions"})).await;
     node.put("/v1/resources/map", json!({"kind": "readers-writer"})).await;
     for (id, session, status) in [("a", "red", 200), ("b", "red", 200), ("c", "blue", 202)] {
         let body = json!({"id": id, "resource": "track", "session": session});
