@@ -29,6 +29,19 @@ pub(crate) enum Key {
     Ticket(meshlock_node::machine::Ticket),
 }
 
+impl Key {
+    /// The id of a request that was made with this one, or without.
+    pub(crate) fn id(&self, chosen: Option<&str>) -> String {
+        match (self, chosen) {
+            (_, Some(chosen)) => chosen.to_owned(),
+            (Self::Id(id), None) => id.clone(),
+            // The name that the node gives to those without one.
+            #[cfg(feature = "embedded")]
+            (Self::Ticket(ticket), None) => format!("~{}", ticket.0),
+        }
+    }
+}
+
 /// What was granted, and how long it is safe.
 #[derive(Debug)]
 pub(crate) struct Granted {

@@ -159,11 +159,7 @@ impl Guard {
 
     /// The id of the request at its node.
     pub fn id(&self) -> String {
-        match &self.held.key {
-            Key::Id(id) => id.clone(),
-            #[cfg(feature = "embedded")]
-            Key::Ticket(ticket) => self.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0)),
-        }
+        self.held.key.id(self.asked.id.as_deref())
     }
 
     /// Until when it is certainly held, if nothing more is heard of the node. Moves on with every renewal. By the

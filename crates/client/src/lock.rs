@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use meshlock_api::{Mode, NewRequest, RequestInfo, Urgency};
 
-use crate::backend::{Backend, Granted, Key, obtain};
+use crate::backend::{Backend, Granted, obtain};
 use crate::client::{Client, milliseconds};
 use crate::error::Error;
 use crate::guard::Guard;
@@ -105,12 +105,8 @@ impl Lock {
     /// The grant without a guard: it ends with its lease unless [`Client::renew`] is called with its id, and is given
     /// back by [`Client::release`]. For programs that end before the grant does.
     pub async fn unguarded(self) -> Result<RequestInfo, Error> {
-        let client = self.client.clone();
-        match self.obtain().await?.1.key {
-            Key::Id(id) => client.request(&id).await,
-            #[cfg(feature = "embedded")]
-            Key::Ticket(ticket) => client.request(&format!("~{}", ticket.0)).await,
-        }
+        let (lock, granted) = self.obtain().await?;
+        lock.client.request(&granted.key.id(lock.asked.id.as_deref())).await
     }
 
     async fn obtain(mut self) -> Result<(Self, Granted), Error> {

@@ -74,7 +74,8 @@ all_stories!(world);
 async fn over_tcp_the_token_is_needed() {
     let serving = Serving::start(hub(), &socket());
     let url = || Client::builder().url(&serving.address);
-    let refused = url().connect().await.unwrap_err();
+    let stranger = url().connect().await.unwrap();
+    let refused = stranger.lock("dock").await.unwrap_err();
     assert!(matches!(&refused, Error::Refused(problem) if problem.reason == Reason::Unauthorized), "{refused}");
     let client = url().token(TOKEN).connect().await.unwrap();
     client.lock("dock").await.unwrap().release().await.unwrap();

@@ -10,8 +10,8 @@ that it starts.
 
 The grant is renewed while the command runs. It can be lost all the same: this program was stopped for longer than the \
 lease, or its node is gone. Then others may be let in, so the command is stopped (see --on-loss). Pass MESHLOCK_FENCE \
-to what you guard if that can refuse a number smaller than one it has seen: this is the only protection against a command \
-that is itself too slow to stop.
+to what you guard if that can refuse a number smaller than one it has seen: this is the only protection against a \
+command that is itself too slow to stop.
 
 The command's environment has MESHLOCK_NAME, MESHLOCK_REQUEST, MESHLOCK_UNITS, MESHLOCK_SESSION, MESHLOCK_FENCE, \
 MESHLOCK_EXPIRES_IN_MS (when it began) and MESHLOCK_HELD=1.";
