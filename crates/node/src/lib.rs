@@ -13,6 +13,7 @@
 //! | [`wire`] | what nodes say to each other, as bytes |
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
+//! | [`record`] | traces of what happens, resource by resource |
 //! | [`config`] | flags, environment and `meshlock.toml` |
 
 pub mod hub;
@@ -20,4 +21,5 @@ pub mod config;
 pub mod links;
 pub mod machine;
 pub mod mesh;
+pub mod record;
 pub mod wire;
