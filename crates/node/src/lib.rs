@@ -16,8 +16,8 @@
 //! | [`record`] | traces of what happens, resource by resource |
 //! | [`config`] | flags, environment and `meshlock.toml` |
 
-pub mod hub;
 pub mod config;
+pub mod hub;
 pub mod links;
 pub mod machine;
 pub mod mesh;

@@ -36,7 +36,13 @@ pub(super) struct Tape {
 
 impl Tape {
     /// Begins the trace of a resource with the first node that is seen of it.
-    pub(super) fn new(path: PathBuf, mesh: &str, entry: &Entry, clock: &Clock, first: NodeInfo) -> (Self, Option<String>) {
+    pub(super) fn new(
+        path: PathBuf,
+        mesh: &str,
+        entry: &Entry,
+        clock: &Clock,
+        first: NodeInfo,
+    ) -> (Self, Option<String>) {
         let watcher = watcher(&entry.definition);
         let mut tape = Self {
             writer: None,
