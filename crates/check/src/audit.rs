@@ -7,8 +7,6 @@
 
 mod replay;
 mod setup;
-#[cfg(test)]
-mod tests;
 
 use std::io::BufRead;
 

@@ -10,8 +10,6 @@ mod clock;
 mod name;
 mod said;
 mod tape;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -102,7 +102,11 @@ impl<R: BufRead, W: Write> Weave<R, W> {
             }
             What::Move(movement) => Some(self.write(time, What::Move(movement))?),
             // Links follow from what their ends say, and one end comes first; the end is written when all have ended.
-            What::Link(_) | What::End(_) => None,
+            What::Link(_) => None,
+            What::End(_) => {
+                self.latest = self.latest.max(time);
+                None
+            }
         };
         self.strands[number].note(old, new.unwrap_or_default());
         self.advance(number)
