@@ -13,12 +13,14 @@
 //! | [`explore`] | breadth first and depth first |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | what came out of it |
+//! | [`audit`](mod@audit) | runs a recorded trace again, event by event, and compares |
 //!
 //! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
 //! once (`intern.rs`) and known by its number. `handle` is pure, so a step of one node is computed once
 //! and then looked up. That makes an exact set of visited states affordable.
 
 pub mod action;
+pub mod audit;
 mod canonical;
 mod clock;
 mod components;
@@ -49,6 +51,7 @@ mod watch;
 mod testing;
 
 pub use action::Action;
+pub use audit::{AuditError, Audited, Difference, audit};
 pub use counterexample::Counterexample;
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;

@@ -26,6 +26,7 @@ mod up;
 mod waiting;
 mod watch;
 mod wish;
+mod trace;
 
 use std::io;
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ enum Command {
     Sim(sim::Args),
     Study(study::Args),
     Reproduce(reproduce::Args),
+    Trace(trace::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -72,7 +74,8 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock check --help                build your own
   meshlock sim                         one simulated run of the reference scenario
   meshlock study FILE                  many simulated runs, with a report
-  meshlock reproduce                   what the papers claim, beside our measurement";
+  meshlock reproduce                   what the papers claim, beside our measurement
+  meshlock trace audit FILE            run a recorded trace again, and compare";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
@@ -110,6 +113,7 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
         (Some(Command::Study(args)), _) => study::run(&args),
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
         (Some(Command::Mesh(args)), _) => mesh::run(&args),
+        (Some(Command::Trace(args)), _) => trace::run(&args),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;
             Ok(Exit::Fine)

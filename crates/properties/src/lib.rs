@@ -2,7 +2,8 @@
 //!
 //! Checker, simulator and node watch the same rules: [`History`] takes in what applications see, [`check_step`] looks
 //! at a node around a grant, [`check_snapshot`] at the whole network at one moment. All three are cheap enough for
-//! every state of an exploration, and none of them can change what it looks at.
+//! every state of an exploration, and none of them can change what it looks at. [`Watcher`] does for a trace what can be
+//! done there.
 //!
 //! "Quiet" means that nothing is under way: no message, no notice of a link, no timer that could still mend something.
 //! A "part" is a set of connected nodes; a network that is not split has one.
@@ -36,6 +37,7 @@ pub mod history;
 pub mod rule;
 pub mod snapshot;
 pub mod step;
+pub mod watcher;
 
 mod cancelled;
 mod conservation;
@@ -61,3 +63,4 @@ pub use history::{History, Occurrence};
 pub use rule::{Rule, RuleSet, Setting, Violation};
 pub use snapshot::{Flight, Snapshot, check_snapshot};
 pub use step::check_step;
+pub use watcher::Watcher;

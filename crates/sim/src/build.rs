@@ -28,7 +28,7 @@ pub trait Visitor {
 }
 
 /// Where retries make no difference: a network that loses nothing.
-const PATIENT: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
+pub(crate) const PATIENT: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
 
 /// Builds the world of a scenario and hands it to `visitor`.
 pub fn with_world<V: Visitor>(scenario: &Scenario, seed: u64, visitor: V) -> Result<V::Output, RunError> {

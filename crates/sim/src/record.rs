@@ -15,12 +15,12 @@ use meshlock_trace::{Violation, What, Writer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::build::{Visitor, with_world};
+use crate::build::{PATIENT, Visitor, with_world};
 use crate::geometry::Leg;
 use crate::observe::Observer;
 use crate::outcome::{Broken, Outcome, Totals};
 use crate::run::{Progress, RunError, drive};
-use crate::scenario::{Network, Scenario, Text};
+use crate::scenario::{Network, Over, ProtocolName, Scenario, Text};
 use crate::time::Time;
 use crate::world::World;
 use causes::Causes;
@@ -228,6 +228,7 @@ where
         ("capacity".to_owned(), json!(choice.capacity)),
         ("duration_s".to_owned(), json!(scenario.duration.seconds())),
     ]);
+    parameters.extend(for_replay(scenario));
     if !repairs.is_empty() {
         parameters.insert("repairs".to_owned(), json!(repairs));
     }
@@ -243,6 +244,30 @@ where
         replay: about.replay.clone(),
         ..Header::new(Source::Sim, choice.name.name(), variant, nodes, links)
     }
+}
+
+/// What else is needed to run the events again, where that can be done.
+fn for_replay(scenario: &Scenario) -> BTreeMap<String, Value> {
+    let choice = &scenario.protocol;
+    let over = match choice.over {
+        Over::Links => "links",
+        Over::Relay => "relay",
+        Over::Routing => "routing",
+    };
+    let fifo = match &scenario.network {
+        Network::Wired(wired) => wired.fifo,
+        Network::Radio(_) => true,
+    };
+    let retry = if choice.name == ProtocolName::Flood { choice.retry.or(Some(PATIENT)) } else { choice.retry };
+    let all = [
+        ("order", json!(choice.order)),
+        ("joins", json!(choice.joins)),
+        ("levels", json!(choice.levels)),
+        ("retry", json!(retry)),
+        ("over", json!(over)),
+        ("fifo", json!(fifo)),
+    ];
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The rule that ended the run, or the first of those that broke; and sums.

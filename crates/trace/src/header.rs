@@ -68,6 +68,9 @@ pub struct NodeInfo {
     /// How it looks before the first record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
+    /// It went on from an earlier run, so its state is more than its view shows.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub resumed: bool,
 }
 
 impl Header {
@@ -96,6 +99,6 @@ impl Header {
 impl NodeInfo {
     /// A node that is nowhere and looks like nothing yet.
     pub fn new(id: u32, name: impl Into<String>) -> Self {
-        Self { id: NodeId(id), name: name.into(), position: None, view: None }
+        Self { id: NodeId(id), name: name.into(), position: None, view: None, resumed: false }
     }
 }

@@ -10,6 +10,9 @@
 //! | [`record`] | all other lines: events, links, moves, losses, and the end |
 //! | [`writer`] | writes a trace line by line |
 //! | [`reader`] | reads one line by line, and says what is wrong in which line |
+//! | [`ends`] | link records are written once although two ends tell of a change |
+//! | [`under_way`] | which line sent the message that arrives now |
+//! | [`merge`](mod@merge) | one trace of several that were recorded by several processes |
 //! | [`error`] | everything that can be wrong |
 //!
 //! Messages are a type parameter: a viewer reads them as [`serde_json::Value`], a tool that knows the protocol as the
@@ -32,18 +35,24 @@
 //! # Ok::<(), meshlock_trace::TraceError>(())
 //! ```
 
+pub mod ends;
 pub mod error;
 pub mod header;
+pub mod merge;
 pub mod reader;
 pub mod record;
+pub mod under_way;
 pub mod writer;
 
 mod sense;
 
+pub use ends::LinkEnds;
 pub use error::{Flaw, TraceError};
 pub use header::{Header, NodeInfo, Position, Source, VERSION};
+pub use merge::{MergeError, Merged, merge};
 pub use reader::Reader;
 pub use record::{At, End, Happening, Link, Lost, Move, Record, Violation, What};
+pub use under_way::{UnderWay, Unexplained};
 pub use writer::Writer;
 
 /// The longest line that is written or read, in bytes without its end. Anything longer is no trace of ours, and

@@ -37,6 +37,12 @@ impl<R: BufRead> Reader<R> {
     pub fn new(input: R) -> Result<Self, TraceError> {
         Self::typed(input)
     }
+
+    /// Reads on with messages of another type, now that the header has told which protocol it is.
+    pub fn with_messages<M>(self) -> Reader<R, M> {
+        let Self { lines, header, sense, failed, .. } = self;
+        Reader { lines, header, sense, failed, messages: PhantomData }
+    }
 }
 
 impl<R: BufRead, M: DeserializeOwned> Reader<R, M> {

@@ -12,7 +12,7 @@ use super::demand::GROUP_PRIORITIES;
 use crate::wire::Payload;
 
 /// One protocol at this node for one resource. Only repaired variants.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Instance {
     ReverseLink(Box<reverse_link::Node>),
     Flood(Box<flood::Node>),
@@ -20,7 +20,7 @@ pub(crate) enum Instance {
 }
 
 /// How long a waiting node of `flood` or `group` waits before it asks again.
-const RETRY: Delay = Delay { least_ms: 500, most_ms: 1_000 };
+pub(crate) const RETRY: Delay = Delay { least_ms: 500, most_ms: 1_000 };
 
 impl Instance {
     pub(crate) fn new(definition: &Definition, id: NodeId, starts_with_token: bool) -> Self {

@@ -17,6 +17,7 @@
 //! | [`alarms`] | what has to be done at some time |
 //! | [`stopping`] | a clean end, and going on after it |
 //! | [`events`] | what happened, for those who watch |
+//! | [`observe`] | every step of every protocol, for a recorder |
 //! | [`metrics`] | what is counted |
 
 mod alarms;
@@ -26,6 +27,7 @@ mod events;
 mod instance;
 mod metrics;
 mod network;
+mod observe;
 mod queries;
 mod registry;
 mod requests;
@@ -52,7 +54,11 @@ use requests::Requests;
 use resource::Resource;
 
 pub use clients::Ticket;
+pub(crate) use demand::GROUP_PRIORITIES;
+pub(crate) use instance::RETRY;
 pub use metrics::render as render_metrics;
+pub(crate) use observe::fresh_view;
+pub use observe::{Noticed, Observer, Step};
 pub use queries::Answers;
 pub use registry::Making;
 pub use stopping::SavedError;
@@ -122,6 +128,7 @@ pub struct Machine {
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
+    observer: Option<Box<dyn Observer + Send>>,
     outbox: Vec<(NodeId, Outgoing)>,
     notes: Vec<String>,
     removals: Vec<Vec<u8>>,
@@ -142,6 +149,7 @@ impl Machine {
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             stopping: false,
+            observer: None,
             outbox: Vec::new(),
             notes: Vec::new(),
             removals: Vec::new(),

@@ -14,9 +14,10 @@ use crate::wire::{Frame, Payload, encode};
 impl Machine {
     /// Applies one event to the protocol of a resource, and does what it wants done.
     pub(crate) fn step(&mut self, now: Now, resource: u32, event: Event<Payload>) -> Result<(), Misuse> {
-        let Some(known) = self.resources.get_mut(&resource) else { return Ok(()) };
+        let Some(known) = self.resources.get(&resource) else { return Ok(()) };
         let had_token = known.instance.holds_token();
-        let effects = known.instance.handle(event)?;
+        let effects = self.handle(now, resource, event)?;
+        let Some(known) = self.resources.get_mut(&resource) else { return Ok(()) };
         let has_token = known.instance.holds_token();
         if had_token != has_token {
             known.counts.hops += u64::from(has_token);

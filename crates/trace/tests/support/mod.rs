@@ -81,7 +81,8 @@ fn headers() -> impl Strategy<Value = Header> {
     let links = vec(pairs(), 0..4);
     (source, words, parameters(), option::of(any::<u64>()), places, links).prop_map(
         |(source, (protocol, variant, made_by, replay), parameters, seed, places, links)| {
-            let node = |(id, (name, position, view))| NodeInfo { id: NodeId(id), name, position, view };
+            let node =
+                |(id, (name, position, view))| NodeInfo { id: NodeId(id), name, position, view, resumed: id == 1 };
             let nodes = (0..).zip(places).map(node).collect();
             Header { source, protocol, variant, parameters, seed, made_by, replay, nodes, links }
         },
@@ -98,7 +99,7 @@ fn whats() -> impl Strategy<Value = What<Message>> {
         1 => (pairs(), messages(), option::of(any::<u64>()))
             .prop_map(|((from, to), message, cause)| What::Lost(Lost { from, to, message, cause })),
         1 => (name, option::of(positions()), option::of(views()))
-            .prop_map(|(name, position, view)| What::Join(NodeInfo { id: NodeId(0), name, position, view })),
+            .prop_map(|(name, position, view)| What::Join(NodeInfo { id: NodeId(0), name, position, view, resumed: false })),
     ]
 }
 

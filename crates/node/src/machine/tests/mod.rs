@@ -3,6 +3,7 @@
 mod chaos;
 mod clients;
 mod network;
+mod recording;
 mod resources;
 mod stopping;
 

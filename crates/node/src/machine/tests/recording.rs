@@ -1,0 +1,214 @@
+//! What happened can be recorded, by one recorder for all nodes or by one for each, and run again.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Cursor};
+use std::path::Path;
+
+use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State, What as Told};
+use meshlock_check::{Audited, audit};
+use meshlock_trace::{Reader, Record, What, merge};
+use tempfile::{TempDir, tempdir};
+
+use super::super::{Machine, Noticed, Now, Observer, Step};
+use super::{Net, semaphore, settings, wants};
+use crate::record::Recorder;
+use crate::wire::Entry;
+
+const RESOURCES: [&str; 4] = ["gpus", "room", "belt", "hall"];
+
+fn sessions(protocol: Protocol) -> NewResource {
+    NewResource { kind: Some(Kind::Sessions), protocol: Some(protocol), ..NewResource::default() }
+}
+
+/// Three nodes in a line with a resource of every protocol.
+fn some_life(net: &mut Net) {
+    net.link(0, 1);
+    net.link(1, 2);
+    net.settle();
+    net.define(0, "gpus", semaphore(3));
+    net.define(1, "room", sessions(Protocol::ReverseLink));
+    net.define(2, "belt", NewResource { protocol: Some(Protocol::Flood), ..NewResource::default() });
+    net.define(0, "hall", sessions(Protocol::Group));
+    let mut random = fastrand::Rng::with_seed(7);
+    for round in 0..12 {
+        let mut asked = Vec::new();
+        for at in 0..3 {
+            for name in RESOURCES {
+                let mut request = NewRequest { lease_ms: Some(86_400_000), ..wants(name) };
+                match name {
+                    "gpus" => request.units = Some(random.u32(1..=3)),
+                    "room" | "hall" => request.session = Some(format!("s{}", random.u32(0..2))),
+                    _ => {}
+                }
+                asked.push((at, net.ask(at, request)));
+            }
+            while random.bool()
+                && let Some(wire) = random.choice(net.busy_wires())
+            {
+                net.deliver(wire);
+            }
+        }
+        if round % 3 == 1 {
+            net.cut(1, 2);
+            net.settle();
+            net.link(if round == 4 { 0 } else { 1 }, 2);
+        }
+        if round == 7 {
+            net.cut(0, 2);
+            net.link(1, 2);
+        }
+        for _ in 0..40 {
+            net.settle();
+            net.pass_ms(1_000);
+            for (at, ticket) in &asked {
+                if net.state(*at, *ticket) == State::Granted {
+                    net.release(*at, *ticket);
+                }
+            }
+        }
+        assert!(asked.iter().all(|(at, ticket)| net.state(*at, *ticket).is_over()), "round {round}: somebody waits");
+    }
+}
+
+fn records(path: &Path) -> Vec<Record> {
+    let reader = Reader::new(BufReader::new(File::open(path).expect("recorded"))).expect("a trace");
+    reader.map(|record| record.expect("whole")).collect()
+}
+
+fn fine(what: &str, audited: &Audited) {
+    assert_eq!(audited.difference, None, "{what}");
+    assert_eq!((audited.skipped.as_slice(), audited.unchecked_messages, audited.ended), (&[][..], 0, true), "{what}");
+    assert_eq!((audited.nodes, audited.events), (3, audited.replayed), "{what}");
+    assert!(audited.messages > 20, "{what}: {audited:?}");
+}
+
+#[test]
+fn one_recorder_for_all_nodes_tells_the_whole_story() {
+    let place = tempdir().expect("a directory");
+    let recorder = Recorder::new(&place.path().join("run.jsonl")).expect("it can be written");
+    let mut net = Net::new(3);
+    for machine in &mut net.machines {
+        let observer = recorder.observer(machine.settings());
+        machine.set_recorder(observer);
+    }
+    some_life(&mut net);
+    recorder.finish().expect("written");
+    for name in RESOURCES {
+        let path = place.path().join(format!("run.{name}.jsonl"));
+        fine(name, &audit(BufReader::new(File::open(&path).expect("recorded"))).expect("readable"));
+        let all = records(&path);
+        assert_eq!(all.iter().filter(|record| matches!(record.what, What::Join(_))).count(), 2);
+        let links = all.iter().filter(|record| matches!(record.what, What::Link(_))).count();
+        let said = |record: &&Record| {
+            let What::Event(happening) = &record.what else { return false };
+            matches!(happening.event, meshlock_core::Event::LinkUp { .. } | meshlock_core::Event::LinkDown { .. })
+        };
+        assert!(links * 2 <= all.iter().filter(said).count() + 1, "two ends, one record");
+        let caused = |record: &Record| match &record.what {
+            What::Event(happening) => {
+                happening.cause.is_some() || !matches!(happening.event, meshlock_core::Event::Receive { .. })
+            }
+            What::Link(_) | What::Move(_) | What::Lost(_) | What::Join(_) | What::End(_) => true,
+        };
+        assert!(all.iter().all(caused), "every arrival names its sending");
+    }
+}
+
+/// One recorder for each node, as in three processes.
+fn apart(nodes: u32) -> (TempDir, Net, Vec<Recorder>) {
+    let place = tempdir().expect("a directory");
+    let mut net = Net::new(nodes);
+    let mut recorders = Vec::new();
+    for (number, machine) in net.machines.iter_mut().enumerate() {
+        let recorder = Recorder::new(&place.path().join(format!("n{number}.jsonl"))).expect("it can be written");
+        machine.set_recorder(recorder.observer(machine.settings()));
+        recorders.push(recorder);
+    }
+    (place, net, recorders)
+}
+
+#[test]
+fn recordings_of_several_processes_are_merged_into_one_story() {
+    let (place, mut net, recorders) = apart(3);
+    some_life(&mut net);
+    for recorder in &recorders {
+        recorder.finish().expect("written");
+    }
+    for name in RESOURCES {
+        let input = |number: usize| {
+            let path = place.path().join(format!("n{number}.{name}.jsonl"));
+            (format!("n{number}"), BufReader::new(File::open(path).expect("recorded")))
+        };
+        let alone = audit(input(1).1).expect("readable");
+        assert_eq!(alone.difference, None);
+        assert!(alone.unchecked_messages > 0 && alone.messages == 0, "one node does not see what the others send");
+        let mut merged = Vec::new();
+        let told = merge((0..3).map(input).collect(), &mut merged).expect("they belong together");
+        if cfg!(target_os = "linux") {
+            assert!(told.exact && told.warnings.is_empty(), "{told:?}");
+            fine(name, &audit(Cursor::new(merged)).expect("readable"));
+        }
+    }
+}
+
+#[test]
+fn a_node_that_goes_on_is_recorded_but_not_run_again() {
+    let place = tempdir().expect("a directory");
+    let mut net = Net::new(1);
+    net.define(0, "gpus", semaphore(3));
+    let ticket = net.ask(0, wants("gpus"));
+    net.release(0, ticket);
+    let saved = net.machines[0].save();
+    net.machines[0] = Machine::resume(settings(0), &saved).expect("saved");
+    let recorder = Recorder::new(&place.path().join("run.trace.jsonl")).expect("it can be written");
+    net.machines[0].set_recorder(recorder.observer(&settings(0)));
+    net.ask(0, wants("gpus"));
+    recorder.finish().expect("written");
+    let file = File::open(place.path().join("run.gpus.trace.jsonl")).expect("recorded");
+    let audited = audit(BufReader::new(file)).expect("readable");
+    assert_eq!((audited.difference, audited.events, audited.replayed), (None, 1, 0));
+    assert_eq!(audited.skipped[0].reason, "it went on from an earlier run");
+}
+
+#[test]
+fn what_cannot_be_written_is_noted_once_and_stops_nobody() {
+    let place = tempdir().expect("a directory");
+    let recorder = Recorder::new(&place.path().join("run.jsonl")).expect("it can be written");
+    fs::create_dir(place.path().join("run.gpus.jsonl")).expect("something is in the way");
+    let mut net = Net::new(1);
+    net.machines[0].set_recorder(recorder.observer(&settings(0)));
+    net.define(0, "gpus", semaphore(3));
+    for _ in 0..3 {
+        let ticket = net.ask(0, wants("gpus"));
+        assert_eq!(net.state(0, ticket), State::Granted);
+        net.release(0, ticket);
+    }
+    let notes = net.machines[0].take_notes();
+    assert_eq!(notes.iter().filter(|note| note.contains("run.gpus.jsonl cannot be written")).count(), 1, "{notes:?}");
+    assert!(Recorder::new(&place.path().join("nowhere/run.jsonl")).is_err());
+}
+
+/// Finds fault with everything.
+#[derive(Debug)]
+struct Grumbler;
+
+impl Observer for Grumbler {
+    fn begins(&mut self, _: &Entry, _: meshlock_core::View, _: bool) {}
+
+    fn stepped(&mut self, step: &Step<'_>) -> Noticed {
+        Noticed { broken: vec![format!("{} is no good", step.entry.name)], notes: vec![] }
+    }
+}
+
+#[test]
+fn a_broken_rule_is_told_at_once() {
+    let mut net = Net::new(1);
+    net.define(0, "gpus", semaphore(3));
+    net.machines[0].set_recorder(Box::new(Grumbler));
+    let last = net.machines[0].listen();
+    net.now = Now(5);
+    net.ask(0, wants("gpus"));
+    let broken = Told::Broken { resource: "gpus".into(), what: "gpus is no good".into() };
+    assert!(net.machines[0].events_after(last).iter().any(|event| event.what == broken));
+    assert!(net.machines[0].take_notes().iter().any(|note| note.contains("please report it: gpus is no good")));
+}

@@ -1,0 +1,54 @@
+//! The time in a recording: nanoseconds since it began, by the clock that all processes of this machine share.
+
+use std::fs;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// When a recording began.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    began: Instant,
+    /// Milliseconds since 1970 at the beginning, for people and for merging with other machines.
+    pub(super) began_unix_ms: u64,
+    /// The shared clock at the beginning, where there is one.
+    pub(super) monotonic_ns: Option<u64>,
+    /// Which run of this machine the shared clock counts in.
+    pub(super) boot_id: Option<String>,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            began: Instant::now(),
+            began_unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX),
+            monotonic_ns: monotonic_ns(),
+            boot_id: boot_id(),
+        }
+    }
+
+    /// Nanoseconds since the beginning.
+    pub(super) fn now_ns(&self) -> u64 {
+        match (self.monotonic_ns, monotonic_ns()) {
+            (Some(began), Some(now)) => now.saturating_sub(began),
+            (Some(_), None) | (None, _) => u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn monotonic_ns() -> Option<u64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(time.tv_nsec).ok()?)
+}
+
+#[cfg(not(unix))]
+fn monotonic_ns() -> Option<u64> {
+    None
+}
+
+/// Linux tells it; elsewhere traces of one machine are merged by the wall clock.
+fn boot_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned()).filter(|id| !id.is_empty())
+}
