@@ -161,10 +161,8 @@ impl Reply {
 
     /// A field of the body as text.
     pub(crate) fn field(&self, name: &str) -> String {
-        match &self.json()[name] {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
+        let body = self.json();
+        body[name].as_str().map_or_else(|| body[name].to_string(), str::to_owned)
     }
 
     /// Checks the status and the state of a request.
