@@ -2,13 +2,15 @@
 
 mod args;
 mod help;
-mod log;
+pub(crate) mod log;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
 use meshlock_node::config::NodeConfig;
 use meshlock_node::node::{Node, NodeOptions, Stopped};
+use meshlock_node::record::Recorder;
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -34,12 +36,17 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
     let mut options = NodeOptions::new(config);
     options.transport = args.transport.into();
+    let recorder = recorder(args.record.as_deref())?;
+    options.record.clone_from(&recorder);
     let node = Node::start(options).await?;
     tell_start(args, &node)?;
     signals.end().await;
     tracing::info!("stopping: passing tokens to neighbours");
     tokio::select! {
         ended = node.stop() => {
+            if let Some(recorder) = recorder {
+                recorder.finish().context("the recording could not be written to its end")?;
+            }
             tell_end(&ended.context("the state could not be saved: the node will come back as a new one")?);
             Ok(Exit::Fine)
         }
@@ -48,6 +55,11 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// Records into files of this name, if one is given.
+pub(crate) fn recorder(path: Option<&Path>) -> anyhow::Result<Option<Recorder>> {
+    path.map(|path| Recorder::new(path).with_context(|| format!("cannot record into {}", path.display()))).transpose()
 }
 
 fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Result<Exit> {

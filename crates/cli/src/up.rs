@@ -43,6 +43,8 @@ async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
     };
     let mut options = LocalOptions::new(nodes, &place.dir);
     options.settings = settings(args)?;
+    let recorder = crate::node::recorder(args.record.as_deref())?;
+    options.record.clone_from(&recorder);
     let mesh = LocalMesh::start(&options, &links).await?;
     tell(args, &mesh, &links)?;
     let busy = args.demo.then(|| demo::start(&mesh));
@@ -56,6 +58,9 @@ async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
         ends = mesh.stop() => {
             for end in ends {
                 end.context("a node could not stop cleanly")?;
+            }
+            if let Some(recorder) = recorder {
+                recorder.finish().context("the recording could not be written to its end")?;
             }
             Ok(Exit::Fine)
         }
@@ -76,7 +81,8 @@ async fn follow(movement: Option<Movement>, mesh: &LocalMesh) {
 }
 
 fn shape(args: &Args) -> anyhow::Result<(u16, BTreeSet<Pair>)> {
-    let text = if args.topology.contains(':') { args.topology.clone() } else { format!("{}:{}", args.topology, args.nodes) };
+    let text =
+        if args.topology.contains(':') { args.topology.clone() } else { format!("{}:{}", args.topology, args.nodes) };
     let topology: Topology = text.parse().with_context(|| format!("--topology {text}"))?;
     let nodes = u16::try_from(topology.len()).context("too many nodes for one machine")?;
     if nodes > MOST_NODES {
@@ -113,14 +119,13 @@ kind = "sessions"
 
 fn tell(args: &Args, mesh: &LocalMesh, links: &BTreeSet<Pair>) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let sockets: Vec<(String, PathBuf)> = mesh
-        .nodes()
-        .filter_map(|node| Some((node.identity().name.clone(), node.socket()?.clone())))
-        .collect();
+    let sockets: Vec<(String, PathBuf)> =
+        mesh.nodes().filter_map(|node| Some((node.identity().name.clone(), node.socket()?.clone()))).collect();
     if args.json {
-        let nodes: Vec<_> = mesh.nodes().zip(&sockets).map(|(node, (name, socket))| {
-            json!({ "name": name, "socket": socket, "listen": node.address() })
-        });
+        let nodes = mesh
+            .nodes()
+            .zip(&sockets)
+            .map(|(node, (name, socket))| json!({ "name": name, "socket": socket, "listen": node.address() }));
         writeln!(out, "{}", json!({ "nodes": nodes.collect::<Vec<_>>(), "links": links }))?;
         return Ok(out.flush()?);
     }
@@ -134,7 +139,9 @@ fn tell(args: &Args, mesh: &LocalMesh, links: &BTreeSet<Pair>) -> anyhow::Result
     }
     if let (Some((first, near)), Some((last, far))) = (sockets.first(), sockets.last()) {
         writeln!(out, "\n{}", styled(style::STRONG, "Try in another terminal:"))?;
-        let line = |socket: &Path, rest: &str| format!("  {program} {rest}", rest = rest.replace("SOCK", &socket.display().to_string()));
+        let line = |socket: &Path, rest: &str| {
+            format!("  {program} {rest}", rest = rest.replace("SOCK", &socket.display().to_string()))
+        };
         let tries = [
             (near, format!("lock --socket SOCK gate -- sleep 20     # at {first}")),
             (far, format!("lock --socket SOCK -p 5 gate -- date    # at {last}: waits for it")),
@@ -167,7 +174,8 @@ impl Place {
             std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
             return Ok(Self { dir: dir.to_owned(), _temporary: None });
         }
-        let made = tempfile::Builder::new().prefix("meshlock-").tempdir().context("cannot make a temporary directory")?;
+        let made =
+            tempfile::Builder::new().prefix("meshlock-").tempdir().context("cannot make a temporary directory")?;
         Ok(Self { dir: made.path().to_owned(), _temporary: Some(made) })
     }
 }

@@ -16,6 +16,7 @@ use crate::hub::Hub;
 use crate::links::{Gate, Transport};
 use crate::mesh::{self, Existing, Member, MeshError};
 use crate::node::{Node, NodeOptions, StartError, Stopped};
+use crate::record::Recorder;
 
 /// What a local mesh is started with.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct LocalOptions {
     pub settings: Settings,
     /// What carries the links.
     pub transport: Transport,
+    /// Records everything that happens, at all nodes.
+    pub record: Option<Recorder>,
     /// Whether clients are served over Unix sockets.
     pub serves_clients: bool,
 }
@@ -43,6 +46,7 @@ impl LocalOptions {
             name: "n".into(),
             settings: Settings::default(),
             transport: Transport::default(),
+            record: None,
             serves_clients: true,
         }
     }
@@ -73,7 +77,8 @@ impl LocalMesh {
             let config = config(options, dir).map_err(StartError::Clients)?;
             let transport = options.transport;
             let serves_clients = options.serves_clients;
-            let options = NodeOptions { gate: seen, transport, serves_clients, ..NodeOptions::new(config) };
+            let record = options.record.clone();
+            let options = NodeOptions { gate: seen, transport, record, serves_clients, ..NodeOptions::new(config) };
             nodes.push(LocalNode { node: Node::start(options).await?, gate });
         }
         let mesh = Self { nodes };

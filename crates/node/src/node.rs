@@ -16,6 +16,7 @@ use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoin
 use crate::machine::{Machine, SavedError, Settings};
 use crate::mesh::state::{self, Run};
 use crate::mesh::{self, Identity, Kept, Member, MeshError, Removal};
+use crate::record::Recorder;
 
 /// How often a node looks whether `meshlock mesh remove` was run on its machine.
 const LOOK_FOR_REMOVALS: Duration = Duration::from_secs(2);
@@ -31,6 +32,8 @@ pub struct NodeOptions {
     pub transport: Transport,
     /// Where beacons are sent, if the configuration wants them at all.
     pub discovery: Discovery,
+    /// Records everything that happens.
+    pub record: Option<Recorder>,
     /// Whether clients are served over sockets; a program that has the node in itself may not need them.
     pub serves_clients: bool,
 }
@@ -40,7 +43,7 @@ impl NodeOptions {
     pub fn new(config: NodeConfig) -> Self {
         let (_, gate) = watch::channel(Gate::Everybody);
         let discovery = Discovery { interval: config.discovery_interval, ..Discovery::default() };
-        Self { config, gate, transport: Transport::default(), discovery, serves_clients: true }
+        Self { config, gate, transport: Transport::default(), discovery, record: None, serves_clients: true }
     }
 }
 
@@ -97,13 +100,17 @@ pub struct Stopped {
 impl Node {
     /// Starts a node; without a membership it founds a mesh of its own.
     pub async fn start(options: NodeOptions) -> Result<Self, StartError> {
-        let NodeOptions { config, gate, transport, discovery, serves_clients } = options;
+        let NodeOptions { config, gate, transport, discovery, record, serves_clients } = options;
         let identity = Arc::new(mesh::found_default(&config.dir, config.mesh.as_deref())?);
         if let Some(wants) = config.mesh.as_ref().filter(|wants| **wants != identity.mesh) {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
         }
         let mut run = state::begin_run(&config.dir)?;
-        let machine = machine(&config, &identity, &mut run)?;
+        let mut machine = machine(&config, &identity, &mut run)?;
+        if let Some(recorder) = &record {
+            let observer = recorder.observer(machine.settings());
+            machine.set_recorder(observer);
+        }
         let (hub, removals) = Hub::new(machine);
         let mut tasks = vec![tokio::spawn(Arc::clone(&hub).keep_time())];
 

@@ -90,8 +90,8 @@ impl Watcher {
     }
 
     /// What applications did, as far as the rules care. A change of the capacity belongs here too: nodes hear of it at
-    /// different times, so until all have, the greater of both is what may be in use.
-    fn occurrence<M>(&self, node: NodeId, event: &Event<M>) -> Option<Occurrence> {
+    /// different times and nobody can tell from outside when the last has, so the greatest is what may be in use.
+    fn occurrence<M>(&mut self, node: NodeId, event: &Event<M>) -> Option<Occurrence> {
         match *event {
             Event::Request { request, demand } => {
                 let rank = self.setting.order.rank(demand.urgency, Fence(0)).unwrap_or_default();
@@ -104,7 +104,16 @@ impl Watcher {
                 Some(Occurrence::Reprioritized { node, request, rank })
             }
             Event::Release { request, .. } => Some(Occurrence::Released { node, request }),
-            Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Receive { .. } | Event::Expired { .. } => None,
+            Event::Resize { capacity, .. } if capacity > self.setting.capacity => {
+                self.setting.capacity = capacity;
+                Some(Occurrence::Resized { capacity })
+            }
+            Event::Resize { .. }
+            | Event::Leave
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Receive { .. }
+            | Event::Expired { .. } => None,
         }
     }
 

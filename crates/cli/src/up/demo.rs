@@ -43,7 +43,8 @@ impl Robot {
             self.charge -= self.random.i32(5..25);
             if self.charge < 40 {
                 // The emptier, the more urgent.
-                self.hold(NewRequest { urgency: Some(Urgency::Priority((40 - self.charge) / 4)), ..wants("docks") }).await;
+                self.hold(NewRequest { urgency: Some(Urgency::Priority((40 - self.charge) / 4)), ..wants("docks") })
+                    .await;
                 self.charge = 100;
                 continue;
             }

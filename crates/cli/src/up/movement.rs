@@ -117,7 +117,11 @@ impl<P: Protocol> Observer<P> for Pace {
         self.wait_until(now);
         let (a, b) = (between.0.0 as usize, between.1.0 as usize);
         let pair = (a.min(b), a.max(b));
-        if up { self.links.insert(pair) } else { self.links.remove(&pair) };
+        if up {
+            self.links.insert(pair)
+        } else {
+            self.links.remove(&pair)
+        };
         self.tell();
     }
 }
