@@ -37,7 +37,7 @@ impl Events {
     /// The next event; `None` when the node has ended.
     pub async fn next(&mut self) -> Result<Option<Event>, Error> {
         loop {
-            let event = match &mut self.source {
+            let event: Option<Event> = match &mut self.source {
                 Source::Http(stream) => stream.next().await?,
                 #[cfg(feature = "embedded")]
                 Source::Hub(stream, waiting) => {
