@@ -85,9 +85,9 @@ pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
             Err(exit) => return Ok(exit),
         };
         if args.json {
-            output::json(&info)?
+            output::json(&info)?;
         } else {
-            print(&info.id)?
+            print(&info.id)?;
         }
         Ok(Exit::Fine)
     };

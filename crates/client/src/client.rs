@@ -128,25 +128,21 @@ impl Client {
     }
 
     /// Asks for a resource. Await what comes back, or say more about it first.
-    #[must_use]
     pub fn lock(&self, name: impl Into<String>) -> Lock {
         Lock::new(self.clone(), name.into())
     }
 
     /// Asks to attend a session of a resource with sessions.
-    #[must_use]
     pub fn session(&self, name: impl Into<String>, session: impl Into<String>) -> Lock {
         self.lock(name).session(session)
     }
 
     /// Asks for a readers-writer resource, together with other readers.
-    #[must_use]
     pub fn read(&self, name: impl Into<String>) -> Lock {
         self.lock(name).mode(Mode::Read)
     }
 
     /// Asks for a readers-writer resource, alone.
-    #[must_use]
     pub fn write(&self, name: impl Into<String>) -> Lock {
         self.lock(name).mode(Mode::Write)
     }

@@ -1,5 +1,7 @@
 //! A client whose node is in the same process.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod suite;
 
 use std::sync::Arc;

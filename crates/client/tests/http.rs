@@ -1,5 +1,7 @@
 //! A client that reaches its node over a Unix socket, and over TCP.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod suite;
 
 use std::path::{Path, PathBuf};

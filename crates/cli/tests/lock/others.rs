@@ -49,7 +49,7 @@ fn the_status_shows_holders_and_waiters_in_order() {
     let waiting = waiting.map(|(priority, owner)| world.start(&["lock", "dock", "-p", priority, "--owner", owner]));
     world.until(State::Queued, 2);
     let ran = world.run(&["status", "dock"]);
-    let at = |owner| ran.out.find(owner).unwrap();
+    let at = |owner| ran.out.find(&format!(" {owner} ")).unwrap();
     assert!(at("ann") < at("cy") && at("cy") < at("bob"), "{}", ran.out);
     let status: MeshStatus = serde_json::from_str(&world.run(&["status", "--local", "--json"]).out).unwrap();
     assert_eq!((status.resources[0].holders.len(), status.resources[0].waiters.len()), (1, 2));

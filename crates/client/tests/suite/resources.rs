@@ -14,10 +14,8 @@ fn of_kind(kind: Kind) -> NewResource {
 }
 
 fn reason(error: &Error) -> Reason {
-    match error {
-        Error::Refused(problem) => problem.reason,
-        other => panic!("not a refusal: {other}"),
-    }
+    let Error::Refused(problem) = error else { panic!("not a refusal: {error}") };
+    problem.reason
 }
 
 pub(crate) async fn units_are_counted(world: World) {
