@@ -103,10 +103,12 @@ impl Recorder {
 
     /// Writes out whatever waits to be written.
     pub fn flush(&self) -> Result<(), TraceError> {
-        lock(&self.inner).tapes.values_mut().fold(Ok(()), |result, tape| {
-            let flushed = tape.flush();
-            result.and(flushed)
-        })
+        let mut result = Ok(());
+        for tape in lock(&self.inner).tapes.values_mut() {
+            let flushed = tape.flush(); // all of them, also after one that fails
+            result = result.and(flushed);
+        }
+        result
     }
 }
 
