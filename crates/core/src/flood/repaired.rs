@@ -103,6 +103,16 @@ impl Node {
         }
     }
 
+    /// The same, with fences that begin above this one if the token is here: for a resource that is made anew after its
+    /// first token was lost with everybody who could have had it.
+    #[must_use]
+    pub fn with_fences_above(mut self, fence: Fence) -> Self {
+        if let Some(token) = &mut self.token {
+            token.fence = token.fence.max(fence);
+        }
+        self
+    }
+
     /// Whether the token is here.
     pub fn holds_token(&self) -> bool {
         self.token.is_some()

@@ -89,6 +89,16 @@ impl Node {
         Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch, leaving }
     }
 
+    /// The same, with fences that begin above this one if the token is here: for a resource that is made anew after its
+    /// first token was lost with everybody who could have had it.
+    #[must_use]
+    pub fn with_fences_above(mut self, fence: Fence) -> Self {
+        if let Some(token) = &mut self.token {
+            token.clock = token.clock.max(fence);
+        }
+        self
+    }
+
     /// The state by the paper's name.
     pub fn state(&self) -> State {
         match (&self.token, &self.inside) {

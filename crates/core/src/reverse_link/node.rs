@@ -139,6 +139,16 @@ impl Node {
         self.capacity
     }
 
+    /// The same, with fences that begin above this one if the token is here: for a resource that is made anew after its
+    /// first token was lost with everybody who could have had it.
+    #[must_use]
+    pub fn with_fences_above(mut self, fence: Fence) -> Self {
+        if let Some(token) = &mut self.token {
+            token.granted = token.granted.max(fence);
+        }
+        self
+    }
+
     /// The token, if it is here.
     pub fn token(&self) -> Option<&Token> {
         self.token.as_ref()

@@ -4,7 +4,7 @@ use meshlock_api::{Definition, Order, Protocol as Name};
 use meshlock_core::planted::Planted;
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::{
-    Aging, Delay, Effect, Event, Misuse, NodeId, Protocol, Rejection, Units, View, flood, group, reverse_link,
+    Aging, Delay, Effect, Event, Fence, Misuse, NodeId, Protocol, Rejection, Units, View, flood, group, reverse_link,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,18 @@ impl Instance {
                     planted: Planted::NONE,
                 });
                 Self::Group(Box::new(Relayed::new(node, relay::Config::default())))
+            }
+        }
+    }
+
+    /// The same, with fences that begin above this one if the token begins here.
+    pub(crate) fn with_fences_above(self, fence: Fence) -> Self {
+        match self {
+            Self::ReverseLink(node) => Self::ReverseLink(Box::new(node.with_fences_above(fence))),
+            Self::Flood(node) => Self::Flood(Box::new(node.with_fences_above(fence))),
+            Self::Group(node) => {
+                let inner = node.inner().clone().with_fences_above(fence);
+                Self::Group(Box::new(Relayed::new(inner, relay::Config::default())))
             }
         }
     }

@@ -10,7 +10,7 @@ use std::task::Waker;
 
 use meshlock_api::resource::check_name;
 use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceInfo, State, What};
-use meshlock_core::{Demand, Event, NodeId, RequestId, Units};
+use meshlock_core::{Demand, Event, Fence, NodeId, RequestId, Units};
 
 use super::clients::conflict_text;
 use super::{Machine, Now, Resource};
@@ -311,6 +311,9 @@ impl Machine {
         let declared = self.settings.declared.get(&entry.name);
         let name = entry.name.clone();
         let mut resource = Resource::new(entry, self.settings.id, starts_with_token);
+        if starts_with_token && self.settings.first_fence > 0 {
+            resource.instance = resource.instance.with_fences_above(Fence(self.settings.first_fence));
+        }
         resource.compare(declared);
         if let Some(declared) = resource.conflict {
             let text = conflict_text(&name, &declared, &resource.entry.definition);

@@ -92,7 +92,11 @@ async fn every_kind_of_resource_can_be_asked_for() {
 
 #[tokio::test]
 async fn resources_are_not_made_on_first_use_if_the_mesh_does_not_want_it() {
-    let node = Node::with(meshlock_node::machine::Settings { create_on_first_use: false, ..settings() }, |_| ()).await;
+    let node = Node::with(
+        meshlock_node::machine::Settings { first_fence: 0, create_on_first_use: false, ..settings() },
+        |_| (),
+    )
+    .await;
     node.post("/v1/requests", json!({"resource": "r"})).await.is_problem(404, "unknown");
 }
 

@@ -41,3 +41,16 @@ fn a_stopping_node_takes_no_requests() {
     net.machines[1].stop(net.now);
     assert!(net.machines[1].ask(net.now, wants("dock")).is_err());
 }
+
+#[test]
+fn a_lone_founder_that_crashed_makes_its_resources_anew_above_all_old_fences() {
+    let mut net = Net::line(1);
+    let held = net.ask(0, wants("dock"));
+    let mut again = settings(0);
+    again.first_fence = 1 << 40;
+    let before = net.look(0, held).fence;
+    net.machines[0] = Machine::new(again);
+    let next = net.ask(0, wants("dock"));
+    assert_eq!(net.state(0, next), State::Granted);
+    assert!(net.look(0, next).fence > before);
+}
