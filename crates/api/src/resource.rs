@@ -132,6 +132,9 @@ impl NewResource {
                 return Err("protocol \"group\" serves sessions and readers-writer only; use \"reverse-link\"".into());
             }
         }
+        if protocol == Protocol::Group && capacity != MANY {
+            return Err(format!("protocol \"group\" does not count holders: leave the capacity out, or give {MANY}"));
+        }
         let order = self.order.unwrap_or_default();
         if order == Order::Deadline && protocol != Protocol::ReverseLink {
             return Err("only protocol \"reverse-link\" orders by deadline".into());

@@ -1,25 +1,40 @@
 //! Where a node listens and its clients look, when nobody says otherwise.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The socket of the node of this user, or of this machine.
-///
-/// In `$XDG_RUNTIME_DIR` if that is set; else `/run/meshlock/meshlock.sock` for root, and for everybody if it is there;
-/// else in a directory of the user's own below `/tmp`.
+/// Where a node listens if nothing else is said: the same for every node of a user, so that clients find it.
 pub fn default_path() -> PathBuf {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
-    let user = rustix::process::getuid().as_raw();
-    choose(runtime.map(PathBuf::from), user, PathBuf::from(SYSTEM).exists())
+    choose(user(), runtime_directory().as_deref())
 }
 
-const SYSTEM: &str = "/run/meshlock/meshlock.sock";
+/// Where a client looks: at its own user's node if there is one, otherwise at the machine's.
+pub fn find() -> PathBuf {
+    [default_path(), system()].into_iter().find(|path| path.exists()).unwrap_or_else(default_path)
+}
 
-fn choose(runtime: Option<PathBuf>, user: u32, system_exists: bool) -> PathBuf {
-    match runtime {
-        Some(runtime) => runtime.join("meshlock").join("meshlock.sock"),
-        None if user == 0 || system_exists => PathBuf::from(SYSTEM),
-        None => PathBuf::from(format!("/tmp/meshlock-{user}/meshlock.sock")),
+/// The socket of a node that serves the whole machine.
+pub fn system() -> PathBuf {
+    Path::new("/run/meshlock").join(FILE)
+}
+
+/// The user, by whose number sockets below `/tmp` are told apart.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+const FILE: &str = "meshlock.sock";
+
+fn choose(user: u32, runtime: Option<&Path>) -> PathBuf {
+    // Root first: a service has no XDG_RUNTIME_DIR and a login of root has one, and both must find each other.
+    match (user, runtime) {
+        (0, _) => system(),
+        (_, Some(runtime)) => runtime.join("meshlock").join(FILE),
+        (user, None) => PathBuf::from(format!("/tmp/meshlock-{user}")).join(FILE),
     }
+}
+
+fn runtime_directory() -> Option<PathBuf> {
+    std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
 #[cfg(test)]
@@ -27,11 +42,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_own_place_comes_first() {
-        let runtime = || Some(PathBuf::from("/run/user/7"));
-        assert_eq!(choose(runtime(), 7, true), PathBuf::from("/run/user/7/meshlock/meshlock.sock"));
-        assert_eq!(choose(None, 7, true), PathBuf::from(SYSTEM));
-        assert_eq!(choose(None, 0, false), PathBuf::from(SYSTEM));
-        assert_eq!(choose(None, 7, false), PathBuf::from("/tmp/meshlock-7/meshlock.sock"));
+    fn every_user_has_one_place() {
+        assert_eq!(choose(0, Some(Path::new("/run/user/0"))), Path::new("/run/meshlock/meshlock.sock"));
+        assert_eq!(choose(7, Some(Path::new("/run/user/7"))), Path::new("/run/user/7/meshlock/meshlock.sock"));
+        assert_eq!(choose(7, None), Path::new("/tmp/meshlock-7/meshlock.sock"));
     }
 }

@@ -39,7 +39,7 @@ impl Address {
             return Self::parse(&url.to_string_lossy());
         }
         let socket = variable("MESHLOCK_SOCKET").map(PathBuf::from);
-        Ok(Self::Socket(socket.unwrap_or_else(meshlock_api::socket::default_path)))
+        Ok(Self::Socket(socket.unwrap_or_else(meshlock_api::socket::find)))
     }
 
     /// The header `host` of a question.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::config::{NodeConfig, token};
+use crate::config::{NodeConfig, socket, token};
 use crate::http::{HttpConfig, Server};
 use crate::hub::Hub;
 use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer, Transport};
@@ -238,6 +238,7 @@ async fn serve(
     hub: &Arc<Hub>,
     removals: mpsc::UnboundedSender<Vec<u8>>,
 ) -> Result<Server, StartError> {
+    socket::prepare_directory(&config.socket).map_err(StartError::Clients)?;
     let token = match &config.token_file {
         Some(file) => Some(token::read_or_make(file)?),
         None => None,

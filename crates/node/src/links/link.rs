@@ -12,8 +12,8 @@ use super::frames::{BATCH, FrameReader, FrameWriter};
 use super::hello::{self, HELLO_VERSION, Hello};
 use super::registry::{Place, SECOND_LINK};
 use super::transport::{Carrier, Channel, Failure, HANDSHAKE_LIMIT};
-use super::{LinkId, LinkUser, Outgoing, Peer, tls};
-use crate::mesh::Member;
+use super::{LinkId, LinkUser, Outgoing, Peer};
+use crate::mesh::{Member, certificate};
 use crate::wire;
 
 /// The reason of a connection to oneself.
@@ -47,7 +47,7 @@ pub(super) async fn live(
     permit: Option<OwnedSemaphorePermit>,
 ) -> Life {
     let address = channel.address;
-    let (member, name) = match tls::read(&channel.certificate) {
+    let (member, name) = match certificate::read(&channel.certificate).map_err(|error| error.to_string()) {
         Ok(known) => known,
         Err(reason) => {
             context.warn(address, &reason);

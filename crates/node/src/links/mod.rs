@@ -30,7 +30,7 @@ mod manager;
 mod quic;
 mod registry;
 mod tcp;
-pub mod tls;
+mod tls;
 mod transport;
 mod waiting;
 

@@ -6,15 +6,14 @@
 
 use std::sync::Arc;
 
-use ring::hmac;
 use rustls::client::Resumption;
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::ServerName;
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, version};
 
-use crate::mesh::{Identity, Member};
+use crate::mesh::{Identity, certificate};
 
 /// Both roles of a node in a handshake.
 #[derive(Clone, Debug)]
@@ -28,7 +27,7 @@ pub(super) struct Tls {
 impl Tls {
     /// From what makes a node a member. The error says what is wrong with it.
     pub(super) fn of(identity: &Identity) -> Result<Self, String> {
-        let (member, name) = read(&identity.certificate)?;
+        let (member, name) = certificate::read(&identity.certificate).map_err(|error| error.to_string())?;
         if (member, &name) != (identity.member, &identity.name) {
             return Err(format!(
                 "its certificate is that of member {} ({name}), not of {} ({})",
@@ -45,7 +44,7 @@ impl Tls {
         let roots = Arc::new(roots);
         let chain = vec![identity.certificate.clone()];
         let certified = CertifiedKey::from_der(chain.clone(), identity.key.clone_key(), &provider)?;
-        let name = server_name(&identity.secret);
+        let name = certificate::server_name(&identity.secret);
 
         let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&version::TLS13])?
@@ -82,29 +81,5 @@ struct ForThoseWhoKnow {
 impl ResolvesServerCert for ForThoseWhoKnow {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         (hello.server_name() == Some(self.name.as_str())).then(|| Arc::clone(&self.certified))
-    }
-}
-
-// The two functions below say how certificates are named. They belong to the mesh's certificates: once that module has
-// them (`mesh::certificate`), use its own and delete these.
-
-/// The name that all certificates of a mesh have in common; only who knows the secret knows it.
-pub fn server_name(secret: &[u8; 32]) -> String {
-    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), b"server name");
-    let hex: String = tag.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("{hex}.mesh")
-}
-
-/// The member that a certificate is of, and its name. Says nothing about who made the certificate.
-pub fn read(certificate: &CertificateDer<'_>) -> Result<(Member, String), String> {
-    let parsed = webpki::EndEntityCert::try_from(certificate).map_err(|error| format!("no certificate: {error}"))?;
-    let mut members = parsed.valid_dns_names().filter_map(|name| {
-        let (number, name) = name.strip_prefix('m')?.strip_suffix(".member")?.split_once('.')?;
-        Some((Member(number.parse().ok()?), name.to_owned()))
-    });
-    match (members.next(), members.next()) {
-        (Some(member), None) => Ok(member),
-        (None, _) => Err("a certificate that names no member".to_owned()),
-        (Some(_), Some(_)) => Err("a certificate that names two members".to_owned()),
     }
 }

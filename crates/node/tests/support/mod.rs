@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use meshlock_core::NodeId;
 use meshlock_node::links::{
-    Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer, StartError, Transport, tls,
+    Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer, StartError, Transport,
 };
-use meshlock_node::mesh::{Identity, Incarnation, Member};
+use meshlock_node::mesh::{Identity, Incarnation, Member, certificate};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::sync::{mpsc, watch};
@@ -44,7 +44,7 @@ impl Mesh {
 
     /// The server name of this mesh.
     pub(crate) fn server_name(&self) -> String {
-        tls::server_name(&self.secret)
+        certificate::server_name(&self.secret)
     }
 
     pub(crate) fn member(&self, number: u16, name: &str) -> Identity {
