@@ -30,7 +30,9 @@ impl Machine {
         }
         if self.requests.alive() >= self.settings.most_requests {
             let most = self.settings.most_requests;
-            let message = format!("this node has {most} requests under way, which is its limit; ask again later or at another node");
+            let message = format!(
+                "this node has {most} requests under way, which is its limit; ask again later or at another node"
+            );
             return Err(Problem::new(Reason::Unavailable, message));
         }
         let known = self.names.get(&asked.resource).copied();

@@ -1,9 +1,9 @@
 //! One resource at this node: its protocol, its local queue, its numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_api::{Definition, ResourceInfo};
-use meshlock_core::{NodeId, RequestId};
+use meshlock_core::{NodeId, RequestId, Session};
 
 use super::clients::Ticket;
 use super::instance::Instance;
@@ -19,6 +19,8 @@ pub(crate) struct Resource {
     pub(crate) tickets: BTreeMap<RequestId, Ticket>,
     /// Requests in front of a protocol that serves one at a time.
     pub(crate) desk: Desk,
+    /// Clients of this node that attend one session under one grant of a protocol that serves one at a time.
+    pub(crate) company: Option<Company>,
     /// What this node's file says, if that is something else.
     pub(crate) conflict: Option<Definition>,
     pub(crate) counts: ResourceCounts,
@@ -32,7 +34,7 @@ impl Resource {
 
     pub(crate) fn with_instance(entry: Entry, instance: Instance) -> Self {
         let counts = ResourceCounts::default();
-        Self { entry, instance, tickets: BTreeMap::new(), desk: Desk::default(), conflict: None, counts }
+        Self { entry, instance, tickets: BTreeMap::new(), desk: Desk::default(), company: None, conflict: None, counts }
     }
 
     pub(crate) fn info(&self) -> ResourceInfo {
@@ -58,6 +60,19 @@ impl Resource {
     }
 }
 
+/// Clients of one node that attend a session together. The protocol knows the first of them only, so its grant is kept
+/// until the last has left; and so that others get their turn, only so many may come after the first.
+#[derive(Debug)]
+pub(crate) struct Company {
+    /// The grant in the protocol.
+    pub(crate) number: RequestId,
+    pub(crate) session: Session,
+    pub(crate) fence: Option<u64>,
+    pub(crate) members: BTreeSet<Ticket>,
+    /// How many may still come.
+    pub(crate) places: u32,
+}
+
 /// Requests that wait in front of a protocol, the most urgent first, equal ones by arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
@@ -72,6 +87,11 @@ impl Desk {
 
     pub(crate) fn take_first(&mut self) -> Option<Ticket> {
         if self.waiting.is_empty() { None } else { Some(self.waiting.remove(0).1) }
+    }
+
+    /// All of them in order.
+    pub(crate) fn tickets(&self) -> Vec<Ticket> {
+        self.waiting.iter().map(|(_, ticket)| *ticket).collect()
     }
 
     /// False if it is not here.

@@ -1,6 +1,8 @@
 //! One event into the protocol of a resource, and what comes of it.
 
-use meshlock_api::{Event as ApiEvent, State, What};
+use std::collections::BTreeSet;
+
+use meshlock_api::{Event as ApiEvent, Kind, Mode, State, What};
 use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, RequestId, Timer, Units};
 
 use super::alarms::Alarm;
@@ -8,8 +10,12 @@ use super::clients::{Ticket, priority_of};
 use super::demand;
 use super::instance::Instance;
 use super::registry::REGISTRY;
+use super::resource::Company;
 use super::{Machine, Now};
 use crate::wire::{Frame, Payload, encode};
+
+/// How many clients of one node may come to a session after the first, where the resource says nothing.
+const LEAST_JOINS: u32 = 16;
 
 impl Machine {
     /// Applies one event to the protocol of a resource, and does what it wants done.
@@ -80,12 +86,50 @@ impl Machine {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| request.state == State::Queued) else {
             return;
         };
+        let reads = request.asked.mode == Some(Mode::Read);
+        self.let_in(now, ticket, grant.fence.map(|fence| fence.0));
+        let Some(known) = self.resources.get_mut(&resource).filter(|known| known.instance.serves_one_at_a_time())
+        else {
+            return;
+        };
+        let shared = known.entry.definition.kind == Kind::Sessions || reads;
+        if let Some(session) = grant.session.filter(|_| shared) {
+            known.company = Some(Company {
+                number: grant.request,
+                session,
+                fence: grant.fence.map(|fence| fence.0),
+                members: BTreeSet::from([ticket]),
+                places: known.entry.definition.joins.max(LEAST_JOINS),
+            });
+            for waiting in known.desk.tickets() {
+                self.join(now, resource, waiting);
+            }
+        }
+    }
+
+    fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>) {
+        let Some(request) = self.requests.get_mut(ticket) else { return };
         request.state = State::Granted;
         request.granted_at = Some(now);
-        request.fence = grant.fence.map(|fence| fence.0);
+        request.fence = fence;
         request.wake();
         self.count_grant(now, ticket);
         self.tell_request(now, ticket);
+    }
+
+    /// Lets a request into the session that a client of this node attends already. False if it has to wait.
+    fn join(&mut self, now: Now, resource: u32, ticket: Ticket) -> bool {
+        let session = self.requests.get(ticket).and_then(|request| request.demand).and_then(|demand| demand.session);
+        let Some(known) = self.resources.get_mut(&resource) else { return false };
+        let Some(company) = known.company.as_mut().filter(|c| Some(c.session) == session && c.places > 0) else {
+            return false;
+        };
+        company.places -= 1;
+        company.members.insert(ticket);
+        let fence = company.fence;
+        known.desk.remove(ticket);
+        self.let_in(now, ticket, fence);
+        true
     }
 
     /// Hands a request over to the protocol of its resource, or puts it on the desk in front of it.
@@ -94,7 +138,9 @@ impl Machine {
         let Some(known) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         if known.instance.serves_one_at_a_time() && !known.tickets.is_empty() {
             let priority = priority_of(request.urgency.unwrap_or(meshlock_api::Urgency::Priority(0)));
+            let number = known.entry.number;
             known.desk.add(priority, ticket);
+            self.join(now, number, ticket);
             return;
         }
         self.hand_over(now, ticket);
@@ -130,6 +176,16 @@ impl Machine {
         units: Units,
     ) {
         let Some(known) = self.resources.get_mut(&resource) else { return };
+        let mut number = number;
+        if let Some(company) = &mut known.company
+            && company.members.remove(&ticket)
+        {
+            if !company.members.is_empty() {
+                return; // the others stay, under the same grant
+            }
+            number = Some(company.number);
+            known.company = None;
+        }
         let Some(request) = number else {
             known.desk.remove(ticket);
             return;

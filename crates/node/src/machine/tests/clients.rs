@@ -208,3 +208,35 @@ fn a_place_in_the_queue_is_told_as_far_as_it_is_known() {
     assert_eq!(place(&net, 1, far), Some((0, false)));
     assert_eq!(place(&net, 0, holder), None);
 }
+
+#[test]
+fn clients_of_one_node_attend_a_session_together_also_where_the_protocol_serves_one() {
+    let mut net = Net::line(2);
+    let group = Some(meshlock_api::Protocol::Group);
+    net.define(0, "room", NewResource { kind: Some(Kind::Sessions), protocol: group, ..NewResource::default() });
+    let attend = |session: &str| NewRequest { session: Some(session.into()), ..wants("room") };
+    let first = net.ask(0, attend("red"));
+    let blue = net.ask(0, attend("blue"));
+    let second = net.ask(0, attend("red"));
+    net.settle();
+    let states = |net: &Net| (net.state(0, first), net.state(0, second), net.state(0, blue));
+    assert_eq!(states(&net), (State::Granted, State::Granted, State::Queued));
+    assert_eq!(net.look(0, first).fence, net.look(0, second).fence);
+    net.release(0, first);
+    net.settle();
+    assert_eq!(net.state(0, blue), State::Queued, "one of them is still there");
+    net.release(0, second);
+    net.settle();
+    net.pass_ms(3_000);
+    assert_eq!(states(&net), (State::Released, State::Released, State::Granted));
+}
+
+#[test]
+fn two_writers_of_one_node_do_not_share() {
+    let mut net = Net::line(1);
+    let group = Some(meshlock_api::Protocol::Group);
+    net.define(0, "map", NewResource { kind: Some(Kind::ReadersWriter), protocol: group, ..NewResource::default() });
+    let (first, second) = (net.ask(0, wants("map")), net.ask(0, wants("map")));
+    net.settle();
+    assert_eq!((net.state(0, first), net.state(0, second)), (State::Granted, State::Queued));
+}
