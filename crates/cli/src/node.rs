@@ -35,7 +35,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
     let mut options = NodeOptions::new(config);
-    options.transport = args.transport.into();
     let recorder = recorder(args.record.as_deref())?;
     options.record.clone_from(&recorder);
     let node = Node::start(options).await?;

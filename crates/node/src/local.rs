@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::config::{NodeConfig, Settings};
 use crate::hub::Hub;
-use crate::links::{Gate, Transport};
+use crate::links::Gate;
 use crate::mesh::{self, Existing, Member, MeshError};
 use crate::node::{Node, NodeOptions, StartError, Stopped};
 use crate::record::Recorder;
@@ -29,8 +29,6 @@ pub struct LocalOptions {
     pub name: String,
     /// Settings that all of them share: resources, times.
     pub settings: Settings,
-    /// What carries the links.
-    pub transport: Transport,
     /// Records everything that happens, at all nodes.
     pub record: Option<Recorder>,
     /// Whether clients are served over Unix sockets.
@@ -45,7 +43,6 @@ impl LocalOptions {
             dir: dir.into(),
             name: "n".into(),
             settings: Settings::default(),
-            transport: Transport::default(),
             record: None,
             serves_clients: true,
         }
@@ -75,10 +72,9 @@ impl LocalMesh {
         for (index, dir) in dirs.iter().enumerate() {
             let (gate, seen) = watch::channel(gate(index, links));
             let config = config(options, dir).map_err(StartError::Clients)?;
-            let transport = options.transport;
             let serves_clients = options.serves_clients;
             let record = options.record.clone();
-            let options = NodeOptions { gate: seen, transport, record, serves_clients, ..NodeOptions::new(config) };
+            let options = NodeOptions { gate: seen, record, serves_clients, ..NodeOptions::new(config) };
             nodes.push(LocalNode { node: Node::start(options).await?, gate });
         }
         let mesh = Self { nodes };

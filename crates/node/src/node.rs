@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::config::{NodeConfig, socket, token};
 use crate::http::{HttpConfig, Server};
 use crate::hub::Hub;
-use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer, Transport};
+use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer};
 use crate::machine::{Machine, SavedError, Settings};
 use crate::mesh::state::{self, Run};
 use crate::mesh::{self, Identity, Kept, Member, MeshError, Removal};
@@ -28,8 +28,6 @@ pub struct NodeOptions {
     pub config: NodeConfig,
     /// With whom links are made; keep the sender to change it.
     pub gate: watch::Receiver<Gate>,
-    /// What carries the links.
-    pub transport: Transport,
     /// Where beacons are sent, if the configuration wants them at all.
     pub discovery: Discovery,
     /// Records everything that happens.
@@ -43,7 +41,7 @@ impl NodeOptions {
     pub fn new(config: NodeConfig) -> Self {
         let (_, gate) = watch::channel(Gate::Everybody);
         let discovery = Discovery { interval: config.discovery_interval, ..Discovery::default() };
-        Self { config, gate, transport: Transport::default(), discovery, record: None, serves_clients: true }
+        Self { config, gate, discovery, record: None, serves_clients: true }
     }
 }
 
@@ -100,7 +98,7 @@ pub struct Stopped {
 impl Node {
     /// Starts a node; without a membership it founds a mesh of its own.
     pub async fn start(options: NodeOptions) -> Result<Self, StartError> {
-        let NodeOptions { config, gate, transport, discovery, record, serves_clients } = options;
+        let NodeOptions { config, gate, discovery, record, serves_clients } = options;
         let identity = Arc::new(mesh::found_default(&config.dir, config.mesh.as_deref())?);
         if let Some(wants) = config.mesh.as_ref().filter(|wants| **wants != identity.mesh) {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
@@ -129,7 +127,7 @@ impl Node {
             peers: config.peers.clone(),
             discovery: config.discovery.then_some(discovery),
             loss_after: config.loss_after,
-            transport,
+            transport: config.transport,
             removed: removed_members.clone(),
             gate: gate.clone(),
         };

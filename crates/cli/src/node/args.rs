@@ -34,9 +34,9 @@ pub(crate) struct Args {
     /// How long a neighbour may be silent before its link counts as lost [default: 2.5s].
     #[arg(long, value_name = "TIME", value_parser = meshlock_api::duration::parse, help_heading = "Other nodes")]
     loss_after: Option<Duration>,
-    /// What carries links; the same on all nodes.
-    #[arg(long, value_enum, default_value_t, help_heading = "Other nodes")]
-    pub(crate) transport: Carrier,
+    /// What carries links; the same on all nodes [default: quic].
+    #[arg(long, value_enum, help_heading = "Other nodes")]
+    transport: Option<Carrier>,
 
     /// The Unix socket for clients [default: see docs/configuration.md].
     #[arg(long, value_name = "PATH", help_heading = "Clients")]
@@ -66,10 +66,9 @@ pub(crate) struct Args {
 }
 
 /// What carries links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Carrier {
     /// Short delays on lossy networks; survives a change of address.
-    #[default]
     Quic,
     /// TCP with TLS, for quiet wired clusters.
     Tcp,
@@ -93,6 +92,7 @@ impl Args {
         settings.node.peers = (!self.peer.is_empty()).then(|| self.peer.clone());
         settings.node.discovery = self.no_discovery.then_some(false);
         settings.node.loss_after = self.loss_after.map(Time);
+        settings.node.transport = self.transport.map(Transport::from);
         settings.node.log.clone_from(&self.log);
         settings.node.log_format = self.log_json.then_some(LogFormat::Json);
         settings.api.socket.clone_from(&self.socket);

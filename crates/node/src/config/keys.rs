@@ -100,6 +100,15 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         section: "node",
+        name: "transport",
+        variable: Some("MESHLOCK_TRANSPORT"),
+        shape: Shape::Text,
+        default: "\"quic\"",
+        example: "\"tcp\"",
+        meaning: "What carries links: `quic`, with short delays on lossy networks and links that survive a change of address; or `tcp`, with TLS, for quiet wired clusters. The same at all nodes of a mesh",
+    },
+    Key {
+        section: "node",
         name: "dir",
         variable: Some("MESHLOCK_DIR"),
         shape: Shape::Text,

@@ -12,6 +12,7 @@ use meshlock_api::Definition;
 use serde::{Deserialize, Serialize};
 
 use super::{CONFIG_FILE, Settings, SettingsError, Time, socket};
+use crate::links::Transport;
 use crate::mesh::{Identity, directory, name};
 
 /// The configuration of a node, with everything decided.
@@ -34,6 +35,8 @@ pub struct NodeConfig {
     pub discovery_interval: Duration,
     /// How long a neighbour may be silent before its link counts as lost. Default: 2.5 s.
     pub loss_after: Duration,
+    /// What carries the links; the same at all nodes of a mesh. Default: QUIC.
+    pub transport: Transport,
     /// What is logged. Default: `info`.
     pub log: String,
     /// How it is logged. Default: text.
@@ -144,6 +147,7 @@ impl NodeConfig {
             discovery: node.discovery.unwrap_or(true),
             discovery_interval: time(node.discovery_interval, 1_000),
             loss_after: time(node.loss_after, 2_500),
+            transport: node.transport.unwrap_or_default(),
             log: node.log.unwrap_or_else(|| "info".to_owned()),
             log_format: node.log_format.unwrap_or_default(),
             stop_within: time(node.stop_within, 5_000),

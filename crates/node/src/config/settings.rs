@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{LogFormat, ResourceSettings, Time};
+use crate::links::Transport;
 
 /// What one source of configuration says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +56,9 @@ pub struct NodeSettings {
     /// How long a neighbour may be silent before its link counts as lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_after: Option<Time>,
+    /// What carries the links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
     /// Where the files of the mesh are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<PathBuf>,
@@ -129,6 +133,7 @@ impl Settings {
                 discovery: node.discovery.or(below.node.discovery),
                 discovery_interval: node.discovery_interval.or(below.node.discovery_interval),
                 loss_after: node.loss_after.or(below.node.loss_after),
+                transport: node.transport.or(below.node.transport),
                 dir: node.dir.or(below.node.dir),
                 log: node.log.or(below.node.log),
                 log_format: node.log_format.or(below.node.log_format),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meshlock_core::NodeId;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::mesh::{Identity, Member};
@@ -65,7 +66,8 @@ impl Gate {
 }
 
 /// What carries the links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// QUIC: short delays on lossy networks; links survive when the dialing side changes its address.
     #[default]
