@@ -33,7 +33,7 @@ pub enum Error {
     #[error("{0}")]
     Address(String),
     /// The node refused, and says why.
-    #[error("{0}")]
+    #[error(transparent)]
     Refused(#[from] Problem),
     /// Not granted in time.
     #[error(

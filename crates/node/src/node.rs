@@ -173,11 +173,10 @@ impl Node {
     pub async fn stop(self) -> Result<Stopped, MeshError> {
         let tokens = self.hub.with(|machine, _| machine.tokens_here());
         self.hub.with(|machine, now| machine.stop(now));
-        let until = Instant::now() + self.stop_within;
-        let done = || self.hub.with(|machine, _| machine.still_needed_for().is_empty() || !machine.has_neighbours());
-        while !done() && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(5)).await; // what is awaited are answers of other machines
-        }
+        // First clients stop what they do, then tokens go: each within its time.
+        self.wait_until(|machine| !machine.anybody_lingers()).await;
+        self.hub.with(|machine, now| machine.end_lingering(now));
+        self.wait_until(|machine| machine.still_needed_for().is_empty() || !machine.has_neighbours()).await;
         if let Some(server) = self.server {
             server.stop().await;
         }
@@ -189,6 +188,16 @@ impl Node {
         self.run.end(&saved)?;
         let passed = tokens.into_iter().filter(|name| !kept.contains(name)).collect();
         Ok(Stopped { passed, kept })
+    }
+}
+
+impl Node {
+    /// Waits for answers of clients and of other machines, but not longer than a stop may take.
+    async fn wait_until(&self, done: impl Fn(&Machine) -> bool) {
+        let until = Instant::now() + self.stop_within;
+        while !self.hub.with(|machine, _| done(machine)) && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 }
 

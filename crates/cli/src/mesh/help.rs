@@ -72,9 +72,9 @@ pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
       afterwards: the same machine again, as a new member
 
 A removal is a signed statement that members pass on. Whoever has heard it has no more links to the removed node; \
-whoever \
-is out of reach hears it from the next member it meets. What the removed node held is not taken from it by this alone: \
-its leases end.";
+whoever is \
+out of reach hears it from the next member it meets. What the removed node held does not come back by this: \
+stop that node cleanly before you remove it, if you can.";
 
 /// `resources`.
 pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m

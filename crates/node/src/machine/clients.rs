@@ -189,12 +189,11 @@ impl Machine {
 
     /// The client no longer wants it: what waits is cancelled, what is held is given back. More than once does no harm.
     pub fn release(&mut self, now: Now, ticket: Ticket) {
+        if self.lingering.remove(&ticket) {
+            self.give_back(now, ticket, State::Granted);
+            return self.leave_if_nobody_lingers(now);
+        }
         self.end(now, ticket, State::Released, None);
-    }
-
-    /// An operator takes it away from its client.
-    pub fn revoke(&mut self, now: Now, ticket: Ticket, reason: &str) {
-        self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
     }
 
     /// Ends a request that is not over yet.
@@ -205,16 +204,25 @@ impl Machine {
         request.reason = reason;
         request.over_at = Some(now);
         request.wake();
-        let (resource, number, demand) = (request.resource, request.number, request.demand);
         let alarm_at = request.alarm_at;
         self.alarms.unset(alarm_at, Alarm::Request(ticket));
         self.count_end(now, ticket, was, state);
         self.requests.retire(now, ticket);
-        if let Some(resource) = resource {
-            let units = demand.map_or(Units(1), |demand| demand.units);
-            self.take_out(now, resource, ticket, number, was, units);
+        if was == State::Granted && state == State::Revoked {
+            self.lingering.insert(ticket); // its client has to hear of it first
+        } else {
+            self.give_back(now, ticket, was);
         }
         self.tell_request(now, ticket);
+    }
+
+    /// Takes an ended request out of its protocol.
+    pub(crate) fn give_back(&mut self, now: Now, ticket: Ticket, was: State) {
+        let Some(request) = self.requests.get(ticket) else { return };
+        let units = request.demand.map_or(Units(1), |demand| demand.units);
+        if let Some(resource) = request.resource {
+            self.take_out(now, resource, ticket, request.number, was, units);
+        }
     }
 
     /// A lease or a timeout may be over.

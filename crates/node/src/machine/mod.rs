@@ -37,7 +37,7 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use meshlock_api::Definition;
@@ -128,6 +128,9 @@ pub struct Machine {
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
+    pub(crate) has_left: bool,
+    /// Revoked, but their clients have not said yet that they have stopped.
+    pub(crate) lingering: BTreeSet<Ticket>,
     observer: Option<Box<dyn Observer + Send>>,
     outbox: Vec<(NodeId, Outgoing)>,
     notes: Vec<String>,
@@ -149,6 +152,8 @@ impl Machine {
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             stopping: false,
+            has_left: false,
+            lingering: BTreeSet::new(),
             observer: None,
             outbox: Vec::new(),
             notes: Vec::new(),

@@ -46,6 +46,28 @@ impl Machine {
             self.end(now, ticket, State::Revoked, Some("its node is shutting down".into()));
         }
         self.end_registry_use(now);
+        self.leave_if_nobody_lingers(now);
+    }
+
+    /// Whether clients have been told to stop and have not given back yet.
+    pub fn anybody_lingers(&self) -> bool {
+        !self.lingering.is_empty()
+    }
+
+    /// Waits no longer for clients that were told to stop: what they held is given back. Their fences are stale.
+    pub fn end_lingering(&mut self, now: Now) {
+        for ticket in std::mem::take(&mut self.lingering) {
+            self.give_back(now, ticket, State::Granted);
+        }
+        self.leave_if_nobody_lingers(now);
+    }
+
+    /// The protocols can be left once no client uses anything.
+    pub(crate) fn leave_if_nobody_lingers(&mut self, now: Now) {
+        if !self.stopping || self.has_left || self.anybody_lingers() {
+            return;
+        }
+        self.has_left = true;
         let numbers: Vec<u32> = self.resources.keys().copied().collect();
         for number in numbers {
             self.link_step(now, number, Event::Leave);

@@ -13,6 +13,12 @@ fn a_node_that_stops_gives_its_tokens_to_a_neighbour() {
     net.machines[1].stop(net.now);
     net.settle();
     assert_eq!(net.state(1, held), State::Revoked);
+    let early = net.ask(0, wants("dock"));
+    net.settle();
+    assert_eq!(net.state(0, early), State::Queued, "its client has not stopped yet");
+    net.release(0, early);
+    net.release(1, held); // the client has stopped its work
+    net.settle();
     assert_eq!(net.machines[1].still_needed_for(), Vec::<String>::new());
     net.cut(0, 1);
     let next = net.ask(0, wants("dock"));
@@ -25,6 +31,7 @@ fn alone_it_saves_its_tokens_and_goes_on_as_itself() {
     let held = net.ask(0, wants("dock"));
     let fence = net.look(0, held).fence;
     net.machines[0].stop(net.now);
+    net.machines[0].end_lingering(net.now); // its client does not answer
     assert_eq!(net.machines[0].still_needed_for(), ["meshlock:registry", "dock"]);
     let saved = net.machines[0].save();
     net.machines[0] = Machine::resume(settings(0), &saved).expect("its own");
