@@ -41,7 +41,7 @@ fn everybody_counts(world: &World, nodes: usize) {
     assert_eq!(fs::read_to_string(world.place().join("counter")).unwrap().trim(), (nodes * ROUNDS).to_string());
 }
 
-/// Stops all nodes, puts what they recorded of a resource together, and runs it again.
+/// Stops these nodes, puts what they recorded of a resource together, and runs it again.
 fn recordings_are_right(world: &mut World, nodes: &[usize], resource: &str) {
     for node in nodes {
         world.stop(*node);
@@ -219,5 +219,6 @@ fn nodes_that_stop_pass_their_tokens_and_come_back() {
     }
     until("the token is where it was used last", || token_at(&world, 4).as_deref() == Some("node2"));
     assert_eq!(fs::read_to_string(world.place().join("counter")).unwrap().trim(), (5 * ROUNDS + 7).to_string());
-    recordings_are_right(&mut world, &[0, 1, 2, 3, 4], "counter");
+    // Two lives of one node cannot be in one merged trace; what it said is checked by those who heard it.
+    recordings_are_right(&mut world, &[0, 1, 3, 4], "counter");
 }
