@@ -24,12 +24,13 @@ kind = "sessions"
 const INCREMENT: &str = "n=$(cat counter); sleep 0.01; echo $((n + 1)) > counter";
 
 const ROUNDS: usize = 3;
+const CLIENTS: usize = 2;
 
-/// Clients at all nodes at once; none may overwrite what another has written.
+/// Several clients at all nodes at once; none may overwrite what another has written.
 fn everybody_counts(world: &World, nodes: usize) {
     fs::write(world.place().join("counter"), "0\n").unwrap();
     std::thread::scope(|scope| {
-        for node in 0..nodes {
+        for node in (0..nodes * CLIENTS).map(|client| client % nodes) {
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
                     let ran = world.run(node, &["lock", "counter", "-w", "60s", "--", "sh", "-c", INCREMENT]);
@@ -38,7 +39,10 @@ fn everybody_counts(world: &World, nodes: usize) {
             });
         }
     });
-    assert_eq!(fs::read_to_string(world.place().join("counter")).unwrap().trim(), (nodes * ROUNDS).to_string());
+    assert_eq!(
+        fs::read_to_string(world.place().join("counter")).unwrap().trim(),
+        (nodes * CLIENTS * ROUNDS).to_string()
+    );
 }
 
 /// Stops these nodes, puts what they recorded of a resource together, and runs it again.
@@ -218,7 +222,10 @@ fn nodes_that_stop_pass_their_tokens_and_come_back() {
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "at node {node}");
     }
     until("the token is where it was used last", || token_at(&world, 4).as_deref() == Some("node2"));
-    assert_eq!(fs::read_to_string(world.place().join("counter")).unwrap().trim(), (5 * ROUNDS + 7).to_string());
+    assert_eq!(
+        fs::read_to_string(world.place().join("counter")).unwrap().trim(),
+        (5 * CLIENTS * ROUNDS + 7).to_string()
+    );
     // Two lives of one node cannot be in one merged trace; what it said is checked by those who heard it.
     recordings_are_right(&mut world, &[0, 1, 3, 4], "counter");
 }
