@@ -77,7 +77,7 @@ async fn follow(movement: Option<Movement>, mesh: &LocalMesh) {
         }
         tracing::info!("the scenario is over; the links stay as they are");
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn shape(args: &Args) -> anyhow::Result<(u16, BTreeSet<Pair>)> {

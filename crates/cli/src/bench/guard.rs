@@ -95,7 +95,7 @@ fn minutes(text: &str) -> Result<f64, String> {
 }
 
 fn lease(text: &str) -> Result<Duration, String> {
-    let lease = duration::parse(text).map_err(|error| error.to_string())?;
+    let lease = duration::parse(text)?;
     meshlock_api::resource::check_lease(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))?;
     Ok(lease)
 }
@@ -133,13 +133,18 @@ async fn go(args: &Args, place: &std::path::Path) -> anyhow::Result<Exit> {
     clients.end();
     line.clear();
     let report = Report::make(args, lasted, &torment.done, &store.history()?, &clients.logs()?)?;
-    for end in mesh.stop().await {
-        end.context("a node could not stop cleanly")?;
-    }
     if args.json {
         output::json(&report)?;
     } else {
         report.print()?;
+    }
+    tokio::select! {
+        ends = mesh.stop() => {
+            for end in ends {
+                end.context("a node could not stop cleanly")?;
+            }
+        }
+        _ = signals.end() => {}
     }
     Ok(match () {
         () if report.lost > 0 && !args.no_fences => Exit::Broken,

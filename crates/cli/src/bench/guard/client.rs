@@ -1,6 +1,6 @@
 //! One client of `meshlock bench guard`: a process that may be killed or stopped at any moment.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,7 +58,7 @@ async fn count(args: &Args) -> anyhow::Result<Exit> {
             Ok(guard) => guard,
             Err(error) => {
                 // Such as a lease that ended while we waited and were stopped.
-                writeln!(log, "failed {}", error.to_string().replace('\n', " "))?;
+                note(&mut log, &format!("failed {}", error.to_string().replace('\n', " ")))?;
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
@@ -68,13 +68,18 @@ async fn count(args: &Args) -> anyhow::Result<Exit> {
             Ok(value) => {
                 tokio::time::sleep(args.think.mul_f64(random.f64() * 2.0)).await;
                 match store.write(fence, value + 1)? {
-                    Ok(()) => writeln!(log, "wrote {}", value + 1)?,
-                    Err(Stale) => writeln!(log, "refused-write {}", value + 1)?,
+                    Ok(()) => note(&mut log, &format!("wrote {}", value + 1))?,
+                    Err(Stale) => note(&mut log, &format!("refused-write {}", value + 1))?,
                 }
             }
-            Err(Stale) => writeln!(log, "refused-read")?,
+            Err(Stale) => note(&mut log, "refused-read")?,
         }
         // It may have been lost long ago; whoever is next does not depend on this.
         let _ = guard.release().await;
     }
+}
+
+/// A line at once: whoever is killed leaves a whole one.
+fn note(log: &mut File, line: &str) -> std::io::Result<()> {
+    log.write_all(format!("{line}\n").as_bytes())
 }
