@@ -3,6 +3,7 @@
 //! This file parses, hands over to a command and turns its end into an exit code; each command has a module.
 
 mod acquire;
+mod bench;
 mod check;
 mod document;
 mod exit;
@@ -62,6 +63,7 @@ enum Command {
     Study(study::Args),
     Reproduce(reproduce::Args),
     Trace(trace::Args),
+    Bench(bench::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -114,6 +116,7 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
         (Some(Command::Mesh(args)), _) => mesh::run(&args),
         (Some(Command::Trace(args)), _) => trace::run(&args),
+        (Some(Command::Bench(args)), _) => bench::run(&args),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;
             Ok(Exit::Fine)

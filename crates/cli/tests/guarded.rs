@@ -1,0 +1,59 @@
+//! `meshlock bench guard`: a short run of it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+fn bench(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_meshlock"));
+    command.args(["bench", "guard"]).args(words.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn nothing_is_lost_with_fences() {
+    let output = bench("--minutes 0.15 --lease 400ms --json").output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |name: &str| report[name].as_u64().unwrap();
+    assert_eq!(number("lost"), 0, "{report}");
+    assert!(number("acknowledged") > 0 && number("kills") + number("pauses") > 0, "{report}");
+    assert_eq!(number("counter"), number("acknowledged") + number("unacknowledged"), "{report}");
+    assert_eq!(report["fences"], true);
+}
+
+#[test]
+fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
+    let mut child = bench("--minutes 10 --clients 2 --nodes 2 --json").stdout(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    let clients = || children_of(pid);
+    while clients().len() < 2 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let started = clients();
+    kill(pid, Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["lost"], 0);
+    for client in started {
+        let alive = std::fs::read_to_string(format!("/proc/{client}/cmdline")).unwrap_or_default();
+        assert!(!alive.contains("guard-client"), "{client} was left behind");
+    }
+}
+
+/// The numbers of the processes that this one started and that are there.
+fn children_of(parent: Pid) -> Vec<String> {
+    let is_child = |status: &str| status.lines().any(|line| line == format!("PPid:\t{parent}"));
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let children = processes.filter(|process| {
+        // It may be gone since it was listed.
+        std::fs::read_to_string(process.path().join("status")).is_ok_and(|status| is_child(&status))
+    });
+    children.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+}
