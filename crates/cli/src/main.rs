@@ -3,6 +3,7 @@
 //! This file parses, hands over to a command and turns its end into an exit code; each command has a module.
 
 mod acquire;
+mod bench;
 mod check;
 mod document;
 mod exit;
@@ -62,6 +63,7 @@ enum Command {
     Study(study::Args),
     Reproduce(reproduce::Args),
     Trace(trace::Args),
+    Bench(bench::Args),
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -75,7 +77,8 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock sim                         one simulated run of the reference scenario
   meshlock study FILE                  many simulated runs, with a report
   meshlock reproduce                   what the papers claim, beside our measurement
-  meshlock trace audit FILE            run a recorded trace again, and compare";
+  meshlock trace audit FILE            run a recorded trace again, and compare
+  meshlock bench lock                  how fast locks are on this machine";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
@@ -114,6 +117,7 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
         (Some(Command::Mesh(args)), _) => mesh::run(&args),
         (Some(Command::Trace(args)), _) => trace::run(&args),
+        (Some(Command::Bench(args)), _) => bench::run(&args),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;
             Ok(Exit::Fine)
