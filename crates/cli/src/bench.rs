@@ -1,6 +1,7 @@
 //! `meshlock bench`: what a mesh on this machine achieves, and what it stands.
 
 mod guard;
+mod lock;
 
 use crate::exit::Exit;
 
@@ -14,6 +15,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Lock(lock::Args),
     Guard(guard::Args),
     #[command(hide = true)]
     GuardClient(guard::ClientArgs),
@@ -22,6 +24,7 @@ enum Command {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
+        Command::Lock(args) => lock::run(args),
         Command::Guard(args) => guard::run(args),
         Command::GuardClient(args) => guard::run_client(args),
     }

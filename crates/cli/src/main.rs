@@ -77,7 +77,8 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock sim                         one simulated run of the reference scenario
   meshlock study FILE                  many simulated runs, with a report
   meshlock reproduce                   what the papers claim, beside our measurement
-  meshlock trace audit FILE            run a recorded trace again, and compare";
+  meshlock trace audit FILE            run a recorded trace again, and compare
+  meshlock bench lock                  how fast locks are on this machine";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();

@@ -239,12 +239,15 @@ impl Hub {
     /// Who holds what and who waits, from everybody who answers in time.
     pub async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Problem> {
         let number = self.with(|machine, _| machine.begin_query(resource))?;
+        let forget = OnDrop(|| self.with(|machine, _| machine.forget_query(number)));
         let complete = poll_fn(|context| {
             if self.lock().machine.poll_query(number, context.waker()) { Poll::Ready(()) } else { Poll::Pending }
         });
         // Whoever has not answered by then is not in the answer.
         let _ = timeout(patience, complete).await;
-        Ok(self.with(|machine, now| machine.end_query(now, number, resource)))
+        let status = self.with(|machine, now| machine.end_query(now, number, resource));
+        drop(forget);
+        Ok(status)
     }
 
     /// All resources that this node knows.
@@ -337,5 +340,38 @@ struct OnDrop<F: FnMut()>(F);
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::machine::Settings;
+
+    #[tokio::test]
+    async fn a_question_whose_asker_went_away_is_forgotten() {
+        let (hub, _) = Hub::new(Machine::new(Settings {
+            mesh: "test".into(),
+            id: NodeId(0),
+            name: "n0".into(),
+            founds_registry: true,
+            first_fence: 0,
+            create_on_first_use: true,
+            declared: BTreeMap::new(),
+            seed: 1,
+            began_unix_ms: 0,
+            most_requests: 10,
+        }));
+        let silent = Peer { node: NodeId(1), name: "n1".into(), address: ([127, 0, 0, 1], 1).into() };
+        let _frames = hub.up(LinkId(1), &silent);
+        let open = || hub.with(|machine, _| machine.open_queries());
+
+        let mut asking = Box::pin(hub.status(None, Duration::from_secs(3_600)));
+        assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(open(), 1);
+        drop(asking);
+        assert_eq!(open(), 0);
     }
 }

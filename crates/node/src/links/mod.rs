@@ -24,6 +24,8 @@ mod context;
 mod dialing;
 mod discovery;
 mod frames;
+#[doc(hidden)]
+pub mod fuzz;
 mod hello;
 mod link;
 mod manager;

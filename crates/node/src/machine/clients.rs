@@ -261,6 +261,13 @@ impl Machine {
         self.requests.alive_ones().into_iter().filter_map(|ticket| self.look(now, ticket).ok()).collect()
     }
 
+    /// Whether another node waits for a resource, as far as this one knows.
+    pub fn is_wanted_elsewhere(&self, name: &str) -> bool {
+        let resource = self.names.get(name).and_then(|number| self.resources.get(number));
+        let is_other = |origin| matches!(origin, Origin::Node(node) if node != self.settings.id);
+        resource.is_some_and(|resource| resource.instance.view().queue.iter().any(|claimant| is_other(claimant.origin)))
+    }
+
     fn place(&self, ticket: Ticket, request: &Request) -> Place {
         let Some(resource) = request.resource.and_then(|number| self.resources.get(&number)) else {
             return Place { ahead: 0, exact: false, estimate_ms: None };

@@ -155,6 +155,16 @@ impl Machine {
         self.assemble(&reports, query.resource)
     }
 
+    /// Nobody wants to know any more.
+    pub fn forget_query(&mut self, number: u64) {
+        self.queries.mine.remove(&number);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn open_queries(&self) -> usize {
+        self.queries.mine.len()
+    }
+
     pub(crate) fn last_query(&self) -> u64 {
         self.queries.last
     }

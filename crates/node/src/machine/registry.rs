@@ -259,7 +259,10 @@ impl Machine {
         if self.resources.len() > MOST_RESOURCES {
             return Err(Problem::conflict(format!("a mesh has at most {MOST_RESOURCES} resources")));
         }
-        let number = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number) + 1;
+        let last = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number);
+        let Some(number) = last.checked_add(1) else {
+            return Err(Problem::conflict("all numbers for resources are used up in this mesh"));
+        };
         let entry = Entry { number, name: name.to_owned(), definition, version: 0, home: self.settings.id };
         self.add_resource(now, entry, true, None);
         self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be made"))
@@ -275,7 +278,10 @@ impl Machine {
         let entry = self.names.get(name).and_then(|number| self.resources.get(number)).map(|known| known.entry.clone());
         let Some(entry) = entry else { return Err(Problem::unknown(format!("there is no resource {name:?}"))) };
         let definition = self.changed(&entry.definition, name, capacity, lease_ms)?;
-        self.update_resource(now, Entry { definition, version: entry.version + 1, ..entry }, None);
+        let Some(version) = entry.version.checked_add(1) else {
+            return Err(Problem::conflict(format!("{name:?} was changed too often to be changed again")));
+        };
+        self.update_resource(now, Entry { definition, version, ..entry }, None);
         self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be changed"))
     }
 
@@ -285,13 +291,17 @@ impl Machine {
         as_new(&entry.definition).complete()?;
         let number = self.names.get(&entry.name).copied();
         match (number, self.resources.get(&entry.number)) {
-            (None, None) if self.resources.len() <= MOST_RESOURCES => {
+            // Numbers are given one after the other, so a larger one is a lie that would leave none for others.
+            (None, None) if self.resources.len() <= MOST_RESOURCES && entry.number as usize <= MOST_RESOURCES + 1 => {
                 self.add_resource(now, entry, false, Some(from));
                 Ok(())
             }
-            (None, None) => Err(format!("more than {MOST_RESOURCES} resources")),
+            (None, None) => Err(format!("more than {MOST_RESOURCES} resources, or number {}", entry.number)),
             (Some(number), Some(known)) if number == entry.number => {
                 if entry.version > known.entry.version {
+                    if !may_become(&known.entry.definition, &entry.definition) {
+                        return Err(format!("a change that nobody can make: {entry:?}, but {:?} here", known.entry));
+                    }
                     self.update_resource(now, entry, Some(from));
                 }
                 Ok(())
@@ -390,6 +400,12 @@ impl Machine {
         let entries = self.resources.values().filter(|known| known.entry.number != REGISTRY);
         Frame::Catalogue(entries.map(|known| known.entry.clone()).collect())
     }
+}
+
+/// Whether the one can be changed into the other while the resource is in use.
+fn may_become(old: &Definition, new: &Definition) -> bool {
+    let capacity = if old.protocol == Protocol::ReverseLink { new.capacity } else { old.capacity };
+    Definition { capacity, lease_ms: new.lease_ms, ..*old } == *new
 }
 
 fn as_new(definition: &Definition) -> NewResource {

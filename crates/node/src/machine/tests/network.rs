@@ -1,9 +1,10 @@
 //! Frames, questions to everybody, and neighbours that make mistakes.
 
-use meshlock_api::State;
+use meshlock_api::{Kind, NewResource, State};
 use meshlock_core::NodeId;
 
-use super::{Net, wants, with_priority};
+use super::super::Making;
+use super::{Net, semaphore, wants, with_priority};
 use crate::wire::{Entry, Frame, Query, encode};
 
 #[test]
@@ -55,6 +56,7 @@ fn a_neighbour_that_talks_nonsense_is_told_why_its_link_is_closed() {
     let definition = net.machines[0].resource_info("dock").expect("made").definition;
     let entry = |number, name: &str| Entry { number, name: name.into(), definition, version: 0, home: NodeId(1) };
     let nothing = super::Definition { capacity: 0, ..definition };
+    let other_kind = super::definition(NewResource { kind: Some(Kind::Sessions), ..NewResource::default() });
     let nonsense = [
         b"".to_vec(),
         b"\x01\xff\xff\xff\xff".to_vec(),
@@ -62,6 +64,8 @@ fn a_neighbour_that_talks_nonsense_is_told_why_its_link_is_closed() {
         encode(&Frame::Catalogue(vec![entry(1, "other")])).to_vec(),
         encode(&Frame::Catalogue(vec![entry(7, "dock")])).to_vec(),
         encode(&Frame::Catalogue(vec![entry(7, "meshlock:x")])).to_vec(),
+        encode(&Frame::Catalogue(vec![entry(u32::MAX, "last")])).to_vec(),
+        encode(&Frame::Catalogue(vec![Entry { version: 9, definition: other_kind, ..entry(1, "dock") }])).to_vec(),
         encode(&Frame::Catalogue(vec![Entry { definition: nothing, ..entry(7, "zero") }])).to_vec(),
     ];
     for bytes in nonsense {
@@ -70,6 +74,21 @@ fn a_neighbour_that_talks_nonsense_is_told_why_its_link_is_closed() {
     }
     assert_eq!(net.state(0, holder), State::Granted);
     assert_eq!(net.machines[0].resource_infos().len(), 1);
+}
+
+#[test]
+fn a_resource_that_was_changed_as_often_as_can_be_told_is_not_changed_again() {
+    let mut net = Net::line(2);
+    net.define(0, "gpus", semaphore(2));
+    let info = net.machines[0].resource_info("gpus").expect("made");
+    let entry =
+        Entry { number: 1, name: "gpus".into(), definition: info.definition, version: u64::MAX, home: NodeId(0) };
+    let frame = encode(&Frame::Catalogue(vec![entry]));
+    assert_eq!(net.machines[0].receive(net.now, NodeId(1), &frame), Ok(()));
+    let making = net.machines[0].change(net.now, "gpus", Some(3), None).expect("a wish");
+    let Making::UnderWay(number) = making else { panic!("nothing to do: {making:?}") };
+    let refused = net.machines[0].poll_making(number, std::task::Waker::noop()).expect("done at once");
+    assert!(refused.expect_err("refused").message.contains("too often"));
 }
 
 #[test]

@@ -1,0 +1,61 @@
+//! What nodes cost that have nothing to do.
+
+use std::time::{Duration, Instant};
+
+use meshlock_api::NewResource;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use tokio::time::sleep;
+
+use super::Plan;
+use super::bed::Bed;
+use super::figures::Idle;
+
+const RESOURCES: usize = 1_000;
+/// In a triangle every node has two neighbours, and knows all resources.
+const NODES: usize = 3;
+
+/// Three nodes of the same kind in this process; the figures are those of one.
+pub(super) async fn measure(plan: Plan) -> anyhow::Result<Idle> {
+    let bed = Bed::start(plan, "complete:3", true).await?;
+    let before = resident_bytes();
+    if let Some(hub) = bed.mesh.hub(0) {
+        for number in 0..RESOURCES {
+            let name = format!("resource-{number}");
+            hub.define(&name, &NewResource::default(), Duration::from_secs(10)).await?;
+        }
+    }
+    while bed.mesh.nodes().any(|node| node.hub().resources().len() <= RESOURCES) {
+        sleep(Duration::from_millis(5)).await; // everybody hears of the last one
+    }
+    sleep(SETTLE).await;
+    let after = resident_bytes();
+    let (used, began) = (processor_time()?, Instant::now());
+    sleep(plan.time).await;
+    let (used, elapsed) = (processor_time()?.saturating_sub(used), began.elapsed());
+    bed.stop().await?;
+    let bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before) as f64);
+    Ok(Idle {
+        resources: RESOURCES,
+        neighbours: NODES - 1,
+        cpu_ms_per_s: used.as_secs_f64() * 1e3 / elapsed.as_secs_f64() / NODES as f64,
+        bytes_per_resource: bytes.map(|bytes| bytes / (NODES * RESOURCES) as f64),
+    })
+}
+
+/// Acknowledgements and the like are over then.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// Of this process, as user and in the system.
+fn processor_time() -> anyhow::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(u64::try_from(microseconds).unwrap_or_default()))
+}
+
+/// Memory of this process that is really there, where the system tells it.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1_024)
+}
