@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::signals::Signals;
 
-pub(crate) use self::args::Args;
+pub(crate) use self::args::{Args, Carrier};
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -196,6 +196,11 @@ impl Machine {
         self.end(now, ticket, State::Released, None);
     }
 
+    /// An operator takes it away from its client.
+    pub fn revoke(&mut self, now: Now, ticket: Ticket, reason: &str) {
+        self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
+    }
+
     /// Ends a request that is not over yet.
     pub(crate) fn end(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>) {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
@@ -208,7 +213,7 @@ impl Machine {
         self.alarms.unset(alarm_at, Alarm::Request(ticket));
         self.count_end(now, ticket, was, state);
         self.requests.retire(now, ticket);
-        if was == State::Granted && state == State::Revoked {
+        if was == State::Granted && self.stopping {
             self.lingering.insert(ticket); // its client has to hear of it first
         } else {
             self.give_back(now, ticket, was);

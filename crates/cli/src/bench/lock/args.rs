@@ -1,8 +1,7 @@
 //! The arguments of `meshlock bench lock`.
 
-use meshlock_node::links::Transport;
-
 use super::help::{EXAMPLES, LONG_ABOUT};
+use crate::node::Carrier;
 
 /// Measure locks on this machine, each figure beside the floor it is compared with.
 #[derive(Debug, clap::Args)]
@@ -17,24 +16,6 @@ pub(crate) struct Args {
     /// One JSON document instead of tables.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-}
-
-/// What carries links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Carrier {
-    /// QUIC, as nodes do by default.
-    Quic,
-    /// TCP with TLS.
-    Tcp,
-}
-
-impl From<Carrier> for Transport {
-    fn from(carrier: Carrier) -> Self {
-        match carrier {
-            Carrier::Quic => Self::Quic,
-            Carrier::Tcp => Self::Tcp,
-        }
-    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

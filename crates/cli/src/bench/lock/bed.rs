@@ -28,7 +28,7 @@ impl Bed {
         let dir = directory()?;
         let nodes = u16::try_from(topology.len()).context("too many nodes")?;
         let mut options = LocalOptions::new(nodes, dir.path());
-        options.transport = plan.transport;
+        options.settings.node.transport = Some(plan.transport);
         options.serves_clients = serves_clients;
         let mesh = LocalMesh::start(&options, &links).await?;
         mesh.wait_for_links(&links).await;
