@@ -37,6 +37,8 @@ mod keeper;
 pub mod lock;
 
 pub use meshlock_api as api;
+#[cfg(feature = "embedded")]
+pub use meshlock_node as node;
 
 pub use client::{Builder, Client, Query};
 pub use error::Error;
