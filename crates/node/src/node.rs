@@ -21,6 +21,9 @@ use crate::record::Recorder;
 /// How often a node looks whether `meshlock mesh remove` was run on its machine.
 const LOOK_FOR_REMOVALS: Duration = Duration::from_secs(2);
 
+/// How long a member that was removed keeps its links, so that it can give away tokens that others need.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// What a node is started with.
 #[derive(Debug)]
 pub struct NodeOptions {
@@ -326,7 +329,7 @@ impl Removals {
                     Err(error) => tracing::warn!("ignored a removal that is not signed by the mesh: {error}"),
                 }
             }
-            self.take_up();
+            self.take_up().await;
         }
     }
 
@@ -340,7 +343,7 @@ impl Removals {
     }
 
     /// Acts on everything that is kept and was not known.
-    fn take_up(&self) {
+    async fn take_up(&self) {
         let kept = match Kept::load(&self.dir, &self.identity) {
             Ok(kept) => kept,
             Err(error) => return tracing::error!("cannot read removals: {error}"),
@@ -356,6 +359,24 @@ impl Removals {
         let all: Vec<Vec<u8>> = kept.removals.iter().map(|removal| removal.bytes().to_vec()).collect();
         let frame = crate::wire::encode(&crate::wire::Frame::Removals(all));
         self.hub.with(|machine, _| machine.post_to_all(&frame, None));
+        self.part(&members).await;
         let _ = self.removed.send(members);
+    }
+
+    /// Lets go in order: whoever was removed gives its tokens away while it can.
+    async fn part(&self, members: &BTreeSet<Member>) {
+        if members.contains(&self.identity.member) {
+            tracing::warn!("this node was removed from the mesh: it passes its tokens on and serves nobody any more");
+            // There is no time to wait for clients: what they hold comes back now, and their fences are stale.
+            return self.hub.with(|machine, now| {
+                machine.stop(now);
+                machine.end_lingering(now);
+            });
+        }
+        let is_linked = |machine: &Machine| machine.neighbour_ids().any(|node| members.contains(&Member::of(node)));
+        let until = Instant::now() + FAREWELL;
+        while self.hub.with(|machine, _| is_linked(machine)) && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20)).await; // what is awaited is another machine
+        }
     }
 }

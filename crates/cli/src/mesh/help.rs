@@ -73,8 +73,8 @@ pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
 
 A removal is a signed statement that members pass on. Whoever has heard it has no more links to the removed node; \
 whoever is \
-out of reach hears it from the next member it meets. What the removed node held does not come back by this: \
-stop that node cleanly before you remove it, if you can.";
+out of reach hears it from the next member it meets. The removed node has a second to give back what it \
+held; out of reach it cannot, so stop it cleanly first if you can.";
 
 /// `resources`.
 pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m
