@@ -17,6 +17,7 @@ async fn main() -> Result<(), meshlock::Error> {
         id: NodeId(0),
         name: "here".into(),
         founds_registry: true,
+        first_fence: 0,
         create_on_first_use: true,
         declared: BTreeMap::new(),
         seed: 1,

@@ -45,6 +45,7 @@ impl World {
             id: NodeId(0),
             name: "n0".into(),
             founds_registry: true,
+            first_fence: 0,
             create_on_first_use: true,
             declared: BTreeMap::new(),
             seed: 1,

@@ -26,6 +26,7 @@ pub(crate) fn hub() -> Arc<Hub> {
         id: NodeId(0),
         name: "n0".into(),
         founds_registry: true,
+        first_fence: 0,
         create_on_first_use: true,
         declared: BTreeMap::new(),
         seed: 1,
