@@ -9,7 +9,7 @@ mod net;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use meshlock_api::{NewRequest, State};
+use meshlock_api::{NewRequest, NewResource, State};
 use meshlock_core::NodeId;
 use meshlock_node::links::{LONGEST_FRAME, fuzz};
 use meshlock_node::machine::{Machine, Now, Ticket, render_metrics};
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
-use mutate::{Mutation, bytes, mutated, mutation};
+use mutate::{Mutation, bytes, lie, mutated, mutation, number};
 use net::{NAMES, Net, request, settings};
 
 /// The node under test, between the two others.
@@ -53,7 +53,8 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
     let taken = || any::<Index>().prop_map(|index| index.get(corpus()).clone());
     let damaged = (taken(), taken(), vec(mutation(), 1..4))
         .prop_map(|(frame, other, mutations): (_, _, Vec<Mutation>)| mutated(frame, &other, &mutations));
-    prop_oneof![1 => bytes(), 2 => taken(), 6 => damaged]
+    let lies = (taken(), any::<Index>(), number()).prop_map(|(frame, at, number)| lie(&frame, &at, &number));
+    prop_oneof![1 => bytes(), 2 => taken(), 4 => damaged, 5 => lies]
 }
 
 #[test]
@@ -189,6 +190,9 @@ enum Deed {
     Pass(u64),
     Relink(bool),
     Question,
+    /// Under the registry's lock, if it is here.
+    Make(u8),
+    Change(u32),
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
@@ -199,6 +203,8 @@ fn deed() -> impl Strategy<Value = Deed> {
         1 => (0_u64..1_500).prop_map(Deed::Pass),
         1 => any::<bool>().prop_map(Deed::Relink),
         1 => Just(Deed::Question),
+        1 => any::<u8>().prop_map(Deed::Make),
+        1 => (2_u32..9).prop_map(Deed::Change),
     ]
 }
 
@@ -268,6 +274,12 @@ impl Victim {
             Deed::Question => {
                 let number = self.machine.begin_query(None).expect("all resources");
                 self.machine.end_query(self.now, number, None);
+            }
+            Deed::Make(number) => {
+                let _ = self.machine.define(self.now, &format!("new-{number}"), &NewResource::default());
+            }
+            Deed::Change(capacity) => {
+                let _ = self.machine.change(self.now, "gpus", Some(capacity), None);
             }
         }
         self.machine.take_notes();

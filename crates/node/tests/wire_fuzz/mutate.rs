@@ -1,8 +1,10 @@
 //! Damage to bytes.
 
+use meshlock_node::wire::{self, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use serde_json::Value;
 
 /// One change of a frame.
 #[derive(Clone, Debug)]
@@ -57,10 +59,38 @@ fn extreme() -> impl Strategy<Value = Vec<u8>> {
 /// Nonsense, mostly of the right version.
 pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let right = vec(any::<u8>(), 0..80).prop_map(|mut bytes| {
-        bytes.insert(0, meshlock_node::wire::VERSION);
+        bytes.insert(0, wire::VERSION);
         bytes
     });
     prop_oneof![1 => vec(any::<u8>(), 0..80), 3 => right]
+}
+
+/// Numbers at the ends of their types and around those of the nodes, for a number in a frame.
+pub(crate) fn number() -> impl Strategy<Value = Value> {
+    let signed = [i64::MIN, i64::from(i32::MIN), -1, i64::MAX].map(Value::from);
+    let unsigned = [0, 1, 2, 3, u64::from(u16::MAX), u64::from(u32::MAX), u64::MAX].map(Value::from);
+    select([signed.to_vec(), unsigned.to_vec()].concat())
+}
+
+/// A whole frame in which one number is another: what a member that lies would send.
+pub(crate) fn lie(frame: &[u8], at: &Index, number: &Value) -> Vec<u8> {
+    let honest = || wire::decode::<Frame>(frame).ok();
+    let changed = honest().and_then(|frame| serde_json::to_value(frame).ok()).and_then(|mut tree| {
+        let count = tree_numbers(&mut tree).len();
+        let place = (count > 0).then(|| at.index(count))?;
+        **tree_numbers(&mut tree).get_mut(place)? = number.clone();
+        serde_json::from_value::<Frame>(tree).ok()
+    });
+    changed.map_or_else(|| frame.to_vec(), |frame| wire::encode(&frame).to_vec())
+}
+
+fn tree_numbers(tree: &mut Value) -> Vec<&mut Value> {
+    match tree {
+        Value::Number(_) => vec![tree],
+        Value::Array(parts) => parts.iter_mut().flat_map(tree_numbers).collect(),
+        Value::Object(parts) => parts.values_mut().flat_map(tree_numbers).collect(),
+        Value::Null | Value::Bool(_) | Value::String(_) => Vec::new(),
+    }
 }
 
 /// A frame with changes.
