@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod terminal;
+
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
@@ -9,6 +11,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 fn bench(words: &str) -> Command {
+    terminal::usual_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshlock"));
     command.args(["bench", "guard"]).args(words.split_whitespace()).stdin(Stdio::null());
     command

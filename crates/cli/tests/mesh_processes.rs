@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[allow(dead_code, reason = "shared by tests that each use a part of it")]
+mod terminal;
 mod world;
 
 use std::fs;

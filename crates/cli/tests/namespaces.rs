@@ -8,6 +8,7 @@
 #[path = "../../node/tests/namespaces/world.rs"]
 mod network;
 #[allow(dead_code, reason = "shared by tests that each use a part of it")]
+mod terminal;
 mod world;
 
 use nix::sys::signal::Signal;

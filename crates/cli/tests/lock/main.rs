@@ -6,4 +6,6 @@ mod codes;
 mod losses;
 mod others;
 mod signals;
+#[path = "../terminal/mod.rs"]
+mod terminal;
 mod world;

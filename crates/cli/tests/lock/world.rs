@@ -34,6 +34,7 @@ pub(crate) struct Ran {
 impl World {
     /// A node alone in its mesh. It ends with the tests.
     pub(crate) fn new() -> Self {
+        crate::terminal::usual_signals();
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Paths of sockets must be short, so this is not in the target directory.
