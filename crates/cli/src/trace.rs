@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Subcommand;
 use meshlock_check::{Audited, audit};
 use meshlock_core::NodeId;
@@ -76,7 +76,8 @@ fn run_merge(out: &Path, inputs: &[PathBuf]) -> anyhow::Result<Exit> {
         Err(error) => {
             // What is left behind would only be in the way; that it cannot be removed is not what went wrong.
             let _ = fs::remove_file(&part);
-            return Err(error.into());
+            // It says all that its causes say.
+            return Err(anyhow!("{error}"));
         }
     };
     fs::rename(&part, out).with_context(|| format!("cannot write {}", out.display()))?;
@@ -102,7 +103,8 @@ struct Document<'a> {
 }
 
 fn run_audit(file: &Path, json: bool) -> anyhow::Result<Exit> {
-    let audited = audit(open(file)?).with_context(|| file.display().to_string())?;
+    // The error says all that its causes say.
+    let audited = audit(open(file)?).map_err(|error| anyhow!("{}: {error}", file.display()))?;
     let fine = audited.difference.is_none();
     if json {
         output::json(&Document { file: file.display().to_string(), fine, audited: &audited })?;
