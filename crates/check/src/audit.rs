@@ -77,7 +77,7 @@ pub struct Difference {
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// It cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
     Unreadable(#[from] TraceError),
     /// It is of something that cannot be run again.
     #[error("this trace cannot be run again: {0}")]
