@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[allow(dead_code, reason = "shared by tests that each use a part of it")]
 mod terminal;
+#[allow(dead_code, reason = "shared by tests that each use a part of it")]
 mod world;
 
 use std::fs;

@@ -7,8 +7,8 @@
 #[allow(dead_code, reason = "shared with the tests of the links, which do more with it")]
 #[path = "../../node/tests/namespaces/world.rs"]
 mod network;
-#[allow(dead_code, reason = "shared by tests that each use a part of it")]
 mod terminal;
+#[allow(dead_code, reason = "shared by tests that each use a part of it")]
 mod world;
 
 use nix::sys::signal::Signal;
