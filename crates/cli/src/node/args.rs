@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) check_config: bool,
 
-    /// Where other nodes reach this one [default: [::]:7411].
+    /// Where other nodes reach this one [default: port 7411 of all addresses].
     #[arg(long, value_name = "ADDR:PORT", help_heading = "Other nodes")]
     listen: Option<String>,
     /// Another node to connect to, as HOST:PORT; may be given several times.
