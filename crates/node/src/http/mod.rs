@@ -5,15 +5,15 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`server`] | listens, counts clients, ends in bounded time |
-//! | [`socket`] | the socket file: whose it is, who may use it |
-//! | [`patience`] | how long a slow client may take |
-//! | [`guard`] | who may ask over TCP |
-//! | [`routes`] | which function answers which address |
-//! | [`requests`], [`resources`], [`mesh`], [`streams`] | those functions |
-//! | [`parts`] | bodies, queries and names as they come in, with mistakes told as problems |
-//! | [`answer`] | status codes |
-//! | [`openapi`] | the description of all this for programs |
+//! | `server` | listens, counts clients, ends in bounded time |
+//! | `socket` | the socket file: whose it is, who may use it |
+//! | `patience` | how long a slow client may take |
+//! | `guard` | who may ask over TCP |
+//! | `routes` | which function answers which address |
+//! | `requests`, `resources`, `mesh`, `streams` | those functions |
+//! | `parts` | bodies, queries and names as they come in, with mistakes told as problems |
+//! | `answer` | status codes |
+//! | `openapi` | the description of all this for programs |
 
 mod answer;
 mod guard;

@@ -6,19 +6,19 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`clients`] | what clients can do: ask, look, renew, change, give back |
-//! | [`requests`] | the table of requests, and which of them are remembered after their end |
-//! | [`resource`] | one resource at this node: its protocol, its local queue, its numbers |
-//! | [`instance`] | the three protocols behind one face |
-//! | [`steps`] | one event into a protocol, and what comes of it |
-//! | [`registry`] | how resources are made and changed: under a lock of the mesh itself |
-//! | [`network`] | links and frames |
-//! | [`queries`] | how everybody is doing |
-//! | [`alarms`] | what has to be done at some time |
-//! | [`stopping`] | a clean end, and going on after it |
-//! | [`events`] | what happened, for those who watch |
-//! | [`observe`] | every step of every protocol, for a recorder |
-//! | [`metrics`] | what is counted |
+//! | `clients` | what clients can do: ask, look, renew, change, give back |
+//! | `requests` | the table of requests, and which of them are remembered after their end |
+//! | `resource` | one resource at this node: its protocol, its local queue, its numbers |
+//! | `instance` | the three protocols behind one face |
+//! | `steps` | one event into a protocol, and what comes of it |
+//! | `registry` | how resources are made and changed: under a lock of the mesh itself |
+//! | `network` | links and frames |
+//! | `queries` | how everybody is doing |
+//! | `alarms` | what has to be done at some time |
+//! | `stopping` | a clean end, and going on after it |
+//! | `events` | what happened, for those who watch |
+//! | `observe` | every step of every protocol, for a recorder |
+//! | `metrics` | what is counted |
 
 mod alarms;
 mod clients;
