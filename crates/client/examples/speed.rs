@@ -1,10 +1,8 @@
 //! How long an uncontended acquire takes when the node is in this process.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use meshlock::Client;
-use meshlock_core::NodeId;
 use meshlock_node::hub::Hub;
 use meshlock_node::machine::{Machine, Settings};
 
@@ -12,18 +10,7 @@ const ROUNDS: u32 = 200_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), meshlock::Error> {
-    let settings = Settings {
-        mesh: "speed".into(),
-        id: NodeId(0),
-        name: "here".into(),
-        founds_registry: true,
-        first_fence: 0,
-        create_on_first_use: true,
-        declared: BTreeMap::new(),
-        seed: 1,
-        began_unix_ms: 0,
-        most_requests: 1_000,
-    };
+    let settings = Settings::founder("speed", "here");
     let (hub, _) = Hub::new(Machine::new(settings));
     tokio::spawn(hub.clone().keep_time());
     let client = Client::embedded(hub);

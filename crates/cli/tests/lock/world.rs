@@ -1,6 +1,5 @@
 //! A node to ask, and running programs.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
@@ -10,7 +9,6 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use meshlock_api::{NewRequest, RequestInfo, State};
-use meshlock_core::NodeId;
 use meshlock_node::http::{HttpConfig, Server};
 use meshlock_node::hub::Hub;
 use meshlock_node::machine::{Machine, Settings};
@@ -41,18 +39,7 @@ impl World {
         let place = std::env::temp_dir().join(format!("meshlock-lock-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&place);
         std::fs::create_dir_all(&place).unwrap();
-        let settings = Settings {
-            mesh: "test".into(),
-            id: NodeId(0),
-            name: "n0".into(),
-            founds_registry: true,
-            first_fence: 0,
-            create_on_first_use: true,
-            declared: BTreeMap::new(),
-            seed: 1,
-            began_unix_ms: 0,
-            most_requests: 1_000,
-        };
+        let settings = Settings::founder("test", "n0");
         let (hub, _) = Hub::new(Machine::new(settings));
         let socket = place.join("node.sock");
         let config = HttpConfig { socket: Some(socket.clone()), ..HttpConfig::default() };

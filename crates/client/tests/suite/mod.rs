@@ -4,12 +4,10 @@ pub(crate) mod guards;
 pub(crate) mod resources;
 pub(crate) mod waiting;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use meshlock::Client;
-use meshlock_core::NodeId;
 use meshlock_node::hub::Hub;
 use meshlock_node::machine::{Machine, Settings};
 
@@ -21,18 +19,7 @@ pub(crate) struct World {
 
 /// A node alone in its mesh, with its time running on a thread of its own: also when the test's own thread is stopped.
 pub(crate) fn hub() -> Arc<Hub> {
-    let settings = Settings {
-        mesh: "test".into(),
-        id: NodeId(0),
-        name: "n0".into(),
-        founds_registry: true,
-        first_fence: 0,
-        create_on_first_use: true,
-        declared: BTreeMap::new(),
-        seed: 1,
-        began_unix_ms: 0,
-        most_requests: 1_000,
-    };
+    let settings = Settings::founder("test", "n0");
     let (hub, _) = Hub::new(Machine::new(settings));
     let running = Arc::clone(&hub);
     std::thread::spawn(move || {

@@ -105,6 +105,24 @@ pub struct Settings {
     pub most_requests: usize,
 }
 
+impl Settings {
+    /// A node that founded its mesh, with nothing declared: for tests, examples, and to build upon.
+    pub fn founder(mesh: &str, name: &str) -> Self {
+        Self {
+            mesh: mesh.to_owned(),
+            id: NodeId(0),
+            name: name.to_owned(),
+            founds_registry: true,
+            first_fence: 0,
+            create_on_first_use: true,
+            declared: BTreeMap::new(),
+            seed: 1,
+            began_unix_ms: 0,
+            most_requests: 1_000,
+        }
+    }
+}
+
 /// A neighbour with a link that is up.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbour {

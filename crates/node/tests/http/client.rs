@@ -1,6 +1,5 @@
 //! A node to talk to, and a client that does nothing behind one's back.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +8,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
-use meshlock_core::NodeId;
 use meshlock_node::http::{HttpConfig, Server};
 use meshlock_node::hub::Hub;
 use meshlock_node::machine::{Machine, Settings};
@@ -22,18 +20,7 @@ pub(crate) const TOKEN: &str = "a-token-of-32-characters-or-more";
 
 /// A node without neighbours that founded its mesh.
 pub(crate) fn settings() -> Settings {
-    Settings {
-        mesh: "test".into(),
-        id: NodeId(0),
-        name: "n0".into(),
-        founds_registry: true,
-        first_fence: 0,
-        create_on_first_use: true,
-        declared: BTreeMap::new(),
-        seed: 1,
-        began_unix_ms: 0,
-        most_requests: 1_000,
-    }
+    Settings::founder("test", "n0")
 }
 
 /// A node that serves clients.

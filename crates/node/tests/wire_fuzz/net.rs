@@ -17,16 +17,10 @@ const NODES: usize = 3;
 
 pub(crate) fn settings(id: u32) -> Settings {
     Settings {
-        mesh: "fuzz".into(),
         id: NodeId(id),
-        name: format!("n{id}"),
         founds_registry: id == 0,
-        first_fence: 0,
-        create_on_first_use: true,
-        declared: BTreeMap::new(),
         seed: u64::from(id),
-        began_unix_ms: 0,
-        most_requests: 1_000,
+        ..Settings::founder("fuzz", &format!("n{id}"))
     }
 }
 

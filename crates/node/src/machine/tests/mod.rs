@@ -18,16 +18,10 @@ use crate::links::{Outgoing, Peer};
 
 pub(super) fn settings(id: u32) -> Settings {
     Settings {
-        mesh: "test".into(),
         id: NodeId(id),
-        name: format!("n{id}"),
         founds_registry: id == 0,
-        first_fence: 0,
-        create_on_first_use: true,
-        declared: BTreeMap::new(),
         seed: u64::from(id),
-        began_unix_ms: 0,
-        most_requests: 1_000,
+        ..Settings::founder("test", &format!("n{id}"))
     }
 }
 
