@@ -25,6 +25,7 @@ mod text;
 mod top;
 mod trace;
 mod up;
+mod view;
 mod waiting;
 mod watch;
 mod wish;

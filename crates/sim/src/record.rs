@@ -125,7 +125,7 @@ impl<W: Write> Recorder<W> {
 
     fn write_move(&mut self, now: Time, node: NodeId, leg: &Leg) {
         let place = leg.position(now);
-        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg) };
+        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present };
         self.write::<()>(now, What::Move(movement));
     }
 

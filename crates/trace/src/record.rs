@@ -82,6 +82,9 @@ pub struct Move {
     /// How it moves from now on, in metres per second. Without it, it stays there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub velocity: Option<Position>,
+    /// It is not there any more, until it moves again.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub gone: bool,
 }
 
 /// A message that will not arrive.
@@ -144,6 +147,13 @@ impl At {
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.clock(), self.number())
+    }
+}
+
+impl<M: Serialize> Record<M> {
+    /// The record as it stands in a file, for somebody who puts it into JSON of their own.
+    pub fn written(&self) -> impl Serialize {
+        Written::from(self)
     }
 }
 

@@ -1,0 +1,38 @@
+//! The page that shows a mesh in the browser: `meshlock view`, and `--view` of other commands.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use meshlock_viewer::{Server, Serving, Source};
+
+use crate::style::{self, styled};
+
+/// Where the page is served if nothing else is said; if the port is taken, on any other one.
+pub(crate) const USUAL: &str = "127.0.0.1:8460";
+
+/// Serves a source and says where, on standard error. The page is there until the server is dropped.
+pub(crate) async fn serve(
+    source: Arc<dyn Source>,
+    address: SocketAddr,
+    token: Option<String>,
+    open: bool,
+) -> anyhow::Result<Server> {
+    let any_port = address.to_string() == USUAL;
+    let server = Server::start(Serving { address, any_port, token: token.clone() }, source).await?;
+    let secret = token.map(|token| format!("#token={token}")).unwrap_or_default();
+    let page = format!("http://{}/{secret}", server.address());
+    anstream::eprintln!("{} {page}", styled(style::STRONG, "viewer:"));
+    if open {
+        open_browser(&page);
+    }
+    Ok(server)
+}
+
+fn open_browser(page: &str) {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let quiet = std::process::Stdio::null;
+    let started = std::process::Command::new(opener).arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    if let Err(error) = started {
+        anstream::eprintln!("{opener} cannot be started ({error}): open the address by hand");
+    }
+}
