@@ -49,7 +49,7 @@ export class Server {
   /**
    * @param {object} [options]
    * @param {string | null} [options.token]
-   * @param {typeof fetch} [options.fetch] another one for tests
+   * @param {typeof globalThis.fetch} [options.fetch] another one for tests
    * @param {(ms: number) => Promise<void>} [options.pause] how to wait; another one for tests
    */
   constructor({ token = null, fetch = globalThis.fetch.bind(globalThis), pause = wait } = {}) {
