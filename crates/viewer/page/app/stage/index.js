@@ -7,7 +7,6 @@ import { drawNodes } from "./draw-nodes.js";
 import { addFloating } from "./floating.js";
 import { frameOf } from "./frame.js";
 import { addKeys } from "./keys.js";
-import { addLegend } from "./legend.js";
 import { sentence } from "./look.js";
 import { addMenu } from "./menu.js";
 import { Places } from "./places.js";
@@ -79,7 +78,7 @@ export function stage(viewer, element) {
       requestAnimationFrame(draw);
     },
     fit: () => {
-      camera.fit(places.box());
+      camera.fit(places.box(), places.nearest);
       shared.redraw();
     },
   };
@@ -87,12 +86,11 @@ export function stage(viewer, element) {
   const floating = addFloating(shared);
   addPointer(shared, menu);
   addKeys(shared, menu);
-  addLegend(shared);
 
   function draw() {
     scheduled = false;
     const began = performance.now();
-    if (places.update() && !camera.touched) camera.fit(places.box());
+    if (places.update() && !camera.touched) camera.fit(places.box(), places.nearest);
     const goesBy = viewer.playing || viewer.following;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     shared.pointer.pulse = goesBy && !calm ? 0.5 + 0.5 * Math.sin(began / 350) : 0;
@@ -131,7 +129,7 @@ export function stage(viewer, element) {
     canvas.height = Math.round(height * density);
     camera.width = width;
     camera.height = height;
-    if (!camera.touched) camera.fit(places.box());
+    if (!camera.touched) camera.fit(places.box(), places.nearest);
     draw();
   }
 

@@ -20,16 +20,6 @@ const STYLE = `
 .stage-menu button { border: 0; border-radius: 5px; text-align: left; padding: 5px 10px; }
 .stage-menu button:focus-visible, .stage-menu button:hover { background: var(--panel, #f4f6f8); }
 .stage-menu .title { padding: 4px 10px; color: var(--muted, #667585); font-size: 0.86em; }
-.stage-legend { position: absolute; left: 10px; bottom: 10px; max-width: calc(100% - 70px); font-size: 12px; }
-.stage-legend > button { font-size: 12px; }
-.stage-legend ul {
-  list-style: none; margin: 0 0 6px; padding: 8px 12px; display: grid; gap: 5px 16px;
-  grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); width: min(560px, 100%); box-sizing: border-box;
-  background: var(--ground, #fff); border: 1px solid var(--line, #c3ccd6); border-radius: 8px;
-}
-.stage-legend ul[hidden] { display: none; }
-.stage-legend li { display: flex; align-items: center; gap: 8px; color: var(--ink, #1d2733); }
-.stage-legend svg { flex: none; }
 `;
 
 let added = false;
