@@ -1,6 +1,6 @@
 // Times and numbers as people read them.
 
-/** @import { Moment, Urgency } from "../types.js" */
+/** @import { Moment } from "../types.d.ts" */
 
 /** @typedef {"step" | "time_ns"} Clock */
 
@@ -66,11 +66,6 @@ export function minus(text) {
 /** @param {number} value @param {string} one @param {string} [many] */
 export function plural(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;
-}
-
-/** @param {Urgency} urgency */
-export function urgency(urgency) {
-  return "priority" in urgency ? `priority ${urgency.priority}` : `deadline ${count(urgency.deadline)}`;
 }
 
 /** How fast: `×0.5`, `4 steps/s`. @param {number} speed @param {Clock} clock */
