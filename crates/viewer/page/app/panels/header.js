@@ -16,12 +16,10 @@ export function header(viewer, page) {
   const tapes = /** @type {HTMLSelectElement} */ (page.getElementById("tape"));
   const help = helpDialog(viewer);
   page.body.append(help);
-  page
-    .getElementById("controls")
-    ?.append(
-      themeChooser(),
-      button("Help", () => help.showModal(), { "aria-haspopup": "dialog", title: "Shortcuts and notes (?)" }),
-    );
+  page.getElementById("controls")?.append(
+    themeChooser(),
+    button("Help", () => help.showModal(), { "aria-haspopup": "dialog", title: "Shortcuts and notes (?)" }),
+  );
   tapes.addEventListener("change", () => viewer.showTape(Number(tapes.value)));
 
   function draw() {

@@ -27,7 +27,7 @@ export function helpDialog(viewer) {
       h(
         "td",
         {},
-        /** @type {string[]} */ (names).map((name) => [h("kbd", {}, name), " "]).flat(),
+        /** @type {string[]} */ (names).flatMap((name) => [h("kbd", {}, name), " "]),
       ),
       h("td", {}, String(words)),
     ),

@@ -20,7 +20,9 @@ const JUMPS = [
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function transport(viewer, element) {
-  const play = button([icon("play")], () => (viewer.playing ? viewer.pause() : viewer.play()), { class: "icon primary" });
+  const play = button([icon("play")], () => (viewer.playing ? viewer.pause() : viewer.play()), {
+    class: "icon primary",
+  });
   const now = h("output", { class: "now", "aria-live": "off" });
   const speed = h("select", { "aria-label": "Speed", title: "Speed of playback" });
   const follow = button("Follow", () => viewer.follow(), { title: "Show what happens as it happens (f)" });
@@ -101,7 +103,10 @@ function jumpGroup(viewer, kind, name, title) {
   return h(
     "div",
     { class: "group jump", role: "group", "aria-label": `Jump to a ${title}` },
-    button([icon("left")], () => jump(viewer, kind, true), { class: "icon", ...named(`Previous ${title}, with Shift`) }),
+    button([icon("left")], () => jump(viewer, kind, true), {
+      class: "icon",
+      ...named(`Previous ${title}, with Shift`),
+    }),
     button(name, () => jump(viewer, kind, false), { title: `Next ${title}` }),
     button([icon("right")], () => jump(viewer, kind, false), { class: "icon", ...named(`Next ${title}`) }),
   );
