@@ -2,8 +2,8 @@
 // a test compares the two on whole traces, so a change here is a change there.
 
 /**
- * @import { Effect, Event, Header, Message, Moment, NodeId, NodeInfo, OpenRequest, Record_, Scene, SceneNode
- * } from "./types.d.ts"
+ * @import { Effect, Event, Header, Message, Moment, NodeId, NodeInfo, OpenRequest, Record_, Scene, SceneNode,
+ *   UnderWay } from "./types.d.ts"
  */
 
 /** More messages than this are not kept under way; the oldest are dropped. */
@@ -48,22 +48,27 @@ export function sceneCopy(scene) {
   };
 }
 
+/** @type {UnderWay[]} */
+const NOTHING = [];
+
 /**
  * Changes the scene by one record.
  * @param {Scene} scene
  * @param {number} line
  * @param {Record_ | null} record null for a blank line
+ * @returns {UnderWay[]} messages that are no longer under way because of it: arrived if it is an event, otherwise lost
  */
 export function applyRecord(scene, line, record) {
   scene.line = line;
-  if (!record) return;
+  if (!record) return NOTHING;
   scene.at = recordMoment(record);
-  if (record.event !== undefined) applyEvent(scene, record);
-  else if (record.move) applyMove(scene, record.move);
-  else if (record.link) setLink(scene, ...record.link.between, record.link.up);
-  else if (record.lost) arrive(scene, record.lost.from, record.lost.to, record.lost.cause);
+  if (record.event !== undefined) return applyEvent(scene, record);
+  if (record.link) return setLink(scene, ...record.link.between, record.link.up);
+  if (record.lost) return arrive(scene, record.lost.from, record.lost.to, record.lost.cause);
+  if (record.move) applyMove(scene, record.move);
   else if (record.join) join(scene, record.join);
   else if (record.end) scene.end = record.end;
+  return NOTHING;
 }
 
 /**
@@ -161,12 +166,14 @@ function setLink(scene, one, other, up) {
   const at = lowerBound(scene.links, ([a, b]) => a < low || (a === low && b < high));
   const there = scene.links[at]?.[0] === low && scene.links[at]?.[1] === high;
   if (up && !there) scene.links.splice(at, 0, [low, high]);
-  if (up) return;
+  if (up) return NOTHING;
   if (there) scene.links.splice(at, 1);
   // What was under way on the link is lost with it.
-  scene.under_way = scene.under_way.filter(
-    ({ from, to }) => !((from === low && to === high) || (from === high && to === low)),
-  );
+  /** @param {UnderWay} message */
+  const between = ({ from, to }) => (from === low && to === high) || (from === high && to === low);
+  const lost = scene.under_way.filter(between);
+  if (lost.length > 0) scene.under_way = scene.under_way.filter((message) => !between(message));
+  return lost;
 }
 
 /**
@@ -178,7 +185,8 @@ function applyEvent(scene, record) {
   const event = /** @type {Event} */ (record.event);
   const node = nodeOf(scene, id);
   const heeded = record.misuse === undefined;
-  if (typeof event === "object" && "receive" in event) arrive(scene, event.receive.from, id, record.cause);
+  const receives = typeof event === "object" && "receive" in event;
+  const arrived = receives ? arrive(scene, event.receive.from, id, record.cause) : NOTHING;
   if (node && heeded && typeof event === "object") changeRequests(scene, node, event);
   for (const effect of record.effects ?? []) {
     if ("granted" in effect) {
@@ -188,6 +196,7 @@ function applyEvent(scene, record) {
     }
   }
   if (node && record.view) node.view = record.view;
+  return arrived;
 }
 
 /**
@@ -271,7 +280,7 @@ function arrive(scene, from, to, cause) {
     }
   }
   if (at < 0) at = scene.under_way.findIndex((one) => one.from === from && one.to === to);
-  if (at >= 0) scene.under_way.splice(at, 1);
+  return at >= 0 ? scene.under_way.splice(at, 1) : NOTHING;
 }
 
 /**
