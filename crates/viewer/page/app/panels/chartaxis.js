@@ -11,7 +11,7 @@ export const TICK_SIZE = 11.5;
 
 /**
  * An axis from zero to the largest of the values, or to `most` if given. Null if there are none.
- * @param {{ label: string, unit: string }} scale
+ * @param {{ label: string, unit: string, whole?: boolean }} scale
  * @param {number[]} values
  * @param {{ length: number, vertical: boolean }} room
  * @returns {Axis | null}
@@ -21,7 +21,7 @@ export function axis(scale, values, room) {
   const largest = Math.max(...values, 0);
   const unit = unitFor(scale.unit, largest);
   const most = largest > 0 ? largest / unit.size : 1;
-  const { step, power, count } = steps(most, room);
+  const { step, power, count } = steps(most, { ...room, whole: scale.whole });
   const high = room.vertical ? count * step : most;
   const ticks = [];
   for (let index = 0; index <= count; index++) {
@@ -33,19 +33,20 @@ export function axis(scale, values, room) {
 }
 
 /**
- * As many steps from zero as have room for their labels.
+ * As many steps from zero as have room for their labels. What is counted has no halves.
  * @param {number} most
- * @param {{ length: number, vertical: boolean }} room
+ * @param {{ length: number, vertical: boolean, whole?: boolean }} room
  */
-export function steps(most, { length, vertical }) {
+export function steps(most, { length, vertical, whole = false }) {
   for (let wanted = vertical ? 8 : 10; wanted > 1; wanted--) {
     const candidate = niceSteps(most, wanted);
+    if (whole && candidate.step < 1) continue;
     const shown = vertical ? candidate.count * candidate.step : most;
     const gap = (candidate.step / shown) * length;
     const widest = width(tickLabel(candidate.count * candidate.step, candidate.power, most));
     if (gap >= (vertical ? TICK_SIZE * 1.6 : widest + TICK_SIZE)) return candidate;
   }
-  return niceSteps(most, 1);
+  return niceSteps(whole ? Math.max(1, most) : most, 1);
 }
 
 /** @param {number} most @param {number} wanted */

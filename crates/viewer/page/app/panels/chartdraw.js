@@ -15,7 +15,7 @@ import { s } from "./dom.js";
 /**
  * @typedef {object} Chart
  * @property {string} title
- * @property {{ label: string, unit: string }} y
+ * @property {{ label: string, unit: string, whole?: boolean }} y
  * @property {{ label: string, unit: string }} x
  * @property {number} last the end of the horizontal axis, in its unit
  * @property {Series[]} series

@@ -77,7 +77,13 @@ export function chartsOf(figures, clock) {
         { name: "longest", values: scaled(figures.longest), dashed: true },
       ],
     },
-    { title: "Units in use, and requests that wait", x, y: { label: "units, requests", unit: "" }, last, series: use },
+    {
+      title: "Units in use, and requests that wait",
+      x,
+      y: { label: "units, requests", unit: "", whole: true },
+      last,
+      series: use,
+    },
     {
       title: "Messages per entry",
       x,

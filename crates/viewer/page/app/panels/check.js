@@ -27,6 +27,9 @@ export function check(viewer, element) {
     element,
     () => {
       if (viewer.place) fill(place, ...drawPlace(viewer, viewer.place));
+      // The latest step is the one that matters.
+      const path = place.querySelector(".path");
+      if (path) path.scrollTop = path.scrollHeight;
       if (viewer.overview) fill(properties, ...drawProperties(viewer));
     },
     100,

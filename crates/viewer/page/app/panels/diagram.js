@@ -6,9 +6,8 @@
 import { recordMoment } from "../scene.js";
 import { describeRecord } from "../words.js";
 import { h, s } from "./dom.js";
-import { moment } from "./format.js";
+import { decimalsFor, moment } from "./format.js";
 
-const LANE = 24;
 const TOP = 22;
 const PAD = 14;
 
@@ -19,6 +18,7 @@ const PAD = 14;
  * @property {Passage[]} messages
  * @property {Stretch[]} stretches
  * @property {NodeId[]} lanes
+ * @property {number} lane height of a lane
  * @property {NodeId | null} selected
  * @property {"step" | "time_ns"} clock
  * @property {(id: NodeId) => string} nameOf
@@ -29,10 +29,10 @@ const PAD = 14;
 
 /** @param {Picture} picture */
 export function drawDiagram(picture) {
-  const { rows, xs, lanes } = picture;
+  const { rows, xs, lanes, lane } = picture;
   const width = (xs.at(-1) ?? 0) + 2 * PAD;
-  const height = TOP + lanes.length * LANE + 6;
-  const laneY = new Map(lanes.map((node, index) => [node, TOP + (index + 0.5) * LANE]));
+  const height = TOP + lanes.length * lane + 6;
+  const laneY = new Map(lanes.map((node, index) => [node, TOP + (index + 0.5) * lane]));
   const lineX = new Map(rows.map(({ line }, index) => [line, PAD + xs[index]]));
   const svg = s("svg", { width, height, role: "img", "aria-label": summary(picture) });
   /** What fades, with the lines it belongs to. @type {{ element: Element, lines: number[] }[]} */
@@ -86,13 +86,17 @@ export function drawDiagram(picture) {
  */
 
 /** @param {Canvas} canvas */
-function drawTicks({ rows, xs, svg, clock }) {
+function drawTicks({ rows, xs, svg, clock, width }) {
   let free = 0;
+  const violated = rows.at(-1)?.record.end?.violation !== undefined;
+  const [first, last] = [rows[0], rows[rows.length - 1]].map(({ record }) => recordMoment(record));
+  const decimals = Math.min(6, decimalsFor((last - first) / Math.max(1, width / 90)));
   for (const [index, { record }] of rows.entries()) {
     const x = PAD + xs[index];
-    if (x < free) continue;
-    svg.append(s("text", { class: "tick-label", x, y: 13 }, moment(recordMoment(record), clock)));
-    free = x + 90;
+    // The words about a violation stand at the end.
+    if (x < free || (violated && x > width - 170)) continue;
+    svg.append(s("text", { class: "tick-label", x, y: 13 }, moment(recordMoment(record), clock, decimals)));
+    free = x + (clock === "step" ? 60 : 96);
   }
 }
 

@@ -10,17 +10,26 @@ const SECOND = 1e9;
  * A moment: `step 12`, `3.250 s`, `1:02.345`.
  * @param {Moment} at
  * @param {Clock} clock
+ * @param {number} [decimals] of seconds
  */
-export function moment(at, clock) {
+export function moment(at, clock, decimals = 3) {
   if (clock === "step") return `step ${Math.floor(at)}`;
-  const milliseconds = Math.floor(at / 1e6);
-  const seconds = Math.floor(milliseconds / 1000);
-  const rest = String(milliseconds % 1000).padStart(3, "0");
+  const parts = Math.floor(at / 10 ** (9 - decimals));
+  const seconds = Math.floor(parts / 10 ** decimals);
+  const rest = String(parts % 10 ** decimals).padStart(decimals, "0");
   if (seconds < 60) return `${seconds}.${rest} s`;
   const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}:${two(seconds % 60)}.${rest}`;
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}.${rest}`;
+}
+
+/**
+ * How many decimals tell moments apart that are so far from each other: three at least.
+ * @param {Moment} apart
+ */
+export function decimalsFor(apart) {
+  return apart <= 0 ? 3 : Math.min(9, Math.max(3, Math.ceil(9 - Math.log10(apart))));
 }
 
 /**

@@ -37,8 +37,10 @@ export function panels(viewer, page) {
   const show = tabs(at("tabs"), at("panels"), parts);
   // What was just selected is what the reader wants to see.
   viewer.on("selection", () => {
-    if (viewer.selected && "node" in viewer.selected && viewer.about.source !== "check") show("Node");
-    if (viewer.selected && "line" in viewer.selected) show("Events");
+    if (!viewer.selected) return;
+    if ("line" in viewer.selected) show("Events");
+    // The list of events has its own use for a node.
+    else if (page.getElementById("tab-events")?.getAttribute("aria-selected") !== "true") show("Node");
   });
   keys(viewer, page);
 }

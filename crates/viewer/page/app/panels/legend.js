@@ -2,7 +2,8 @@
 
 /** @import { Header } from "../types.d.ts" */
 
-import { h, s } from "./dom.js";
+import { h } from "./dom.js";
+import { symbols } from "./symbols.js";
 
 /** @type {Record<string, string[]>} */
 const PROTOCOLS = {
@@ -96,42 +97,4 @@ export function legend(header) {
     h("h2", {}, "How to read the picture"),
     symbols(header),
   );
-}
-
-/** @param {Header} header */
-function symbols(header) {
-  const circle = (/** @type {Record<string, any>} */ more) => s("circle", { cx: 17, cy: 11, r: 7, ...more });
-  const line = (/** @type {Record<string, any>} */ more) => s("path", { d: "M3 11H31", fill: "none", ...more });
-  const down = header.protocol === "reverse-link";
-  /** @type {[SVGElement[], string][]} */
-  const entries = [
-    [[paint(circle({}), "--panel", "--axis")], "a node"],
-    [[paint(circle({ r: 9 }), "--token", "--token"), paint(circle({ r: 5 }), "--ground", "--token")], "has the token"],
-    [[paint(circle({}), "--good", "--good")], "is inside: it holds what it asked for"],
-    [[paint(circle({ "stroke-dasharray": "3 3" }), "--ground", "--accent")], "waits"],
-    [[paint(line({}), null, "--axis")], "a link: the two hear each other"],
-  ];
-  if (down) entries.push([[paint(line({}), null, "--axis"), arrow("--axis")], "a link points downhill, to the token"]);
-  entries.push([[paint(s("circle", { cx: 17, cy: 11, r: 3.5 }), "--s0", "--s0")], "a message on its way"]);
-  return h(
-    "div",
-    { class: "symbols" },
-    entries.flatMap(([shapes, words]) => [
-      s("svg", { viewBox: "0 0 34 22", "aria-hidden": "true" }, shapes),
-      h("span", {}, words),
-    ]),
-  );
-}
-
-/** @param {SVGElement} shape @param {string | null} fill @param {string} stroke */
-function paint(shape, fill, stroke) {
-  if (fill) shape.style.fill = `var(${fill})`;
-  shape.style.stroke = `var(${stroke})`;
-  shape.style.strokeWidth = "2";
-  return shape;
-}
-
-/** @param {string} colour */
-function arrow(colour) {
-  return paint(s("path", { d: "M22 6 29 11 22 16Z" }), colour, colour);
 }

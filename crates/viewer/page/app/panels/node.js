@@ -7,6 +7,7 @@ import { actions } from "./actions.js";
 import { changedFields, claimWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
 import { button, fill, h, paced } from "./dom.js";
 import { session, span } from "./format.js";
+import { selectedLink } from "./link.js";
 import { clockOf, namer, nodeButton, selectedNode } from "./names.js";
 import { howToRecordViews, overview } from "./overview.js";
 
@@ -25,6 +26,11 @@ export function node(viewer, element) {
     const node = viewer.scene?.nodes.find((one) => one.id === id);
     drawActions(node ?? null);
     if (!header) return fill(facts, h("p", { class: "muted" }, "Loading…"));
+    if (viewer.selected && "link" in viewer.selected && viewer.scene) {
+      shown = "";
+      fill(facts, ...selectedLink(viewer, viewer.selected.link));
+      return fill(about);
+    }
     if (node) {
       shown = "";
       fill(facts, ...selected(viewer, node));

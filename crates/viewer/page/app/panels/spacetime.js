@@ -85,14 +85,18 @@ export function spacetime(viewer, element) {
     const messages = passages(rows);
     causes = directCauses(rows, messages);
     const nodes = (viewer.scene?.nodes ?? []).map(({ id }) => id);
+    const lanes = lanesFor(nodes, rows, selectedNode(viewer));
+    // A few records are spread over what room there is.
+    const wide = Math.min(60, (room.clientWidth - 160) / rows.length) * (GAPS[zoom] / GAPS[3]);
     drawing = drawDiagram({
       rows,
       messages,
       stretches: stretches(rows),
-      lanes: lanesFor(nodes, rows, selectedNode(viewer)),
+      lanes,
+      lane: Math.max(22, Math.min(44, (room.clientHeight - 40) / Math.max(1, lanes.length))),
       xs: places(
         rows.map(({ record }) => recordMoment(record)),
-        GAPS[zoom],
+        Math.max(GAPS[zoom], wide),
         evenly,
       ),
       selected: selectedNode(viewer),
@@ -151,6 +155,7 @@ export function spacetime(viewer, element) {
   viewer.on("summary", () => (rows.length < size ? anew() : soon()));
   viewer.on("check", anew);
   viewer.on("selection", paced(room, draw, 50));
+  new ResizeObserver(paced(room, draw, 200)).observe(room);
   let tape = viewer.tape;
   viewer.on("summary", () => {
     if (tape !== viewer.tape) anew();

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 const KEY = "meshlock-theme";
 const THEMES = /** @type {const} */ (["auto", "light", "dark"]);
 
-/** A choice of themes. Whoever draws on a canvas hears of a change by the event "theme" of the window. */
+/** A choice of themes. Whoever draws on a canvas hears of a change by the event "themechange" of the document. */
 export function themeChooser() {
   const select = h(
     "select",
@@ -14,7 +14,6 @@ export function themeChooser() {
   );
   select.value = document.documentElement.dataset.theme ?? "auto";
   select.addEventListener("change", () => choose(select.value));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce);
   return select;
 }
 
@@ -27,9 +26,5 @@ function choose(theme) {
   } catch {
     // Without storage it lasts as long as the page.
   }
-  announce();
-}
-
-function announce() {
-  window.dispatchEvent(new Event("theme"));
+  document.dispatchEvent(new Event("themechange"));
 }

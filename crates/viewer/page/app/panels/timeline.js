@@ -6,6 +6,7 @@ import { byColumn, fraction, heights, momentAt } from "./density.js";
 import { h, paced, s } from "./dom.js";
 import { moment } from "./format.js";
 import { jump } from "./keys.js";
+import { marksOf } from "./marks.js";
 import { clockOf } from "./names.js";
 
 /** The rows of marks from top to bottom; heights in pixels, colours as names of custom properties. */
@@ -16,6 +17,8 @@ const ROWS = /** @type {const} */ ([
   { kind: "lost", name: "losses", top: 35, height: 6, colour: "--s1" },
 ]);
 const FOOT = 43;
+/** How wide a column of marks is, with the gap after it. */
+const COLUMN = 3;
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function timeline(viewer, element) {
@@ -73,8 +76,9 @@ export function timeline(viewer, element) {
     track.setAttribute("aria-valuetext", moment(viewer.now, clock));
     draw();
   }
-  for (const name of /** @type {const} */ (["moment", "summary", "figures"])) viewer.on(name, update);
-  window.addEventListener("theme", draw);
+  for (const name of /** @type {const} */ (["moment", "summary", "figures", "check"])) viewer.on(name, update);
+  document.addEventListener("themechange", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   new ResizeObserver(draw).observe(track);
   update();
 }
@@ -98,18 +102,19 @@ function paint(viewer, canvas) {
     pen.fillStyle = colour(name);
     for (const [column, part] of heights(sums(viewer, kind, width)).entries()) {
       const tall = part > 0 ? Math.max(2, part * room) : 0;
-      if (tall > 0) pen.fillRect(column * 2, top + room - tall, 1.6, tall);
+      if (tall > 0) pen.fillRect(column * COLUMN, top + room - tall, COLUMN - 0.8, tall);
     }
   }
   pen.fillStyle = colour("--alarm");
   for (const [column, many] of sums(viewer, "violation", width).entries()) {
     if (many === 0) continue;
     // A line and a triangle: not by colour alone.
-    pen.fillRect(column * 2 - 0.5, 0, 2, FOOT);
+    const x = column * COLUMN + COLUMN / 2;
+    pen.fillRect(x - 1, 0, 2, FOOT);
     pen.beginPath();
-    pen.moveTo(column * 2 - 5, 0);
-    pen.lineTo(column * 2 + 6, 0);
-    pen.lineTo(column * 2 + 0.5, 8);
+    pen.moveTo(x - 5.5, 0);
+    pen.lineTo(x + 5.5, 0);
+    pen.lineTo(x, 8);
     pen.fill();
   }
   paintCursor(viewer, pen, width, colour);
@@ -144,9 +149,9 @@ function paintCursor(viewer, pen, width, colour) {
   pen.fill();
 }
 
-/** Columns are two pixels wide. @param {Viewer} viewer @param {MarkKind} kind @param {number} width */
+/** @param {Viewer} viewer @param {MarkKind} kind @param {number} width */
 function sums(viewer, kind, width) {
-  return byColumn(viewer.figures?.marks[kind] ?? [], Math.floor(width / 2));
+  return byColumn(marksOf(viewer, kind) ?? [], Math.floor(width / COLUMN));
 }
 
 function legend() {

@@ -6,6 +6,7 @@ import { button, fill, h } from "./dom.js";
 import { moment, speed as speedWords } from "./format.js";
 import { icon } from "./icons.js";
 import { jump } from "./keys.js";
+import { marksOf } from "./marks.js";
 import { clockOf } from "./names.js";
 
 export const TIME_SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -13,9 +14,9 @@ export const STEP_SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64];
 
 /** @type {[MarkKind, string, string][]} */
 const JUMPS = [
-  ["grant", "Grant", "grant (g)"],
-  ["link", "Link", "change of a link (l)"],
-  ["violation", "Violation", "violation (v)"],
+  ["grant", "grant", "grant (g)"],
+  ["link", "link", "change of a link (l)"],
+  ["violation", "violation", "violation (v)"],
 ];
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
@@ -85,15 +86,17 @@ export function transport(viewer, element) {
   }
   function drawJumps() {
     for (const { kind, group } of jumps) {
-      const marks = viewer.figures?.marks[kind];
-      const none = viewer.figures !== null && !(marks ?? []).some((many) => many > 0);
+      const none = (marksOf(viewer, kind) ?? [1]).every((many) => many === 0);
       for (const one of group.querySelectorAll("button")) one.disabled = none;
+      // Violations are rare; nobody should look for what is not there.
+      group.hidden = none && kind === "violation";
     }
   }
   viewer.on("transport", draw);
   viewer.on("summary", draw);
   viewer.on("moment", drawNow);
   viewer.on("figures", drawJumps);
+  viewer.on("check", drawJumps);
   draw();
   drawJumps();
 }
@@ -107,7 +110,7 @@ function jumpGroup(viewer, kind, name, title) {
       class: "icon",
       ...named(`Previous ${title}, with Shift`),
     }),
-    button(name, () => jump(viewer, kind, false), { title: `Next ${title}` }),
+    h("span", { "aria-hidden": "true" }, name),
     button([icon("right")], () => jump(viewer, kind, false), { class: "icon", ...named(`Next ${title}`) }),
   );
 }
