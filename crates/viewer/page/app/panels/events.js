@@ -122,6 +122,7 @@ export function events(viewer, element) {
         {
           class: classes.join(" "),
           role: "option",
+          id: `record-${line}`,
           "aria-selected": from + index === current,
           title: `line ${line}`,
           onclick: () => choose(line),
@@ -139,6 +140,7 @@ export function events(viewer, element) {
     });
     const none = searches > 0 && shown.length === 0 && h("p", { class: "muted" }, "Nothing found.");
     fill(rows, shown, none);
+    list.setAttribute("aria-activedescendant", `record-${listing.rows[current]?.line ?? ""}`);
   }
 
   /** @param {number} line */

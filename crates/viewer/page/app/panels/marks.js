@@ -14,10 +14,10 @@ import { recordMoment } from "../scene.js";
 export function marksOf({ figures, place, summary }, kind) {
   if (!place) return figures ? (figures.marks[kind] ?? []) : null;
   const last = summary?.last ?? 0;
-  // As many spans as make every step fall into the middle of one, drawn where the cursor stands after it.
-  const counts = new Array(2 * last + 1).fill(0);
+  // Spans so fine that a step is drawn where the cursor stands after it.
+  const counts = new Array(40 * Math.max(1, last)).fill(0);
   for (const record of place.records) {
-    if (hasMark(record, kind)) counts[Math.min(2 * last, 2 * recordMoment(record))] += 1;
+    if (hasMark(record, kind)) counts[Math.min(counts.length - 1, 40 * recordMoment(record))] += 1;
   }
   return counts;
 }
