@@ -39,12 +39,13 @@ export class Camera {
   /**
    * Shows all of a box.
    * @param {Box} box
+   * @param {number} [nearest] the scale that is not gone beyond
    */
-  fit(box) {
+  fit(box, nearest = Number.POSITIVE_INFINITY) {
     const wide = Math.max(box.right - box.left, 1e-9);
     const high = Math.max(box.bottom - box.top, 1e-9);
     const margin = Math.min(MARGIN, this.width * 0.15, this.height * 0.15);
-    this.scale = Math.min((this.width - 2 * margin) / wide, (this.height - 2 * margin) / high);
+    this.scale = Math.min((this.width - 2 * margin) / wide, (this.height - 2 * margin) / high, nearest);
     this.#fitted = this.scale;
     this.#x = (box.left + box.right) / 2;
     this.#y = (box.top + box.bottom) / 2;

@@ -62,7 +62,10 @@ export function drawFlights(context, frame) {
     else addShape(styles, frame, flight, spot, fallen);
     if (fallen > 0) drawLoss(context, frame, spot, fallen);
   }
+  context.strokeStyle = frame.theme.ground;
+  context.lineWidth = 2;
   for (const { colour, path } of styles.values()) {
+    if (frame.detail !== "little") context.stroke(path); // so that they stand out from links
     context.fillStyle = colour;
     context.fill(path);
   }

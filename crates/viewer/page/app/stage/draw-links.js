@@ -93,14 +93,15 @@ export function drawLinks(context, frame) {
   context.setLineDash([]);
   context.globalAlpha = 1;
   if (crowd) return;
-  context.fillStyle = theme.muted;
-  context.fill(arrows);
+  context.strokeStyle = theme.muted;
+  context.globalAlpha = 0.8;
+  context.stroke(arrows);
+  context.globalAlpha = 1;
   // Where a request has gone and is not answered yet.
   context.strokeStyle = theme.accent;
   context.lineWidth = 2.2;
   context.stroke(asked);
-  context.fillStyle = theme.accent;
-  context.fill(askedArrows);
+  context.stroke(askedArrows);
 }
 
 /**
@@ -159,7 +160,7 @@ function line(path, from, to) {
 }
 
 /**
- * A small triangle in the middle of a link.
+ * A small arrow head in the middle of a link; open, because filled triangles are messages.
  * @param {Path2D} path
  * @param {Dot} from
  * @param {Dot} to
@@ -169,10 +170,9 @@ function arrow(path, from, to, radius) {
   const length = Math.hypot(to.x - from.x, to.y - from.y);
   if (length < 2.6 * radius) return;
   const [ux, uy] = [(to.x - from.x) / length, (to.y - from.y) / length];
-  const size = Math.min(6, Math.max(3.5, radius * 0.36));
-  const [x, y] = [(from.x + to.x) / 2 + ux * size, (from.y + to.y) / 2 + uy * size];
-  path.moveTo(x, y);
-  path.lineTo(x - ux * 2 * size - uy * size, y - uy * 2 * size + ux * size);
-  path.lineTo(x - ux * 2 * size + uy * size, y - uy * 2 * size - ux * size);
-  path.closePath();
+  const size = Math.min(6, Math.max(3, radius * 0.3));
+  const [x, y] = [(from.x + to.x) / 2 + (ux * size) / 2, (from.y + to.y) / 2 + (uy * size) / 2];
+  path.moveTo(x - ux * size - uy * size, y - uy * size + ux * size);
+  path.lineTo(x, y);
+  path.lineTo(x - ux * size + uy * size, y - uy * size - ux * size);
 }

@@ -37,7 +37,7 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {number} pulse 0 to 1, while time goes by; 0 otherwise
  */
 
-const LARGEST = 19;
+const LARGEST = 22;
 const SMALLEST = 2.5;
 /** Nodes are drawn whole from this radius on, and with links that point from the next. */
 const FULL_FROM = 12;

@@ -11,6 +11,8 @@ export const HOP = 100;
 const MOST = 1500;
 /** How many pairs are looked at in all. */
 const EFFORT = 1.2e7;
+/** What is this much wider than high is meant to be a line. */
+const FLAT = 0.06;
 
 /**
  * @param {NodeId[]} ids
@@ -181,6 +183,8 @@ function straighten(places, near) {
     return Math.max(...values) - Math.min(...values);
   });
   if (high > wide * 1.01) turn(places, Math.PI / 2);
+  // A line that is nearly straight becomes straight.
+  if (Math.min(high, wide) < FLAT * Math.max(high, wide)) for (let i = 1; i < places.length; i += 2) places[i] = 0;
   // The first node stands left and above, where one begins to read.
   for (const axis of [0, 1]) {
     const mean = places.reduce((sum, value, i) => (i % 2 === axis ? sum + value : sum), 0) / near.length;

@@ -79,6 +79,11 @@ export class Places {
     else this.#laid.set(node.id, place);
   }
 
+  /** Links need not be longer than this on the screen: few nodes then stand together. In pixels. */
+  get nearest() {
+    return this.real ? Number.POSITIVE_INFINITY : 260 / HOP;
+  }
+
   /** @returns {Box} everything there is */
   box() {
     const area = this.real ? areaOf(this.#viewer.summary?.header) : null;
