@@ -1,0 +1,46 @@
+// Puts the page together.
+
+import { panels } from "./panels/index.js";
+import { Server, takeToken } from "./server.js";
+import { stage } from "./stage/index.js";
+import { TapeViewer } from "./viewer.js";
+
+async function main() {
+  const server = new Server({ token: takeToken(window) });
+  const about = await server.about();
+  const viewer = new TapeViewer(about, {
+    server,
+    requestFrame: (callback) => requestAnimationFrame(callback),
+    milliseconds: () => performance.now(),
+    later: (callback, ms) => setTimeout(callback, ms),
+    calm: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
+    address: {
+      hash: () => location.hash,
+      push: (hash) => {
+        if (hash !== location.hash) history.pushState(null, "", hash);
+      },
+      replace: (hash) => history.replaceState(null, "", hash),
+    },
+  });
+  document.title = `${about.title} – meshlock`;
+  stage(viewer, /** @type {HTMLElement} */ (document.querySelector("#stage")));
+  panels(viewer, document);
+  addEventListener("popstate", () => viewer.addressChanged());
+  // For tests in a browser, and for the curious in its console.
+  Object.assign(window, { viewer });
+
+  await viewer.begin();
+  server.listen(
+    (update) => viewer.updated(update),
+    (reachable, why) => viewer.notice(reachable ? "The server is back." : why, reachable ? "info" : "error"),
+  );
+}
+
+main().catch((problem) => {
+  // Nothing is there yet that could show a notice.
+  const words = document.createElement("p");
+  words.className = "fatal";
+  words.setAttribute("role", "alert");
+  words.textContent = problem instanceof Error ? problem.message : String(problem);
+  document.body.prepend(words);
+});
