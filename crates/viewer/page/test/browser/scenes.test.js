@@ -45,6 +45,8 @@ for (const [name, settings] of /** @type {[string, string[]][]} */ ([
       "--set",
       "duration=1s",
       "--set",
+      "warmup=0s",
+      "--set",
       "nodes=40",
       "--set",
       'protocol.name="flood"',
