@@ -2,7 +2,7 @@
 
 import { Chunks } from "./chunks.js";
 import { Cursor } from "./cursor.js";
-import { flightsAt, typicalFlight } from "./flights.js";
+import { arrivalRate, flightsAt, typicalFlight } from "./flights.js";
 import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
 import { Player } from "./player.js";
 import { firstSpeed } from "./speed.js";
@@ -282,7 +282,7 @@ export class TapeViewer {
     const live = this.#isLive();
     await this.#tried(cursor.toLine(live ? summary.lines : 1));
     this.#measure();
-    this.#player.speed = firstSpeed(summary, this.#typical);
+    this.#player.speed = firstSpeed(summary, this.#typical, arrivalRate(this.#journeys()));
     this.#setMode(live ? "follow" : "rest");
     this.#emit("selection");
     this.#emit("moment");
@@ -459,8 +459,11 @@ export class TapeViewer {
 
   /** Learns from what is at hand how long messages usually take. */
   #measure() {
-    const journeys = this.#cursor?.around().flatMap((chunk) => chunk?.journeys ?? []) ?? [];
-    this.#typical = typicalFlight(journeys);
+    this.#typical = typicalFlight(this.#journeys());
+  }
+
+  #journeys() {
+    return this.#cursor?.around().flatMap((chunk) => chunk?.journeys ?? []) ?? [];
   }
 
   #isLive() {

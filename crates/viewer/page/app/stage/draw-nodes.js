@@ -1,7 +1,7 @@
 // Nodes: who has the token, who is inside, who waits, and what each knows of the others' claims.
 
 import { hasOwnName, labelOf } from "./look.js";
-import { inkOn, sessionColour } from "./theme.js";
+import { inkOn, sessionColour, sessionLabel } from "./theme.js";
 
 /** @import { Dot, Frame } from "./frame.js" */
 /** @typedef {CanvasRenderingContext2D} Context */
@@ -21,11 +21,11 @@ export function drawNodes(context, frame) {
   const dots = frame.dots.filter((dot) => dot.visible);
   for (const dot of dots) if (dot.look.token || dot.look.copy) drawToken(context, frame, dot);
   drawBodies(context, frame, dots);
+  drawMarks(context, frame);
   if (frame.detail !== "little") {
     for (const dot of dots) if (dot.look.held > 0) drawSlots(context, frame, dot);
     for (const dot of dots) if (dot.look.waiting) drawClock(context, frame, dot);
   }
-  drawMarks(context, frame);
   if (frame.detail === "full") drawWords(context, frame, dots);
 }
 
@@ -210,7 +210,7 @@ function drawWords(context, frame, dots) {
     const session = look.held > 0 || look.waiting ? look.session : null;
     if (session !== null) {
       const style = { fill: theme.ground, ink: theme.ink, size: 10, edge: sessionColour(theme, session) };
-      pill(context, x - radius * 0.85, y - radius * 0.9, `S${session}`, style);
+      pill(context, x - radius * 0.85, y - radius * 0.9, sessionLabel(session), style);
     }
   }
   context.globalAlpha = 1;
@@ -229,7 +229,7 @@ function drawChips(context, { theme, radius }, { node, look, x, y }) {
   const widths = shown.map((chip) => Math.max(15, context.measureText(chip.text).width + 8));
   const moreWidth = more > 0 ? context.measureText(`+${more}`).width + 6 : 0;
   const total = widths.reduce((sum, width) => sum + width + 2, moreWidth) - 2;
-  const top = y + radius + (look.token ? 12 : 7) + (hasOwnName(node) ? 19 : 0);
+  const top = y + radius + (look.token ? 13 : 9) + (hasOwnName(node) ? 19 : 0);
   let left = x - total / 2;
   shown.forEach((chip, i) => {
     const colour = sessionColour(theme, chip.session);

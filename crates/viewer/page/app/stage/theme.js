@@ -57,7 +57,23 @@ export function watchTheme(changed) {
  */
 export function sessionColour(theme, session) {
   if (session === null) return theme.accent;
-  return theme[/** @type {keyof DEFAULTS_} */ (`s${((session % 8) + 8) % 8}`)];
+  return theme[/** @type {keyof DEFAULTS_} */ (`s${Math.floor(telling(session)) % 8}`)];
+}
+
+/**
+ * A session in a few signs.
+ * @param {number} session
+ */
+export function sessionLabel(session) {
+  return session > LARGE ? `S${telling(session).toString(16).slice(-3)}` : `S${session}`;
+}
+
+/** Sessions of nodes are hashes of 63 bits. The last of them are lost in JavaScript, so the first ones must tell. */
+const LARGE = 2 ** 32;
+
+/** @param {number} session */
+function telling(session) {
+  return session > LARGE ? Math.floor(session / LARGE) : Math.abs(session);
 }
 
 /**
