@@ -136,8 +136,8 @@ function drawToken(context, { theme, radius }, { x, y, ux, uy, startX, startY },
   context.globalAlpha = 1 - fallen * 0.8;
   if (glows && tail > 1) {
     const fade = context.createLinearGradient(x - ux * tail, y - uy * tail, x, y);
-    fade.addColorStop(0, withAlpha(theme.token, 0));
-    fade.addColorStop(1, withAlpha(theme.token, 0.75));
+    fade.addColorStop(0, withAlpha(theme.glow, 0));
+    fade.addColorStop(1, withAlpha(theme.glow, 0.75));
     context.strokeStyle = fade;
     context.lineWidth = size * 1.1;
     context.lineCap = "round";
@@ -149,16 +149,16 @@ function drawToken(context, { theme, radius }, { x, y, ux, uy, startX, startY },
   }
   if (glows) {
     const glow = context.createRadialGradient(x, y, size * 0.5, x, y, size * 2.6);
-    glow.addColorStop(0, withAlpha(theme.token, 0.65));
-    glow.addColorStop(1, withAlpha(theme.token, 0));
+    glow.addColorStop(0, withAlpha(theme.glow, 0.65));
+    glow.addColorStop(1, withAlpha(theme.glow, 0));
     context.fillStyle = glow;
     context.beginPath();
     context.arc(x, y, size * 2.6, 0, 2 * Math.PI);
     context.fill();
   }
-  context.fillStyle = theme.token;
-  context.strokeStyle = theme.ground;
-  context.lineWidth = 1.5;
+  context.fillStyle = theme.glow;
+  context.strokeStyle = theme.token;
+  context.lineWidth = 1.8;
   context.beginPath();
   context.arc(x, y, size, 0, 2 * Math.PI);
   context.fill();

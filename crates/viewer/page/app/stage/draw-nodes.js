@@ -20,13 +20,18 @@ const TOP = -Math.PI / 2;
 export function drawNodes(context, frame) {
   const dots = frame.dots.filter((dot) => dot.visible);
   for (const dot of dots) if (dot.look.token || dot.look.copy) drawToken(context, frame, dot);
+  if (frame.detail === "full" || frame.detail === "names") {
+    // One after the other: where nodes stand close, the one in front hides what is behind it.
+    for (const dot of dots) drawWhole(context, frame, dot);
+    drawMarks(context, frame);
+    drawQueues(context, frame, dots);
+    return;
+  }
   drawBodies(context, frame, dots);
   drawMarks(context, frame);
-  if (frame.detail !== "little") {
-    for (const dot of dots) if (dot.look.held > 0) drawSlots(context, frame, dot);
-    for (const dot of dots) if (dot.look.waiting) drawClock(context, frame, dot);
-  }
-  if (frame.detail === "full") drawWords(context, frame, dots);
+  if (frame.detail === "little") return;
+  for (const dot of dots) if (dot.look.held > 0) drawSlots(context, frame, dot);
+  for (const dot of dots) if (dot.look.waiting) drawClock(context, frame, dot);
 }
 
 /**
@@ -73,9 +78,9 @@ function drawToken(context, { theme, radius, pulse }, { x, y, look }) {
   if (look.token) {
     const reach = ring + Math.max(7, radius * 0.7) + 2.5 * pulse;
     const glow = context.createRadialGradient(x, y, radius * 0.8, x, y, reach);
-    glow.addColorStop(0, withAlpha(theme.token, 0.6));
-    glow.addColorStop(0.55, withAlpha(theme.token, 0.28));
-    glow.addColorStop(1, withAlpha(theme.token, 0));
+    glow.addColorStop(0, withAlpha(theme.glow, 0.7));
+    glow.addColorStop(0.55, withAlpha(theme.glow, 0.32));
+    glow.addColorStop(1, withAlpha(theme.glow, 0));
     context.fillStyle = glow;
     circle(context, x, y, reach);
     context.fill();
@@ -130,7 +135,7 @@ function drawSlots(context, { theme, radius, capacity }, { x, y, look }) {
  */
 function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
   if (node.gone) return;
-  const size = detail === "full" ? 6.5 : 3.5;
+  const size = detail === "full" ? 6.5 : detail === "names" ? 5.5 : 3.5;
   const [cx, cy] = [x + radius * 0.78, y - radius * 0.78];
   const colour = sessionColour(theme, look.session);
   circle(context, cx, cy, size);
@@ -139,7 +144,7 @@ function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
   context.strokeStyle = theme.ground;
   context.lineWidth = 1.5;
   context.stroke();
-  if (detail !== "full") return;
+  if (detail === "some") return;
   context.strokeStyle = inkOn(colour);
   context.lineWidth = 1.4;
   context.lineCap = "round";
@@ -187,34 +192,57 @@ function drawMarks(context, frame) {
 }
 
 /**
- * Labels, names, sessions and queues.
+ * A node with its label, name and session.
+ * @param {Context} context
+ * @param {Frame} frame
+ * @param {Dot} dot
+ */
+function drawWhole(context, frame, dot) {
+  const { theme, radius, detail } = frame;
+  const { node, look, x, y } = dot;
+  drawBodies(context, frame, [dot]);
+  if (look.held > 0) drawSlots(context, frame, dot);
+  if (look.waiting) drawClock(context, frame, dot);
+  context.globalAlpha = node.gone ? 0.4 : 1;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = look.held > 0 ? inkOn(sessionColour(theme, look.session)) : theme.ink;
+  const label = labelOf(node);
+  const size = Math.round(Math.min(13, (radius * 1.55) / Math.max(label.length * 0.62, 1)));
+  context.font = `600 ${size}px system-ui, sans-serif`;
+  context.fillText(label, x, y + 0.5);
+  if (hasOwnName(node)) {
+    context.font = "12px system-ui, sans-serif";
+    outlined(context, theme, node.name, x, y + radius + 17 + (look.token ? 6 : 0));
+  }
+  const session = look.held > 0 || look.waiting ? look.session : null;
+  if (session !== null) {
+    pill(context, x - radius * 0.85, y - radius * 0.9, sessionLabel(session), {
+      fill: theme.ground,
+      ink: theme.ink,
+      size: detail === "full" ? 10 : 8,
+      edge: sessionColour(theme, session),
+    });
+  }
+  context.globalAlpha = 1;
+}
+
+/**
  * @param {Context} context
  * @param {Frame} frame
  * @param {Dot[]} dots
  */
-function drawWords(context, frame, dots) {
-  const { theme, radius } = frame;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  for (const { node, look, x, y } of dots) {
-    context.globalAlpha = node.gone ? 0.4 : 1;
-    context.fillStyle = look.held > 0 ? inkOn(sessionColour(theme, look.session)) : theme.ink;
-    const label = labelOf(node);
-    const size = Math.round(Math.min(13, (radius * 1.55) / Math.max(label.length * 0.62, 1)));
-    context.font = `600 ${size}px system-ui, sans-serif`;
-    context.fillText(label, x, y + 0.5);
-    if (hasOwnName(node)) {
-      context.font = "12px system-ui, sans-serif";
-      outlined(context, theme, node.name, x, y + radius + 17 + (look.token ? 6 : 0));
-    }
-    const session = look.held > 0 || look.waiting ? look.session : null;
-    if (session !== null) {
-      const style = { fill: theme.ground, ink: theme.ink, size: 10, edge: sessionColour(theme, session) };
-      pill(context, x - radius * 0.85, y - radius * 0.9, sessionLabel(session), style);
-    }
+function drawQueues(context, frame, dots) {
+  const chosen = [
+    frame.hovered,
+    frame.focused,
+    frame.selected && "node" in frame.selected ? frame.selected.node : null,
+  ];
+  for (const dot of dots) {
+    // Where there is little room, only of nodes that one looks at.
+    const shown = frame.detail === "full" || dot.look.token || chosen.includes(dot.node.id);
+    if (shown && dot.look.chips.length > 0 && !dot.node.gone) drawChips(context, frame, dot);
   }
-  context.globalAlpha = 1;
-  for (const dot of dots) if (dot.look.chips.length > 0 && !dot.node.gone) drawChips(context, frame, dot);
 }
 
 /**
@@ -226,6 +254,8 @@ function drawChips(context, { theme, radius }, { node, look, x, y }) {
   const shown = look.chips.slice(0, MOST_CHIPS);
   const more = look.chips.length - shown.length;
   context.font = "600 10px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
   const widths = shown.map((chip) => Math.max(15, context.measureText(chip.text).width + 8));
   const moreWidth = more > 0 ? context.measureText(`+${more}`).width + 6 : 0;
   const total = widths.reduce((sum, width) => sum + width + 2, moreWidth) - 2;

@@ -9,6 +9,8 @@ const DEFAULTS = {
   line: ["#c3ccd6", "#3d4853"],
   accent: ["#0b62b0", "#63b0f5"],
   token: ["#d98e00", "#ffc34d"],
+  // Where the token shines: brighter than the colour of its ring, which must be seen on white.
+  glow: ["#f5a500", "#ffc34d"],
   alarm: ["#c22f2f", "#ff6b6b"],
   good: ["#0c7d5c", "#3dc79a"],
   // Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
