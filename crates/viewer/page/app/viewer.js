@@ -14,7 +14,7 @@ import { throttle } from "./throttle.js";
  * @import { About, Action, Chunk, Done, Figures, FindQuery, MarkKind, Moment, Overview, Place, Playing, Position,
  *   SceneNode, Selection, Summary, Update, Viewer } from "./types.d.ts"
  */
-/** @import { Server } from "./server.js" */
+/** @import { Surroundings } from "./surroundings.js" */
 
 /** Figures are asked for at most so often, in milliseconds; and for so many spans. */
 const FIGURES_EVERY = 2000;
@@ -23,16 +23,6 @@ const BUCKETS = 240;
 const OVERVIEW_EVERY = 1000;
 /** A message is shown at least so long while time goes by, in seconds of the viewer. */
 const SEEN_AT_LEAST = 0.45;
-/**
- * What a viewer needs of its surroundings; others for tests.
- * @typedef {object} Surroundings
- * @property {Pick<Server, "about" | "summary" | "chunk" | "next" | "find" | "figures" | "act" | "overview" | "place">} server
- * @property {(callback: (time: number) => void) => unknown} requestFrame
- * @property {() => number} milliseconds
- * @property {(callback: () => void, ms: number) => unknown} later
- * @property {() => boolean} calm whether the user wants as little motion as possible
- * @property {{ hash: () => string, push: (hash: string) => void, replace: (hash: string) => void }} address
- */
 
 /**
  * @implements {Viewer}
@@ -67,6 +57,7 @@ export class TapeViewer extends Emitter {
   #wantFigures;
   /** @type {Promise<void>} the step that is being made */
   #step = Promise.resolve();
+
   /**
    * @param {About} about
    * @param {Surroundings} around
@@ -124,17 +115,7 @@ export class TapeViewer extends Emitter {
    * @param {number} to
    */
   async records(from, to) {
-    const chunks = this.#cursor?.chunks;
-    const found = [];
-    for (const info of chunks?.infos ?? []) {
-      if (info.line > to || info.line + info.records <= from) continue;
-      const chunk = await /** @type {Chunks} */ (chunks).load(info);
-      for (let line = Math.max(from, chunk.line); line <= Math.min(to, chunk.lastLine); line++) {
-        const record = chunk.recordAt(line);
-        if (record) found.push({ line, record });
-      }
-    }
-    return found;
+    return (await this.#cursor?.chunks.records(from, to)) ?? [];
   }
 
   /** @param {FindQuery} query */

@@ -1,6 +1,6 @@
 // Messages on their way: the token glows and leaves a trail, others differ by shape and colour.
 
-import { withAlpha } from "./draw-nodes.js";
+import { withAlpha } from "./paint.js";
 
 /** @import { Flight } from "../types.d.ts" */
 /** @import { Dot, Frame } from "./frame.js" */
