@@ -3,7 +3,7 @@
 /** @import { Moment, Playing, Summary, Update } from "./types.d.ts" */
 
 /** Without news for longer than this nothing is supposed to go on, in milliseconds. */
-const LONGEST_SILENCE = 1500;
+const LONGEST_SILENCE = 600;
 
 /**
  * Writes into a summary what an update tells, if it tells enough: only the last chunk grew.
