@@ -1,7 +1,7 @@
 // A place in the state space of the checker: a path of choices, as an address and as a small tape of its own.
 
 import { recordMoment, sceneFromHeader } from "./scene.js";
-import { describeRecord, eventKind, isTokenMessage } from "./words.js";
+import { describeRecord, eventKind } from "./words.js";
 
 /** @import { Chunk, FindQuery, FoundRecords, Place, Record_, Summary } from "./types.d.ts" */
 
@@ -80,8 +80,6 @@ export function hasMark(record, kind) {
       return event !== undefined && eventKind(event) === kind && record.misuse === undefined;
     case "grant":
       return record.effects?.some((effect) => "granted" in effect) ?? false;
-    case "token":
-      return typeof event === "object" && "receive" in event && isTokenMessage(event.receive.message);
     case "violation":
       return record.end?.violation !== undefined;
     default:
@@ -101,9 +99,15 @@ export function findIn(place, { line, count, back = false, text = "", node, kind
   /** @type {FoundRecords["found"]} */
   const found = [];
   const step = back ? -1 : 1;
+  const tokens = kind === "token" ? tokenLines(place) : null;
   for (let at = line + step; at >= 2 && at <= place.records.length + 1; at += step) {
     const record = place.records[at - 2];
-    if (!record || (kind && !hasMark(record, kind)) || (node !== undefined && !concerns(record, node))) continue;
+    if (
+      !record ||
+      (kind && !(tokens ? tokens.has(at) : hasMark(record, kind))) ||
+      (node !== undefined && !concerns(record, node))
+    )
+      continue;
     if (wanted) {
       const { title, details } = describeRecord(record, nameOf);
       if (!`${title} ${details.join(" ")} ${JSON.stringify(record)}`.toLowerCase().includes(wanted)) continue;
@@ -112,6 +116,24 @@ export function findIn(place, { line, count, back = false, text = "", node, kind
     found.push({ line: at, record });
   }
   return { found, more: null };
+}
+
+/**
+ * Lines after which the token is at a node where it was not before.
+ * @param {Place} place
+ */
+function tokenLines({ header, records }) {
+  const holders = new Set(header.nodes.filter((node) => node.view?.token).map((node) => node.id));
+  const lines = new Set();
+  records.forEach((record, i) => {
+    if (record.node === undefined || !record.view) return;
+    if (!record.view.token) holders.delete(record.node);
+    else if (!holders.has(record.node)) {
+      holders.add(record.node);
+      lines.add(i + 2);
+    }
+  });
+  return lines;
 }
 
 /**

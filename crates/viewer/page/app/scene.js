@@ -59,8 +59,8 @@ const NOTHING = [];
  * @returns {UnderWay[]} messages that are no longer under way because of it: arrived if it is an event, otherwise lost
  */
 export function applyRecord(scene, line, record) {
-  scene.line = line;
   if (!record) return NOTHING;
+  scene.line = line;
   scene.at = recordMoment(record);
   if (record.event !== undefined) return applyEvent(scene, record);
   if (record.link) return setLink(scene, ...record.link.between, record.link.up);
@@ -116,29 +116,38 @@ export function lowerBound(items, before) {
 }
 
 /**
+ * A node; one that nobody has named yet is given a name.
+ * @param {Scene} scene
+ * @param {NodeId} id
+ * @returns {SceneNode}
+ */
+function someNode(scene, id) {
+  const at = lowerBound(scene.nodes, (node) => node.id < id);
+  if (scene.nodes[at]?.id !== id) {
+    scene.nodes.splice(at, 0, {
+      id,
+      name: `node ${id}`,
+      position: null,
+      velocity: null,
+      moved: scene.at,
+      gone: false,
+      view: null,
+      open: [],
+    });
+  }
+  return scene.nodes[at];
+}
+
+/**
  * @param {Scene} scene
  * @param {NodeInfo} info
  */
 function join(scene, info) {
-  const known = nodeOf(scene, info.id);
-  if (known) {
-    known.name = info.name;
-    if (info.view) known.view = info.view;
-    if (info.position) Object.assign(known, { position: info.position, velocity: null, moved: scene.at });
-    known.gone = false;
-    return;
-  }
-  const at = lowerBound(scene.nodes, (node) => node.id < info.id);
-  scene.nodes.splice(at, 0, {
-    id: info.id,
-    name: info.name,
-    position: info.position ?? null,
-    velocity: null,
-    moved: scene.at,
-    gone: false,
-    view: info.view ?? null,
-    open: [],
-  });
+  const node = someNode(scene, info.id);
+  node.name = info.name;
+  node.view = info.view ?? null;
+  if (info.position) node.position = info.position;
+  node.gone = false;
 }
 
 /**
@@ -146,8 +155,7 @@ function join(scene, info) {
  * @param {NonNullable<Record_["move"]>} move
  */
 function applyMove(scene, move) {
-  const node = nodeOf(scene, move.node);
-  if (!node) return;
+  const node = someNode(scene, move.node);
   node.position = move.position;
   node.velocity = move.velocity ?? null;
   node.moved = scene.at;
@@ -165,7 +173,7 @@ function setLink(scene, one, other, up) {
   const high = Math.max(one, other);
   const at = lowerBound(scene.links, ([a, b]) => a < low || (a === low && b < high));
   const there = scene.links[at]?.[0] === low && scene.links[at]?.[1] === high;
-  if (up && !there) scene.links.splice(at, 0, [low, high]);
+  if (up && !there && low !== high) scene.links.splice(at, 0, [low, high]);
   if (up) return NOTHING;
   if (there) scene.links.splice(at, 1);
   // What was under way on the link is lost with it.
@@ -183,8 +191,8 @@ function setLink(scene, one, other, up) {
 function applyEvent(scene, record) {
   const id = /** @type {NodeId} */ (record.node);
   const event = /** @type {Event} */ (record.event);
-  const node = nodeOf(scene, id);
   const heeded = record.misuse === undefined;
+  const node = heeded || record.view ? someNode(scene, id) : undefined;
   const receives = typeof event === "object" && "receive" in event;
   const arrived = receives ? arrive(scene, event.receive.from, id, record.cause) : NOTHING;
   if (node && heeded && typeof event === "object") changeRequests(scene, node, event);
@@ -209,16 +217,17 @@ function changeRequests(scene, node, event) {
     const { request, demand } = event.request;
     node.open.push({ request, ...demandOf(demand), asked: scene.at, granted: null, fence: null });
   } else if ("cancel" in event) {
-    remove(node.open, (open) => open.request === event.cancel.request && open.granted === null);
+    node.open = node.open.filter((open) => open.request !== event.cancel.request || open.granted !== null);
   } else if ("reprioritize" in event) {
-    const open = node.open.find((one) => one.request === event.reprioritize.request);
+    const { request } = event.reprioritize;
+    const open = node.open.find((one) => one.request === request && one.granted === null);
     if (open) open.urgency = event.reprioritize.urgency;
   } else if ("release" in event) {
     const { request, units } = event.release;
     const open = node.open.find((one) => one.request === request && one.granted !== null);
     if (!open) return;
     if (units < open.units) open.units -= units;
-    else remove(node.open, (one) => one === open);
+    else node.open = node.open.filter((one) => one !== open);
   }
 }
 
@@ -281,15 +290,4 @@ function arrive(scene, from, to, cause) {
   }
   if (at < 0) at = scene.under_way.findIndex((one) => one.from === from && one.to === to);
   return at >= 0 ? scene.under_way.splice(at, 1) : NOTHING;
-}
-
-/**
- * Removes the first that is meant.
- * @template T
- * @param {T[]} items
- * @param {(item: T) => boolean} meant
- */
-function remove(items, meant) {
-  const at = items.findIndex(meant);
-  if (at >= 0) items.splice(at, 1);
 }
