@@ -34,7 +34,7 @@ const KINDS = /** @type {const} */ ([
 export function events(viewer, element) {
   const text = h("input", {
     type: "search",
-    placeholder: "Search: a node, token, fence …",
+    placeholder: "Search, or a node",
     "aria-label": "Search in records",
   });
   const kind = h(

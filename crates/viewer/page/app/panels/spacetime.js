@@ -43,7 +43,7 @@ export function spacetime(viewer, element) {
     title: "Fade all that neither led to the present record nor follows from it. Pointing at a record does the same.",
   });
   bar.append(
-    h("span", { class: "key muted" }, "◆ grant   ▬ inside   ┄ waits   ✕ lost   thick: token   upright: link changes"),
+    h("span", { class: "key muted" }, "◆ grant   ▬ inside   ┄ waits   ━ token   ✕ lost   │ link"),
     h("span", { class: "spacer" }),
     button("Earlier", () => load(rows[0]?.line ?? 1), { title: "Show what was before, without going there" }),
     button("Later", () => load(rows.at(-1)?.line ?? 1), { title: "Show what comes after, without going there" }),
