@@ -6,6 +6,7 @@ import { drawChart } from "./chartdraw.js";
 import { fraction } from "./density.js";
 import { fill, h, paced } from "./dom.js";
 import { moment, significant, span } from "./format.js";
+import { extentOf } from "./marks.js";
 import { clockOf } from "./names.js";
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
@@ -25,7 +26,7 @@ export function charts(viewer, element) {
         svg.addEventListener("click", (event) => {
           const box = svg.getBoundingClientRect();
           const x = ((event.clientX - box.left) / box.width) * plot.total;
-          viewer.seekTo(fraction(x - plot.left, plot.width) * figures.last);
+          viewer.seekTo(fraction(x - plot.left, plot.width) * extentOf(figures, clockOf(viewer)));
         });
         return h("figure", { class: "chart" }, svg, table(viewer, chart, figures, open[index] ?? false));
       }),
@@ -33,7 +34,7 @@ export function charts(viewer, element) {
     drawCursor();
   }
   function drawCursor() {
-    const place = fraction(viewer.now, viewer.figures?.last ?? 0);
+    const place = viewer.figures ? fraction(viewer.now, extentOf(viewer.figures, clockOf(viewer))) : 0;
     for (const { cursor, plot } of drawn) {
       const x = String(plot.left + place * plot.width);
       cursor.setAttribute("x1", x);
@@ -51,7 +52,7 @@ export function chartsOf(figures, clock) {
   const size = clock === "step" ? 1 : 1e9;
   const x = clock === "step" ? { label: "step", unit: "" } : { label: "time", unit: "s" };
   const waits = { label: "waiting time", unit: clock === "step" ? "steps" : "s" };
-  const last = figures.last / size;
+  const last = extentOf(figures, clock) / size;
   const scaled = (/** @type {(number | null)[]} */ values) =>
     values.map((value) => (value === null ? null : value / size));
   const use = [

@@ -7,7 +7,7 @@ import { describeRecord, isTokenMessage } from "../words.js";
 import { fill, h, paced, visible } from "./dom.js";
 import { moment } from "./format.js";
 import { Listing, scrollFor, visibleRange } from "./listing.js";
-import { clockOf, namer, selectedNode } from "./names.js";
+import { clockOf, namer, nodeNamed, selectedNode } from "./names.js";
 import { recordDetails } from "./record.js";
 
 const ROW = 26;
@@ -32,7 +32,11 @@ const KINDS = /** @type {const} */ ([
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function events(viewer, element) {
-  const text = h("input", { type: "search", placeholder: "Search", "aria-label": "Search in records" });
+  const text = h("input", {
+    type: "search",
+    placeholder: "Search, or a node",
+    "aria-label": "Search in records",
+  });
   const kind = h(
     "select",
     { "aria-label": "Kind of records" },
@@ -53,11 +57,14 @@ export function events(viewer, element) {
 
   /** @returns {Omit<FindQuery, "line" | "count">} */
   function filter() {
-    const node = selectedNode(viewer);
+    const words = text.value.trim();
+    // Records know nodes by number; who types a name means that node.
+    const named = words ? nodeNamed(viewer, words) : null;
+    const node = named ?? (only.checked ? selectedNode(viewer) : null);
     return {
-      ...(text.value.trim() && { text: text.value.trim() }),
+      ...(words && named === null && { text: words }),
       ...(kind.value && { kind: /** @type {FindQuery["kind"]} */ (kind.value) }),
-      ...(only.checked && node !== null && { node }),
+      ...(node !== null && { node }),
     };
   }
 

@@ -79,7 +79,9 @@ export function plural(value, one, many = `${one}s`) {
 
 /** How fast: `×0.5`, `4 steps/s`. @param {number} speed @param {Clock} clock */
 export function speed(speed, clock) {
-  return clock === "step" ? `${significant(speed, 2)} steps/s` : `×${significant(speed, 2)}`;
+  return clock === "step"
+    ? `${significant(speed, 2)} ${speed === 1 ? "step" : "steps"}/s`
+    : `×${significant(speed, 2)}`;
 }
 
 /** Sessions of nodes are 63 bits of a hash; four digits of them tell enough apart. @param {number} session */

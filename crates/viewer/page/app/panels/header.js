@@ -26,6 +26,8 @@ export function header(viewer, page) {
     const { about } = viewer;
     title.textContent = about.title;
     title.title = about.title;
+    // The chooser says it already.
+    title.hidden = about.tapes.length > 1 && about.tapes.some(({ name }) => name === about.title);
     page.title = `${about.title} · meshlock`;
     badge.hidden = false;
     badge.textContent = SOURCES[about.source];

@@ -6,6 +6,15 @@ import { hasMark } from "../place.js";
 import { recordMoment } from "../scene.js";
 
 /**
+ * The end of the spans that figures are counted by. A step lasts until the next one, so steps end one later.
+ * @param {{ last: number }} figures
+ * @param {"step" | "time_ns"} clock
+ */
+export function extentOf({ last }, clock) {
+  return clock === "step" ? last + 1 : last;
+}
+
+/**
  * As the server counted them; the few steps of a place in a check are counted here. Null while nobody has counted.
  * @param {Pick<Viewer, "figures" | "place" | "summary">} viewer
  * @param {MarkKind} kind

@@ -2,6 +2,7 @@
 
 /** @import { NodeId, Viewer } from "../types.d.ts" */
 
+import { nodeOf } from "../scene.js";
 import { button } from "./dom.js";
 
 /**
@@ -24,7 +25,19 @@ export function namer(viewer) {
  * @param {string} where
  */
 export function nodeButton(viewer, id, where) {
-  return button(namer(viewer)(id), () => viewer.select({ node: id }), { class: "node", "data-key": `${where}-${id}` });
+  const name = (viewer.scene && nodeOf(viewer.scene, id)?.name) ?? namer(viewer)(id);
+  return button(name, () => viewer.select({ node: id }), { class: "node", "data-key": `${where}-${id}` });
+}
+
+/**
+ * The node of this name, as somebody may type it.
+ * @param {Viewer} viewer
+ * @param {string} name
+ * @returns {NodeId | null}
+ */
+export function nodeNamed(viewer, name) {
+  const same = (/** @type {{ name: string }} */ node) => node.name.toLowerCase() === name.toLowerCase();
+  return viewer.scene?.nodes.find(same)?.id ?? null;
 }
 
 /** The selected node. @param {Viewer} viewer @returns {NodeId | null} */

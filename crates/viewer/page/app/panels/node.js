@@ -2,7 +2,7 @@
 
 /** @import { Header, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
 
-import { urgencyWords } from "../words.js";
+import { isTokenMessage, urgencyWords } from "../words.js";
 import { actions } from "./actions.js";
 import { changedFields, claimWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
 import { button, fill, h, paced } from "./dom.js";
@@ -62,7 +62,7 @@ function signature(viewer, header) {
     view?.holding?.length,
     view?.waiting?.length,
   ]);
-  const tokens = viewer.scene?.under_way.filter(({ message }) => JSON.stringify(message).includes("token")).length;
+  const tokens = viewer.scene?.under_way.filter(({ message }) => isTokenMessage(message)).length;
   return JSON.stringify([header.replay, viewer.tape, nodes, viewer.scene?.links.length, tokens, viewer.scene?.end]);
 }
 

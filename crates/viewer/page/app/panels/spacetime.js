@@ -12,6 +12,7 @@ import { clockOf, namer, selectedNode } from "./names.js";
 
 const GAPS = [5, 8, 12, 18, 26, 38];
 const SIZES = [100, 200, 400, 800];
+const LEAF_MS = 700;
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function spacetime(viewer, element) {
@@ -24,6 +25,7 @@ export function spacetime(viewer, element) {
   let rows = [];
   /** The line for which rows were fetched last, and where the cursor was then. */
   let cursorAtLoad = -1;
+  let loadedAt = Number.NEGATIVE_INFINITY;
   /** @type {ReturnType<typeof drawDiagram> | null} */
   let drawing = null;
   /** @type {Map<number, number[]>} */
@@ -41,11 +43,7 @@ export function spacetime(viewer, element) {
     title: "Fade all that neither led to the present record nor follows from it. Pointing at a record does the same.",
   });
   bar.append(
-    h(
-      "span",
-      { class: "key muted" },
-      "● event  ◆ grant  ▬ inside  ┄ waits  ✕ lost  thick: the token  upright: a link changes",
-    ),
+    h("span", { class: "key muted" }, "◆ grant   ▬ inside   ┄ waits   ━ token   ✕ lost   │ link"),
     h("span", { class: "spacer" }),
     button("Earlier", () => load(rows[0]?.line ?? 1), { title: "Show what was before, without going there" }),
     button("Later", () => load(rows.at(-1)?.line ?? 1), { title: "Show what comes after, without going there" }),
@@ -74,6 +72,7 @@ export function spacetime(viewer, element) {
   async function load(line) {
     const number = ++loads;
     cursorAtLoad = viewer.scene?.line ?? 1;
+    loadedAt = performance.now();
     const found = await viewer.records(Math.max(2, line - size * 2), line + size * 2).catch(() => null);
     if (!found || number !== loads) return;
     rows = rowsAround(found, line, size);
@@ -148,8 +147,10 @@ export function spacetime(viewer, element) {
     const early = rows[0] !== undefined && rows[0].line > 2 && at < rows.length * 0.1;
     const late = at > rows.length * 0.9 && (rows.at(-1)?.line ?? 0) < (viewer.summary?.lines ?? 0);
     // What was leafed to stays until the moment changes.
-    if (rows.length === 0 || ((early || late) && line !== cursorAtLoad)) load(line);
-    else {
+    if (rows.length === 0 || ((early || late) && line !== cursorAtLoad)) {
+      // While time goes by it leafs on from time to time, not all the time.
+      if (!viewer.playing || performance.now() - loadedAt > LEAF_MS) load(line);
+    } else {
       showCursor(false);
       if (tracing) showCauses(null);
     }

@@ -13,7 +13,11 @@ export function symbols(header) {
   /** @type {([Element[], string] | false)[]} */
   const entries = [
     token && [[paint(circle(9.5), "--ground", "--token", 2.6), body("--ground", "--muted")], "has the token"],
-    [[body("--accent", "--accent")], "is inside: it holds what it asked for. Each session has its own colour"],
+    heights && [
+      [paint(circle(9.5, { "stroke-dasharray": "3 2" }), null, "--token", 1.4), body("--ground", "--muted")],
+      "gave the token away, and keeps a copy until it has arrived",
+    ],
+    [[body("--accent", "--accent")], "is inside: it holds what it asked for; each session has its own colour"],
     [[body("--ground", "--accent"), ...clock()], "waits"],
     [
       [chip(3, "--accent"), chip(18, "--ground")],
@@ -74,7 +78,7 @@ function line(colour = "--axis", width = 1.4) {
 
 /** @param {string} colour */
 function arrow(colour) {
-  return paint(s("path", { d: "M13 6.5 22 11 13 15.5Z" }), colour, colour, 0.5);
+  return paint(s("path", { d: "M14 7 19 11 14 15" }), null, colour, 1.6);
 }
 
 /** @param {string} d @param {string} colour */

@@ -6,7 +6,7 @@ import { byColumn, fraction, heights, momentAt } from "./density.js";
 import { h, paced, s } from "./dom.js";
 import { moment } from "./format.js";
 import { jump } from "./keys.js";
-import { marksOf } from "./marks.js";
+import { extentOf, marksOf } from "./marks.js";
 import { clockOf } from "./names.js";
 
 /** The rows of marks from top to bottom; heights in pixels, colours as names of custom properties. */
@@ -109,7 +109,7 @@ function paint(viewer, canvas) {
   for (const [column, many] of sums(viewer, "violation", width).entries()) {
     if (many === 0) continue;
     // A line and a triangle: not by colour alone.
-    const x = column * COLUMN + COLUMN / 2;
+    const x = Math.min(width - 1, column * COLUMN + COLUMN / 2);
     pen.fillRect(x - 1, 0, 2, FOOT);
     pen.beginPath();
     pen.moveTo(x - 5.5, 0);
@@ -151,7 +151,10 @@ function paintCursor(viewer, pen, width, colour) {
 
 /** @param {Viewer} viewer @param {MarkKind} kind @param {number} width */
 function sums(viewer, kind, width) {
-  return byColumn(marksOf(viewer, kind) ?? [], Math.floor(width / COLUMN));
+  const { figures } = viewer;
+  const clock = clockOf(viewer);
+  const stretch = figures && figures.last > 0 && !viewer.place ? extentOf(figures, clock) / figures.last : 1;
+  return byColumn(marksOf(viewer, kind) ?? [], Math.floor((width / COLUMN) * stretch));
 }
 
 function legend() {

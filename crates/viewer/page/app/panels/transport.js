@@ -96,6 +96,7 @@ export function transport(viewer, element) {
   viewer.on("summary", draw);
   viewer.on("moment", drawNow);
   viewer.on("figures", drawJumps);
+  viewer.on("summary", drawJumps);
   viewer.on("check", drawJumps);
   draw();
   drawJumps();

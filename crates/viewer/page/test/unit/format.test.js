@@ -47,6 +47,7 @@ test("numbers", () => {
   assert.equal(plural(0, "node"), "0 nodes");
   assert.equal(speed(0.05, "time_ns"), "×0.05");
   assert.equal(speed(4, "step"), "4 steps/s");
+  assert.equal(speed(1, "step"), "1 step/s");
   assert.equal(session(3), "3");
   assert.equal(session(2 ** 52), "…000000");
 });
