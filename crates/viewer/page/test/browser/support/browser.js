@@ -57,7 +57,11 @@ export function ask(page, what) {
 
 /** Waits until something is so. @param {import("playwright-core").Page} page @param {string} what */
 export async function until(page, what) {
-  await page.waitForFunction(`(() => { const viewer = window.viewer; return ${what}; })()`);
+  // The policy of the page forbids the browser's own way of waiting for words of a program.
+  for (let looks = 0; !(await ask(page, what)); looks += 1) {
+    if (looks > 3_000) throw new Error(`it does not come to this: ${what}`);
+    await page.waitForTimeout(20);
+  }
 }
 
 /** A picture for people, if they want one: set SCREENSHOTS to a folder. */
