@@ -23,8 +23,10 @@ export function drawNodes(context, frame) {
   for (const dot of dots) if (dot.look.token || dot.look.copy) drawToken(context, frame, dot);
   if (frame.detail === "full" || frame.detail === "names") {
     // One after the other: where nodes stand close, the one in front hides what is behind it.
-    for (const dot of dots) drawWhole(context, frame, dot);
+    const marked = [frame.hovered, frame.focused, frame.chosen, frame.broken];
+    for (const dot of dots) if (!marked.includes(dot.node.id)) drawWhole(context, frame, dot);
     drawMarks(context, frame);
+    for (const dot of dots) if (marked.includes(dot.node.id)) drawWhole(context, frame, dot);
     drawQueues(context, frame, dots);
     return;
   }
