@@ -1,4 +1,6 @@
-//! Runs in which somebody takes part, played without a thread and without a clock.
+//! Runs in which somebody takes part, most of them played without a thread and without a clock.
+
+mod scripts;
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -9,7 +11,7 @@ use meshlock_core::{NodeId, Protocol};
 use serde::Serialize;
 
 use super::player::{Next, Player};
-use super::{Abilities, Ending, Live, Start, State, wall_clock};
+use super::{Abilities, Ending, Live, Start, wall_clock};
 use crate::build::{Visitor, with_world};
 use crate::distribution::Distribution;
 use crate::edit::{Change, EditError, Edits, file};
@@ -94,7 +96,7 @@ fn all() -> Vec<Scenario> {
 }
 
 #[derive(Clone, Default)]
-struct Sink(Rc<RefCell<Vec<u8>>>);
+pub(super) struct Sink(Rc<RefCell<Vec<u8>>>);
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -259,4 +261,137 @@ fn whatever_somebody_does_the_run_replays_exactly_and_breaks_no_rule() {
         }
     }
     assert!(done > 1_000 && refused > 500, "{done} done, {refused} refused");
+}
+
+/// Looks at all places and links while anything is done.
+struct Places {
+    checked: [u32; 2],
+}
+
+impl Hand for Places {
+    /// After anything that somebody does, links are up exactly between nodes in range without a barrier.
+    fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+    where
+        P::Message: Serialize,
+    {
+        let mut anything = Anything::new(8);
+        let mut barriers = std::collections::BTreeSet::new();
+        let mut clock = Duration::ZERO;
+        player.play(clock).unwrap();
+        for _ in 0..600 {
+            clock += Duration::from_millis(anything.stream.below(20));
+            while player.tick(clock) == Next::Now {}
+            let change = anything.change();
+            if player.edit(&change).is_ok()
+                && let Change::Link { between: (a, b), up } = change
+            {
+                let pair = (a.min(b), a.max(b));
+                assert!(if up { barriers.remove(&pair) } else { barriers.insert(pair) });
+            }
+            let world = player.world();
+            let range = player.state().range.unwrap();
+            for (a, b) in (0..world.nodes().len() as u32).flat_map(|b| (0..b).map(move |a| (a, b))) {
+                let legs = [a, b].map(|node| world.leg(NodeId(node)).unwrap());
+                let [one, other] = legs.map(|leg| leg.position(world.now()));
+                let apart = (one - other).length();
+                let present = legs.iter().all(|leg| leg.present);
+                if (apart - range).abs() > 1e-5 {
+                    let linked = present && apart < range && !barriers.contains(&(NodeId(a), NodeId(b)));
+                    assert_eq!(world.links().is_up(a, b), linked, "{a} and {b} are {apart} m apart, range {range}");
+                    self.checked[usize::from(linked)] += 1;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn links_follow_places_range_pace_and_barriers() {
+    let mut places = Places { checked: [0; 2] };
+    let mut scenario = radio(protocol(ProtocolName::Flood, Over::Links));
+    scenario.traffic.classes.clear();
+    play(&scenario, 4, Edits::default(), &mut places);
+    assert!(places.checked.iter().all(|count| *count > 1_000), "{:?}", places.checked);
+}
+
+#[test]
+fn it_goes_as_fast_as_told_and_stands_still_when_told() {
+    struct Speeds;
+    impl Hand for Speeds {
+        fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+        where
+            P::Message: Serialize,
+        {
+            let second = |n: f64| Duration::from_secs_f64(n);
+            let now = |player: &Player<P, Sink>| player.state().now.seconds();
+            assert_eq!((player.tick(second(5.0)), now(player)), (Next::Asked, 0.0), "it begins paused");
+            assert!(player.set_speed(0.0, second(5.0)).is_err() && player.set_speed(f64::NAN, second(5.0)).is_err());
+            player.play(second(5.0)).unwrap();
+            assert!(player.step(1).is_err());
+            while player.tick(second(5.2)) == Next::Now {}
+            assert_eq!(now(player), 0.2);
+            player.set_speed(0.5, second(5.2)).unwrap();
+            while player.tick(second(5.4)) == Next::Now {}
+            assert_eq!(now(player), 0.3);
+            player.pause();
+            assert_eq!((player.tick(second(9.0)), now(player)), (Next::Asked, 0.3));
+            let events = player.world().events();
+            player.step(3).unwrap();
+            assert!(player.world().events() >= events + 3 && now(player) > 0.3);
+            player.set_speed(10_000.0, second(9.0)).unwrap();
+            player.play(second(9.0)).unwrap();
+            // It cannot keep up: it does what it can, a little at a time.
+            assert_eq!(player.tick(second(10.0)), Next::Now);
+            assert!(now(player) < 3.0);
+            player.set_speed(100.0, second(10.0)).unwrap();
+            while player.tick(second(10.05)) == Next::Now {}
+            assert!(now(player) > 3.0 && player.state().over, "time goes on after the end");
+        }
+    }
+    let (ending, _) = play(&radio(protocol(ProtocolName::ReverseLink, Over::Links)), 1, Edits::default(), &mut Speeds);
+    assert_eq!(ending.outcome.end, Time(3_000_000_000));
+    assert!(ending.outcome.requests.iter().all(|request| request.asked < Time(3_000_000_000)));
+}
+
+#[test]
+fn a_thread_plays_and_answers() {
+    use std::sync::mpsc::channel;
+    let (changed, changes) = channel();
+    let start = |scenario: Scenario| Start {
+        scenario,
+        seed: 1,
+        about: About { views: true, ..About::default() },
+        output: Box::new(io::sink()),
+        earlier: Edits::default(),
+        clock: wall_clock(),
+        on_change: std::sync::Arc::new({
+            let changed = changed.clone();
+            move || {
+                let _ = changed.send(());
+            }
+        }),
+    };
+    let live = Live::start(start(radio(protocol(ProtocolName::ReverseLink, Over::Links)))).unwrap();
+    assert_eq!(live.abilities(), Abilities { air: true, links: true, join: true, leave: true });
+    assert!(live.state().paused && live.state().range.is_none_or(|range| range == 120.0));
+    live.set_speed(10_000.0).unwrap();
+    live.play().unwrap();
+    while !live.state().over {
+        changes.recv().unwrap();
+    }
+    live.pause().unwrap();
+    let done = live.edit(Change::Add { at: Some([1.0, 2.0]) }).unwrap();
+    assert_eq!(done.node, Some(NodeId(12)));
+    assert!(live.edit(Change::Add { at: None }).is_err());
+    assert_eq!(live.edits().unwrap().edits.len(), 1);
+    let ending = live.finish().unwrap();
+    assert_eq!((ending.edits.edits.len(), ending.outcome.nodes), (1, 13));
+    assert!(live.play().is_err() && live.finish().is_none());
+    // Dropped while it plays: it ends.
+    let dropped = Live::start(start(radio(protocol(ProtocolName::Flood, Over::Links)))).unwrap();
+    dropped.play().unwrap();
+    drop(dropped);
+    let mut wrong = radio(protocol(ProtocolName::ReverseLink, Over::Routing));
+    wrong.nodes = 3;
+    assert!(Live::start(start(wrong)).unwrap_err().to_string().contains("speaks to neighbours only"));
 }
