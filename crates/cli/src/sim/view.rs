@@ -50,10 +50,11 @@ async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edit
         on_change: Arc::new(move || told.send_modify(|count| *count = count.wrapping_add(1))),
     })?;
     let source = Arc::new(Run::new(subject, args, live, tape, changes));
-    let server = view::serve(Arc::clone(&source) as Arc<dyn Source>, address, None, args.open).await?;
-    source.live.play().map_err(|error| anyhow!(error))?;
-    signals.end().await;
-    drop(server);
+    {
+        let _server = view::serve(Arc::clone(&source) as Arc<dyn Source>, address, None, args.open).await?;
+        source.live.play().map_err(|error| anyhow!(error))?;
+        signals.end().await;
+    }
     let ended = tokio::task::spawn_blocking(move || source.end()).await??;
     let path = args.trace.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     match trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -103,8 +104,8 @@ impl Write for Tee {
 /// A run that is shown.
 struct Run {
     subject: Subject,
-    /// The command that runs it again, given where edits are kept.
-    again: Box<dyn Fn(&Subject, Option<&std::path::Path>) -> String + Send + Sync>,
+    /// Of the command that runs it again, but for its edits.
+    options: Args,
     /// The file whose edits are made again.
     earlier: Option<PathBuf>,
     live: Arc<Live>,
@@ -132,7 +133,7 @@ impl Run {
 
     fn command(&self) -> String {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        (self.again)(&self.subject, keeper.kept().or(self.earlier.as_deref()))
+        replay(&self.subject, &self.options, keeper.kept().or(self.earlier.as_deref()))
     }
 
     /// Ends the run, and tells how it can be run again.
