@@ -11,6 +11,7 @@
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
 //! | [`explore`] | breadth first and depth first |
+//! | [`stepper`] | state by state, where one wants to go |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | what came out of it |
 //! | [`audit`](mod@audit) | runs a recorded trace again, event by event, and compares |
@@ -40,6 +41,7 @@ mod render;
 pub mod report;
 mod space;
 pub mod spec;
+pub mod stepper;
 mod store;
 pub mod suite;
 pub mod topology;
@@ -58,6 +60,7 @@ pub use finding::Finding;
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Seeds, Spec, SpecError, Subject, Variant};
+pub use stepper::{StepError, Stepper};
 pub use topology::{Link, Topology};
 pub use trial::{Limits, Report, Shown, Trial, Way};
 pub use walk::{Rates, WalkCounts, WalkOptions, WalkOutcome, Walker};
