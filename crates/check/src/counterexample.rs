@@ -6,8 +6,8 @@ use meshlock_core::view::View;
 use meshlock_core::{Effect, Event, NodeId, Protocol};
 
 use crate::action::Action;
-use crate::render;
 use crate::finding::Finding;
+use crate::render;
 use crate::space::{Applied, Noted, Row, Space};
 
 /// A run from the start of a model.

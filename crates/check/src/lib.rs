@@ -10,6 +10,7 @@
 //! | [`action`] | what the world may do next |
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
+//! | [`examples`] | shortest runs to situations that help to understand a model |
 //! | [`explore`] | breadth first and depth first |
 //! | [`stepper`] | state by state, where one wants to go |
 //! | [`walk`] | seeded random walks on larger networks |
@@ -28,6 +29,7 @@ mod components;
 pub mod counterexample;
 mod enabled;
 mod environment;
+pub mod examples;
 pub mod explore;
 pub mod finding;
 mod graph;
@@ -55,6 +57,7 @@ mod testing;
 pub use action::Action;
 pub use audit::{AuditError, Audited, Difference, audit};
 pub use counterexample::Counterexample;
+pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};

@@ -18,7 +18,7 @@ use crate::trial::causes::Causes;
 use crate::trial::trace::{self, HEADER_LINE};
 
 /// When so many states are remembered, all are forgotten, and the tables with them.
-const MOST_VISITED: usize = 20_000;
+pub(super) const MOST_VISITED: usize = if cfg!(test) { 500 } else { 20_000 };
 
 /// A model with everything that was seen of it.
 pub(super) struct Known<P: Protocol> {
