@@ -274,7 +274,18 @@ impl Edge<'_> {
                 let content = self.before[space.layout.channel(channel)];
                 space.channels.iter(content).map(|message| (channel, message)).collect()
             }
-            _ => Vec::new(),
+            Action::Deliver { .. }
+            | Action::Release { .. }
+            | Action::Expire { .. }
+            | Action::ExpireEarly { .. }
+            | Action::Request { .. }
+            | Action::Cancel { .. }
+            | Action::Reprioritize { .. }
+            | Action::Cut { .. }
+            | Action::Form { .. }
+            | Action::Resize { .. }
+            | Action::Learn { .. }
+            | Action::Leave { .. } => Vec::new(),
         }
     }
 }

@@ -33,7 +33,14 @@ impl<M: Clone + Eq> Causes<M> {
         let cause = match &made.event {
             Event::Receive { from, message } => self.take(*from, made.node, message, Which::Oldest),
             Event::Expired { timer } => self.armed.remove(&(made.node, timer.epoch)),
-            _ => None,
+            Event::Request { .. }
+            | Event::Cancel { .. }
+            | Event::Reprioritize { .. }
+            | Event::Release { .. }
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Resize { .. }
+            | Event::Leave => None,
         };
         for effect in &made.effects {
             if let Effect::Arm { timer, .. } = effect {

@@ -34,9 +34,8 @@ pub(super) fn run(jobs: Vec<Job>, limits: Limits, address: SocketAddr, open: boo
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut signals = Signals::listen()?;
-        let server = crate::view::serve(model, address, None, open).await?;
+        let _server = crate::view::serve(model, address, None, open).await?;
         signals.end().await;
-        drop(server);
         Ok(Exit::Fine)
     })
 }

@@ -50,9 +50,7 @@ fn sometimes(known: &Known, situation: Situation) -> Property {
         (Some(_), _) => (PropertyState::Found, String::new()),
         (None, None) => (PropertyState::Searching, String::new()),
         (None, Some(end)) if end.complete => (PropertyState::NotFound, "; in no state".to_owned()),
-        (None, Some(end)) => {
-            (PropertyState::NotFound, format!("; not in the {} nearest states", count(end.states)))
-        }
+        (None, Some(end)) => (PropertyState::NotFound, format!("; not in the {} nearest states", count(end.states))),
     };
     let words = format!("{}{remark}", situation.words());
     Property { name: situation.name().to_owned(), words, kind: PropertyKind::Sometimes, state, path }
@@ -75,9 +73,7 @@ pub(super) fn verdict(trial: &Trial, known: &Known) -> String {
         (None, Some(Verdict::Cancelled)) => "was stopped; no rule is broken so far".to_owned(),
         (
             None,
-            Some(
-                limit @ (Verdict::StateLimit | Verdict::DepthLimit | Verdict::TimeLimit | Verdict::MemoryLimit),
-            ),
+            Some(limit @ (Verdict::StateLimit | Verdict::DepthLimit | Verdict::TimeLimit | Verdict::MemoryLimit)),
         ) => format!("was stopped by the {limit}; no rule is broken so far, but not everything was looked at"),
     }
 }
