@@ -67,8 +67,8 @@ fn every_choice_is_possible_and_does_what_it_says() {
                     further.push(number);
                     let there = stepper.at(&further).unwrap();
                     assert!(there.records.len() > place.records.len(), "{name}: {further:?}");
-                    if choice.breaks.is_some() {
-                        assert_eq!(there.broken.unwrap().rule, choice.breaks.unwrap(), "{name}: {further:?}");
+                    if let Some(rule) = choice.breaks {
+                        assert_eq!(there.broken.unwrap().rule, rule, "{name}: {further:?}");
                     }
                     longer.push(further);
                 }
@@ -115,12 +115,10 @@ fn the_numbers_of_an_endless_model_go_on_growing() {
     let path = wander(&mut stepper, 500, 1);
     assert_eq!(path.len(), 500);
     let place = stepper.at(&path).unwrap();
-    let requests = place.records.iter().filter_map(|record| match &record.what {
-        What::Event(happening) => match happening.event {
-            Event::Request { request, .. } => Some(request.0),
-            _ => None,
-        },
-        _ => None,
+    let requests = place.records.iter().filter_map(|record| {
+        let What::Event(happening) = &record.what else { return None };
+        let Event::Request { request, .. } = happening.event else { return None };
+        Some(request.0)
     });
     assert!(requests.max() > Some(3), "requests are numbered as they are made");
 }
@@ -157,13 +155,13 @@ fn causes_are_right(name: &str, records: &[Record]) {
     let line = |number: u64| &records[usize::try_from(number).unwrap() - 2];
     let mut named: BTreeMap<(u64, NodeId, String), usize> = BTreeMap::new();
     for record in records {
-        let (from, to, message, cause) = match &record.what {
-            What::Event(happening) => match &happening.event {
-                Event::Receive { from, message } => (*from, happening.node, message, happening.cause),
-                _ => continue,
-            },
-            What::Lost(lost) => (lost.from, lost.to, &lost.message, lost.cause),
-            _ => continue,
+        let (from, to, message, cause) = if let What::Event(happening) = &record.what {
+            let Event::Receive { from, message } = &happening.event else { continue };
+            (*from, happening.node, message, happening.cause)
+        } else if let What::Lost(lost) = &record.what {
+            (lost.from, lost.to, &lost.message, lost.cause)
+        } else {
+            continue;
         };
         let cause = cause.unwrap_or_else(|| panic!("{name}: no cause in {record:?}"));
         let What::Event(sender) = &line(cause).what else { panic!("{name}: line {cause} is no event") };
@@ -172,7 +170,7 @@ fn causes_are_right(name: &str, records: &[Record]) {
             Effect::Send { to: receiver, message: sent } => *receiver == to && sent == message,
             Effect::Multicast { to: receivers, message: sent } => receivers.contains(&to) && sent == message,
             Effect::Broadcast { message: sent } => sent == message,
-            _ => false,
+            Effect::Granted { .. } | Effect::Arm { .. } | Effect::Reject { .. } => false,
         });
         let count = named.entry((cause, to, message.to_string())).or_default();
         *count += 1;
