@@ -14,7 +14,7 @@ const STATES = /** @type {const} */ ({
   holds: ["✓", "holds", "good"],
   broken: ["✕", "broken", "bad"],
   found: ["✓", "can happen", "good"],
-  "not-found": ["–", "never happens", "muted"],
+  "not-found": ["–", "was not found", "muted"],
   "not-watched": ["○", "not looked at", "muted"],
 });
 
@@ -125,14 +125,14 @@ function drawProperties(viewer) {
   const overview = viewer.overview;
   if (!overview) return [];
   const { search } = overview;
-  const so = search.done
-    ? search.verdict
-    : `searching: ${count(search.states)} states, ${count(search.depth)} steps deep`;
+  const seen = `${count(search.states)} states, up to ${plural(search.depth, "step")} deep`;
+  const so = `This model ${search.verdict}. Seen${search.done ? "" : " so far"}: ${seen}.`;
   const kinds = /** @type {const} */ ([
     ["always", "What must always hold"],
     ["sometimes", "What can happen"],
   ]);
   return [
+    h("p", { class: "note" }, overview.model),
     ...kinds.flatMap(([kind, title]) => {
       const all = overview.properties.filter((property) => property.kind === kind);
       if (all.length === 0) return [];
