@@ -195,6 +195,25 @@ export class Chunks {
   }
 
   /**
+   * All records of some lines, the last included.
+   * @param {number} from
+   * @param {number} to
+   */
+  async records(from, to) {
+    /** @type {{ line: number, record: Record_ }[]} */
+    const found = [];
+    for (const info of this.infos) {
+      if (info.line > to || info.line + info.records <= from) continue;
+      const chunk = await this.load(info);
+      for (let line = Math.max(from, chunk.line); line <= Math.min(to, chunk.lastLine); line++) {
+        const record = chunk.recordAt(line);
+        if (record) found.push({ line, record });
+      }
+    }
+    return found;
+  }
+
+  /**
    * @param {number} number
    * @param {LoadedChunk | undefined} known
    */

@@ -131,6 +131,15 @@ export function typicalFlight(journeys) {
   return spans[spans.length >> 1] ?? 0;
 }
 
+/**
+ * How many messages arrive in a second; 0 if that cannot be told.
+ * @param {Journey[]} journeys in the order of their ends
+ */
+export function arrivalRate(journeys) {
+  const span = (journeys.at(-1)?.at ?? 0) - (journeys[0]?.at ?? 0);
+  return span > 0 ? (journeys.length / span) * 1e9 : 0;
+}
+
 /** @param {number} value */
 function clamp(value) {
   return Math.min(1, Math.max(0, value));

@@ -3,25 +3,13 @@
 import { panels } from "./panels/index.js";
 import { Server, takeToken } from "./server.js";
 import { stage } from "./stage/index.js";
+import { inBrowser } from "./surroundings.js";
 import { TapeViewer } from "./viewer.js";
 
 async function main() {
   const server = new Server({ token: takeToken(window) });
   const about = await server.about();
-  const viewer = new TapeViewer(about, {
-    server,
-    requestFrame: (callback) => requestAnimationFrame(callback),
-    milliseconds: () => performance.now(),
-    later: (callback, ms) => setTimeout(callback, ms),
-    calm: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
-    address: {
-      hash: () => location.hash,
-      push: (hash) => {
-        if (hash !== location.hash) history.pushState(null, "", hash);
-      },
-      replace: (hash) => history.replaceState(null, "", hash),
-    },
-  });
+  const viewer = new TapeViewer(about, inBrowser(server));
   document.title = `${about.title} – meshlock`;
   stage(viewer, /** @type {HTMLElement} */ (document.querySelector("#stage")));
   panels(viewer, document);

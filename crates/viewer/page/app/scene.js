@@ -200,7 +200,7 @@ function applyEvent(scene, record) {
     if ("granted" in effect) {
       if (node && heeded) grant(scene, node, effect.granted.grant);
     } else {
-      applySending(scene, id, effect);
+      applySending(scene, id, effect, record.view !== undefined);
     }
   }
   if (node && record.view) node.view = record.view;
@@ -254,11 +254,12 @@ function grant(scene, node, given) {
  * @param {Scene} scene
  * @param {NodeId} from
  * @param {Effect} effect
+ * @param {boolean} recorded the record has a view
  */
-function applySending(scene, from, effect) {
-  if ("send" in effect) send(scene, from, [effect.send.to], effect.send.message);
-  else if ("multicast" in effect) send(scene, from, effect.multicast.to, effect.multicast.message);
-  else if ("broadcast" in effect) send(scene, from, neighboursOf(scene, from), effect.broadcast.message);
+function applySending(scene, from, effect, recorded) {
+  if ("send" in effect) send(scene, from, [effect.send.to], effect.send.message, recorded);
+  else if ("multicast" in effect) send(scene, from, effect.multicast.to, effect.multicast.message, recorded);
+  else if ("broadcast" in effect) send(scene, from, neighboursOf(scene, from), effect.broadcast.message, recorded);
 }
 
 /**
@@ -266,9 +267,14 @@ function applySending(scene, from, effect) {
  * @param {NodeId} from
  * @param {NodeId[]} receivers
  * @param {Message} message
+ * @param {boolean} recorded
  */
-function send(scene, from, receivers, message) {
-  for (const to of receivers) scene.under_way.push({ line: scene.line, from, to, sent: scene.at, message });
+function send(scene, from, receivers, message, recorded) {
+  for (const to of receivers) {
+    // In a recording with views, a node without one is only heard of: what arrives there is not in the trace.
+    if (recorded && !nodeOf(scene, to)?.view) continue;
+    scene.under_way.push({ line: scene.line, from, to, sent: scene.at, message });
+  }
   const surplus = scene.under_way.length - MOST_UNDER_WAY;
   if (surplus > 0) scene.under_way.splice(0, surplus);
 }

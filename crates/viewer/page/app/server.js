@@ -191,7 +191,7 @@ export class Server {
       response = await this.#fetch(`/api/${path}`, { ...init, headers });
     } catch (cause) {
       if (init.signal?.aborted) throw cause;
-      throw new Problem("The viewer's server does not answer. Is `meshlock view` still running?", 0);
+      throw new Problem("The server of this page does not answer. Is its meshlock command still running?", 0);
     }
     if (!response.ok) throw new Problem(await refusal(response), response.status);
     return response;
@@ -206,8 +206,7 @@ async function refusal(response) {
   } catch {
     // Not an answer of ours, such as that of a proxy: its status must do.
   }
-  if (response.status === 401)
-    return "The server wants its token: open the whole address that `meshlock view` printed.";
+  if (response.status === 401) return "The server wants its token: open the whole address that meshlock printed.";
   return `The server answered ${response.status} ${response.statusText}`.trim();
 }
 

@@ -2,16 +2,19 @@
 
 import { Chunks } from "./chunks.js";
 import { Cursor } from "./cursor.js";
-import { flightsAt, typicalFlight } from "./flights.js";
+import { Emitter } from "./emitter.js";
+import { arrivalRate, flightsAt, typicalFlight } from "./flights.js";
+import { extend, isKnown, liveMoment, liveSpeed } from "./growth.js";
 import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
 import { Player } from "./player.js";
 import { firstSpeed } from "./speed.js";
+import { throttle } from "./throttle.js";
 
 /**
  * @import { About, Action, Chunk, Done, Figures, FindQuery, MarkKind, Moment, Overview, Place, Playing, Position,
- *   SceneNode, Selection, Summary, Update, Viewer, ViewerEvents } from "./types.d.ts"
+ *   SceneNode, Selection, Summary, Update, Viewer } from "./types.d.ts"
  */
-/** @import { Server } from "./server.js" */
+/** @import { Surroundings } from "./surroundings.js" */
 
 /** Figures are asked for at most so often, in milliseconds; and for so many spans. */
 const FIGURES_EVERY = 2000;
@@ -20,24 +23,11 @@ const BUCKETS = 240;
 const OVERVIEW_EVERY = 1000;
 /** A message is shown at least so long while time goes by, in seconds of the viewer. */
 const SEEN_AT_LEAST = 0.45;
-/** Without news a live tape is supposed to be so far behind at most, in milliseconds. */
-const LONGEST_SILENCE = 1500;
-
-/**
- * What a viewer needs of its surroundings; others for tests.
- * @typedef {object} Surroundings
- * @property {Pick<Server, "about" | "summary" | "chunk" | "next" | "find" | "figures" | "act" | "overview" | "place">} server
- * @property {(callback: (time: number) => void) => unknown} requestFrame
- * @property {() => number} milliseconds
- * @property {(callback: () => void, ms: number) => unknown} later
- * @property {() => boolean} calm whether the user wants as little motion as possible
- * @property {{ hash: () => string, push: (hash: string) => void, replace: (hash: string) => void }} address
- */
 
 /**
  * @implements {Viewer}
  */
-export class TapeViewer {
+export class TapeViewer extends Emitter {
   /** @type {About} */
   about;
   /** @type {Summary | null} */
@@ -64,30 +54,23 @@ export class TapeViewer {
   #newsAt = 0;
   /** How many chunks there were by the last update. */
   #chunkCount = -1;
-  #figuresDue = false;
-  #figuresAsked = false;
+  #wantFigures;
   /** @type {Promise<void>} the step that is being made */
   #step = Promise.resolve();
-  /** @type {{ [K in keyof ViewerEvents]: Set<ViewerEvents[K]> }} */
-  #listeners = {
-    moment: new Set(),
-    summary: new Set(),
-    figures: new Set(),
-    selection: new Set(),
-    transport: new Set(),
-    about: new Set(),
-    check: new Set(),
-    notice: new Set(),
-  };
 
   /**
    * @param {About} about
    * @param {Surroundings} around
    */
   constructor(about, around) {
+    super();
     this.about = about;
     this.#around = around;
     this.#player = new Player(this.#track(), around.requestFrame);
+    this.#wantFigures = throttle(
+      () => this.#fetchFigures(),
+      (callback) => around.later(callback, FIGURES_EVERY),
+    );
   }
 
   /** Shows the first tape, or the place that the address of the page names. */
@@ -132,17 +115,7 @@ export class TapeViewer {
    * @param {number} to
    */
   async records(from, to) {
-    const chunks = this.#cursor?.chunks;
-    const found = [];
-    for (const info of chunks?.infos ?? []) {
-      if (info.line > to || info.line + info.records <= from) continue;
-      const chunk = await /** @type {Chunks} */ (chunks).load(info);
-      for (let line = Math.max(from, chunk.line); line <= Math.min(to, chunk.lastLine); line++) {
-        const record = chunk.recordAt(line);
-        if (record) found.push({ line, record });
-      }
-    }
-    return found;
+    return (await this.#cursor?.chunks.records(from, to)) ?? [];
   }
 
   /** @param {FindQuery} query */
@@ -155,7 +128,7 @@ export class TapeViewer {
     const { summary } = this;
     if (!this.#cursor || !summary) return [];
     const { scene, now } = this.#cursor;
-    const passing = this.playing ? this.speed : this.following ? this.#liveRate() : 0;
+    const passing = this.playing ? this.speed : this.following ? liveSpeed(this.live) : 0;
     const shortest = summary.clock === "step" ? 0 : passing * SEEN_AT_LEAST * 1e9;
     const moments = { now, clock: summary.clock, typical: this.#typical, shortest };
     return flightsAt(scene, this.#cursor.around(), moments);
@@ -176,14 +149,14 @@ export class TapeViewer {
   /** @param {number} line */
   async seek(line) {
     this.#rest();
-    if (await this.#tried(this.#cursor?.toLine(line))) this.#emit("moment");
+    if (await this.tried(this.#cursor?.toLine(line))) this.emit("moment");
   }
 
   /** @param {Moment} moment */
   async seekTo(moment) {
     if (this.following) this.#rest();
     const wanted = Math.max(0, Math.min(moment, this.summary?.last ?? 0));
-    if (await this.#tried(this.#cursor?.toMoment(wanted))) this.#emit("moment");
+    if (await this.tried(this.#cursor?.toMoment(wanted))) this.emit("moment");
   }
 
   /** @param {1 | -1} by */
@@ -201,7 +174,7 @@ export class TapeViewer {
       if (this.place.path.length > 0) await this.goTo(this.place.path.slice(0, -1));
       return;
     }
-    const line = await this.#tried(cursor.shownLine(by));
+    const line = await this.tried(cursor.shownLine(by));
     if (line !== undefined) await (by > 0 ? this.#glideTo(line) : this.seek(line));
   }
 
@@ -228,7 +201,7 @@ export class TapeViewer {
     const line = this.scene?.line ?? 1;
     const found = this.place
       ? findIn(this.place, { line, count: 1, back, kind }).found[0]
-      : await this.#tried(this.#around.server.next(this.tape, { line, kind, back }));
+      : await this.tried(this.#around.server.next(this.tape, { line, kind, back }));
     if (!found?.line) return false;
     await this.seek(found.line);
     return true;
@@ -242,7 +215,7 @@ export class TapeViewer {
       return;
     }
     if (atEnd && !this.summary.grows) {
-      this.#tried(this.#cursor?.toLine(0)).then(() => this.#setMode("play"));
+      this.tried(this.#cursor?.toLine(0)).then(() => this.#setMode("play"));
       return;
     }
     this.#setMode("play");
@@ -256,7 +229,7 @@ export class TapeViewer {
   setSpeed(speed) {
     if (!Number.isFinite(speed) || speed <= 0) return;
     this.#player.speed = speed;
-    this.#emit("transport");
+    this.emit("transport");
   }
 
   follow() {
@@ -266,12 +239,12 @@ export class TapeViewer {
   /** @param {Selection | null} what */
   select(what) {
     this.selected = what;
-    this.#emit("selection");
+    this.emit("selection");
   }
 
   /** @param {number} tape */
   async showTape(tape) {
-    const summary = await this.#tried(this.#around.server.summary(tape));
+    const summary = await this.tried(this.#around.server.summary(tape));
     if (!summary) return;
     this.tape = tape;
     this.#chunkCount = -1;
@@ -280,12 +253,12 @@ export class TapeViewer {
     this.#show(summary, (chunk, after) => this.#around.server.chunk(tape, chunk, after));
     const cursor = /** @type {Cursor} */ (this.#cursor);
     const live = this.#isLive();
-    await this.#tried(cursor.toLine(live ? summary.lines : 1));
+    await this.tried(cursor.toLine(live ? summary.lines : 1));
     this.#measure();
-    this.#player.speed = firstSpeed(summary, this.#typical);
+    this.#player.speed = firstSpeed(summary, this.#typical, arrivalRate(this.#journeys()));
     this.#setMode(live ? "follow" : "rest");
-    this.#emit("selection");
-    this.#emit("moment");
+    this.emit("selection");
+    this.emit("moment");
     this.#wantFigures();
   }
 
@@ -306,7 +279,7 @@ export class TapeViewer {
    * @param {"push" | "replace" | "keep"} [address] what becomes of the address of the page
    */
   async goTo(path, address = "push") {
-    const place = await this.#tried(this.#around.server.place(path));
+    const place = await this.tried(this.#around.server.place(path));
     if (!place) return;
     const before = this.place?.path;
     const { summary, chunk } = tapeOf(place);
@@ -316,14 +289,14 @@ export class TapeViewer {
     this.#show(summary, async () => chunk);
     if (address !== "keep") this.#around.address[address](addressOf(place.path));
     const cursor = /** @type {Cursor} */ (this.#cursor);
-    this.#emit("check");
+    this.emit("check");
     if (before && isNext(place.path, before)) {
       await cursor.toMoment(oldLast);
       await this.#glideTo(summary.lines);
     }
     await cursor.toLine(summary.lines);
     this.#measure();
-    this.#emit("moment");
+    this.emit("moment");
   }
 
   /** The address of the page changed: back or forward. */
@@ -333,10 +306,10 @@ export class TapeViewer {
   }
 
   async #watchSearch() {
-    const overview = await this.#tried(this.#around.server.overview());
+    const overview = await this.tried(this.#around.server.overview());
     if (overview) {
       this.overview = overview;
-      this.#emit("check");
+      this.emit("check");
     }
     if (!overview?.search.done) this.#around.later(() => this.#watchSearch(), OVERVIEW_EVERY);
   }
@@ -348,102 +321,44 @@ export class TapeViewer {
     this.live = update.playing;
     this.#newsAt = this.#around.milliseconds();
     if (update.about) {
-      const about = await this.#tried(this.#around.server.about());
+      const about = await this.tried(this.#around.server.about());
       if (about) this.about = about;
-      this.#emit("about");
+      this.emit("about");
     }
     if (!this.summary && this.about.tapes.length > 0 && this.about.source !== "check") await this.showTape(0);
     const mine = update.tapes.find(({ tape }) => tape === this.tape);
     if (mine && !this.place) await this.#grow(mine);
-    this.#emit("transport");
+    this.emit("transport");
     this.#player.wake();
   }
 
   /** @param {Update["tapes"][number]} news */
   async #grow(news) {
     const { summary } = this;
-    if (!summary || (news.lines === summary.lines && news.grows === summary.grows && news.read === summary.read))
-      return;
-    const last = summary.chunks.at(-1);
-    if (last && news.chunks === this.#chunkCount && news.grows && news.read === summary.read) {
-      // Only the last chunk grew: what is new of it can be told without asking.
-      last.records = news.lines - last.line + 1;
-      last.to = news.last;
-      summary.lines = news.lines;
-      summary.last = news.last;
-    } else {
-      const newer = await this.#tried(this.#around.server.summary(this.tape));
+    if (!summary || isKnown(summary, news)) return;
+    if (!extend(summary, news, this.#chunkCount)) {
+      const newer = await this.tried(this.#around.server.summary(this.tape));
       if (!newer || !this.#cursor || news.tape !== this.tape) return;
       this.#chunkCount = news.chunks;
       this.summary = newer;
       this.#cursor.chunks.infos = newer.chunks;
     }
     const end = this.summary?.chunks.at(-1);
-    if (end && this.following) await this.#tried(this.#cursor?.chunks.load(end));
+    if (end && this.following) await this.tried(this.#cursor?.chunks.load(end));
     if (this.#typical === 0) this.#measure();
-    this.#emit("summary");
+    this.emit("summary");
     this.#wantFigures();
   }
 
-  /** Figures are asked for at once, and then at most every two seconds. */
-  #wantFigures() {
-    this.#figuresDue = true;
-    if (!this.#figuresAsked) this.#fetchFigures();
-  }
-
   async #fetchFigures() {
-    if (!this.#figuresDue) return;
-    this.#figuresDue = false;
-    this.#figuresAsked = true;
-    this.#around.later(() => {
-      this.#figuresAsked = false;
-      this.#fetchFigures();
-    }, FIGURES_EVERY);
     const { tape } = this;
-    const figures = await this.#tried(this.#around.server.figures(tape, BUCKETS));
+    const figures = await this.tried(this.#around.server.figures(tape, BUCKETS));
     if (!figures || tape !== this.tape) return;
     this.figures = figures;
-    this.#emit("figures");
-  }
-
-  /**
-   * @template {keyof ViewerEvents} K
-   * @param {K} name
-   * @param {ViewerEvents[K]} listener
-   */
-  on(name, listener) {
-    this.#listeners[name].add(listener);
-  }
-
-  /**
-   * @param {string} text
-   * @param {"info" | "error"} [kind]
-   */
-  notice(text, kind = "info") {
-    for (const listener of this.#listeners.notice) listener({ text, kind });
+    this.emit("figures");
   }
 
   // -------------------------------------------------------------------------------------------------------------- inside
-
-  /** @param {Exclude<keyof ViewerEvents, "notice">} name */
-  #emit(name) {
-    for (const listener of this.#listeners[name]) listener();
-  }
-
-  /**
-   * Tells the user what went wrong instead of failing.
-   * @template T
-   * @param {Promise<T> | undefined} attempt
-   * @returns {Promise<T | undefined>}
-   */
-  async #tried(attempt) {
-    try {
-      return await attempt;
-    } catch (problem) {
-      this.notice(problem instanceof Error ? problem.message : String(problem), "error");
-      return undefined;
-    }
-  }
 
   /**
    * @param {Summary} summary
@@ -454,23 +369,20 @@ export class TapeViewer {
     const chunks = new Chunks(fetch);
     chunks.infos = summary.chunks;
     this.#cursor = new Cursor(chunks, () => this.summary ?? summary);
-    this.#emit("summary");
+    this.emit("summary");
   }
 
   /** Learns from what is at hand how long messages usually take. */
   #measure() {
-    const journeys = this.#cursor?.around().flatMap((chunk) => chunk?.journeys ?? []) ?? [];
-    this.#typical = typicalFlight(journeys);
+    this.#typical = typicalFlight(this.#journeys());
+  }
+
+  #journeys() {
+    return this.#cursor?.around().flatMap((chunk) => chunk?.journeys ?? []) ?? [];
   }
 
   #isLive() {
     return (this.summary?.grows ?? false) && (this.about.source === "sim" || this.about.source === "mesh");
-  }
-
-  /** Moments per second of the viewer at which a live source goes, divided by a second of the tape. */
-  #liveRate() {
-    if (!this.live) return 1;
-    return this.live.paused || this.live.over ? 0 : this.live.speed;
   }
 
   #rest() {
@@ -480,7 +392,7 @@ export class TapeViewer {
   /** @param {"rest" | "play" | "follow"} mode */
   #setMode(mode) {
     this.#player.set(mode);
-    this.#emit("transport");
+    this.emit("transport");
   }
 
   /** @returns {import("./player.js").Track} */
@@ -490,16 +402,10 @@ export class TapeViewer {
       advanceTo: (moment) => this.#cursor?.advanceTo(moment) ?? false,
       end: () => ({ moment: this.summary?.last ?? 0, final: !this.summary?.grows }),
       unit: () => (this.summary?.clock === "step" ? 1 : 1e9),
-      live: () => {
-        const rate = this.#liveRate() * (this.summary?.clock === "step" ? 1 : 1e9);
-        const silence = this.#around.milliseconds() - this.#newsAt;
-        const since = Math.min(silence, LONGEST_SILENCE) / 1000;
-        const known = Math.max(this.live?.now ?? 0, this.summary?.last ?? 0);
-        return { moment: known + rate * since, rate, moving: rate > 0 && silence < LONGEST_SILENCE };
-      },
+      live: () => liveMoment(this.summary, this.live, this.#around.milliseconds() - this.#newsAt),
       changed: () => {
-        this.#emit("moment");
-        if (this.#player.mode === "rest") this.#emit("transport");
+        this.emit("moment");
+        if (this.#player.mode === "rest") this.emit("transport");
       },
     };
   }

@@ -5,7 +5,7 @@
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
 
 /** So much is left free around what is fitted in, in pixels: names and queues stand there. */
-const MARGIN = 56;
+const MARGIN = 40;
 /** One may come so near, and go so far, compared with everything fitted in. */
 const NEAREST = 40;
 const FARTHEST = 0.2;

@@ -1,6 +1,6 @@
 // Messages on their way: the token glows and leaves a trail, others differ by shape and colour.
 
-import { withAlpha } from "./draw-nodes.js";
+import { withAlpha } from "./paint.js";
 
 /** @import { Flight } from "../types.d.ts" */
 /** @import { Dot, Frame } from "./frame.js" */
@@ -10,6 +10,8 @@ import { withAlpha } from "./draw-nodes.js";
 const QUEUE_BEGINS = 0.16;
 const QUEUE_STEP = 0.1;
 const QUEUE_ENDS = 0.7;
+/** More tokens than this on their way have neither glow nor trail. */
+const MOST_GLOWING = 4;
 
 /** @typedef {"triangle" | "square" | "diamond" | "cross" | "circle"} Shape */
 
@@ -48,6 +50,8 @@ export function drawFlights(context, frame) {
   if (flights.length === 0) return;
   const steps = frame.viewer.summary?.clock === "step";
   const queued = steps ? queues(flights) : null;
+  // Where the token is flooded there are many copies of it on their way.
+  const glows = flights.filter((flight) => flight.token).length <= MOST_GLOWING;
   /** @type {Map<string, { colour: string, path: Path2D }>} */
   const styles = new Map();
   for (const flight of flights) {
@@ -58,7 +62,7 @@ export function drawFlights(context, frame) {
     const fallen = !flight.lost ? 0 : steps ? flight.progress : Math.max(0, flight.progress * 2 - 1);
     const along = flight.lost ? (steps ? rest : Math.min(flight.progress, 0.5)) : rest + (1 - rest) * flight.progress;
     const spot = spotOf(frame, from, to, along);
-    if (flight.token) drawToken(context, frame, spot, fallen);
+    if (flight.token) drawToken(context, frame, spot, fallen, glows);
     else addShape(styles, frame, flight, spot, fallen);
     if (fallen > 0) drawLoss(context, frame, spot, fallen);
   }
@@ -124,15 +128,16 @@ function spotOf({ radius }, from, to, along) {
  * @param {Frame} frame
  * @param {Spot} spot
  * @param {number} fallen
+ * @param {boolean} glows
  */
-function drawToken(context, { theme, radius }, { x, y, ux, uy, startX, startY }, fallen) {
-  const size = Math.max(4, Math.min(8, radius * 0.45));
+function drawToken(context, { theme, radius }, { x, y, ux, uy, startX, startY }, fallen, glows) {
+  const size = Math.max(4, Math.min(8, radius * (glows ? 0.45 : 0.3)));
   const tail = Math.min(60, Math.hypot(x - startX, y - startY));
   context.globalAlpha = 1 - fallen * 0.8;
-  if (tail > 1) {
+  if (glows && tail > 1) {
     const fade = context.createLinearGradient(x - ux * tail, y - uy * tail, x, y);
-    fade.addColorStop(0, withAlpha(theme.token, 0));
-    fade.addColorStop(1, withAlpha(theme.token, 0.75));
+    fade.addColorStop(0, withAlpha(theme.glow, 0));
+    fade.addColorStop(1, withAlpha(theme.glow, 0.75));
     context.strokeStyle = fade;
     context.lineWidth = size * 1.1;
     context.lineCap = "round";
@@ -142,16 +147,18 @@ function drawToken(context, { theme, radius }, { x, y, ux, uy, startX, startY },
     context.stroke();
     context.lineCap = "butt";
   }
-  const glow = context.createRadialGradient(x, y, size * 0.5, x, y, size * 2.6);
-  glow.addColorStop(0, withAlpha(theme.token, 0.65));
-  glow.addColorStop(1, withAlpha(theme.token, 0));
-  context.fillStyle = glow;
-  context.beginPath();
-  context.arc(x, y, size * 2.6, 0, 2 * Math.PI);
-  context.fill();
-  context.fillStyle = theme.token;
-  context.strokeStyle = theme.ground;
-  context.lineWidth = 1.5;
+  if (glows) {
+    const glow = context.createRadialGradient(x, y, size * 0.5, x, y, size * 2.6);
+    glow.addColorStop(0, withAlpha(theme.glow, 0.65));
+    glow.addColorStop(1, withAlpha(theme.glow, 0));
+    context.fillStyle = glow;
+    context.beginPath();
+    context.arc(x, y, size * 2.6, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.fillStyle = theme.glow;
+  context.strokeStyle = theme.token;
+  context.lineWidth = 1.8;
   context.beginPath();
   context.arc(x, y, size, 0, 2 * Math.PI);
   context.fill();

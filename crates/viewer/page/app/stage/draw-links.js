@@ -84,9 +84,9 @@ export function drawLinks(context, frame) {
     if (down === 1 || down === -1) arrow(asks ? askedArrows : arrows, from, to, frame.radius);
   }
   const crowd = detail === "little";
-  context.strokeStyle = theme.line;
-  context.lineWidth = crowd ? 0.7 : 1.4;
-  context.globalAlpha = crowd ? 0.7 : 1;
+  context.strokeStyle = theme.muted;
+  context.lineWidth = crowd ? 0.8 : 1.3;
+  context.globalAlpha = crowd ? 0.3 : 0.36;
   context.stroke(sure);
   context.setLineDash([3, 4]);
   context.stroke(unsure);

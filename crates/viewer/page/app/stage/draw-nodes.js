@@ -1,7 +1,8 @@
 // Nodes: who has the token, who is inside, who waits, and what each knows of the others' claims.
 
 import { hasOwnName, labelOf } from "./look.js";
-import { inkOn, sessionColour } from "./theme.js";
+import { circle, outlined, pill, withAlpha } from "./paint.js";
+import { inkOn, sessionColour, sessionLabel } from "./theme.js";
 
 /** @import { Dot, Frame } from "./frame.js" */
 /** @typedef {CanvasRenderingContext2D} Context */
@@ -20,13 +21,18 @@ const TOP = -Math.PI / 2;
 export function drawNodes(context, frame) {
   const dots = frame.dots.filter((dot) => dot.visible);
   for (const dot of dots) if (dot.look.token || dot.look.copy) drawToken(context, frame, dot);
-  drawBodies(context, frame, dots);
-  if (frame.detail !== "little") {
-    for (const dot of dots) if (dot.look.held > 0) drawSlots(context, frame, dot);
-    for (const dot of dots) if (dot.look.waiting) drawClock(context, frame, dot);
+  if (frame.detail === "full" || frame.detail === "names") {
+    // One after the other: where nodes stand close, the one in front hides what is behind it.
+    for (const dot of dots) drawWhole(context, frame, dot);
+    drawMarks(context, frame);
+    drawQueues(context, frame, dots);
+    return;
   }
+  drawBodies(context, frame, dots);
   drawMarks(context, frame);
-  if (frame.detail === "full") drawWords(context, frame, dots);
+  if (frame.detail === "little") return;
+  for (const dot of dots) if (dot.look.held > 0) drawSlots(context, frame, dot);
+  for (const dot of dots) if (dot.look.waiting) drawClock(context, frame, dot);
 }
 
 /**
@@ -73,9 +79,9 @@ function drawToken(context, { theme, radius, pulse }, { x, y, look }) {
   if (look.token) {
     const reach = ring + Math.max(7, radius * 0.7) + 2.5 * pulse;
     const glow = context.createRadialGradient(x, y, radius * 0.8, x, y, reach);
-    glow.addColorStop(0, withAlpha(theme.token, 0.6));
-    glow.addColorStop(0.55, withAlpha(theme.token, 0.28));
-    glow.addColorStop(1, withAlpha(theme.token, 0));
+    glow.addColorStop(0, withAlpha(theme.glow, 0.7));
+    glow.addColorStop(0.55, withAlpha(theme.glow, 0.32));
+    glow.addColorStop(1, withAlpha(theme.glow, 0));
     context.fillStyle = glow;
     circle(context, x, y, reach);
     context.fill();
@@ -130,7 +136,7 @@ function drawSlots(context, { theme, radius, capacity }, { x, y, look }) {
  */
 function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
   if (node.gone) return;
-  const size = detail === "full" ? 6.5 : 3.5;
+  const size = detail === "full" ? 6.5 : detail === "names" ? 5.5 : 3.5;
   const [cx, cy] = [x + radius * 0.78, y - radius * 0.78];
   const colour = sessionColour(theme, look.session);
   circle(context, cx, cy, size);
@@ -139,7 +145,7 @@ function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
   context.strokeStyle = theme.ground;
   context.lineWidth = 1.5;
   context.stroke();
-  if (detail !== "full") return;
+  if (detail === "some") return;
   context.strokeStyle = inkOn(colour);
   context.lineWidth = 1.4;
   context.lineCap = "round";
@@ -187,34 +193,57 @@ function drawMarks(context, frame) {
 }
 
 /**
- * Labels, names, sessions and queues.
+ * A node with its label, name and session.
+ * @param {Context} context
+ * @param {Frame} frame
+ * @param {Dot} dot
+ */
+function drawWhole(context, frame, dot) {
+  const { theme, radius, detail } = frame;
+  const { node, look, x, y } = dot;
+  drawBodies(context, frame, [dot]);
+  if (look.held > 0) drawSlots(context, frame, dot);
+  if (look.waiting) drawClock(context, frame, dot);
+  context.globalAlpha = node.gone ? 0.4 : 1;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = look.held > 0 ? inkOn(sessionColour(theme, look.session)) : theme.ink;
+  const label = labelOf(node);
+  const size = Math.round(Math.min(13, (radius * 1.55) / Math.max(label.length * 0.62, 1)));
+  context.font = `600 ${size}px system-ui, sans-serif`;
+  context.fillText(label, x, y + 0.5);
+  if (hasOwnName(node)) {
+    context.font = "12px system-ui, sans-serif";
+    outlined(context, theme, node.name, x, y + radius + 17 + (look.token ? 6 : 0));
+  }
+  const session = look.held > 0 || look.waiting ? look.session : null;
+  if (session !== null) {
+    pill(context, x - radius * 0.85, y - radius * 0.9, sessionLabel(session), {
+      fill: theme.ground,
+      ink: theme.ink,
+      size: detail === "full" ? 10 : 8,
+      edge: sessionColour(theme, session),
+    });
+  }
+  context.globalAlpha = 1;
+}
+
+/**
  * @param {Context} context
  * @param {Frame} frame
  * @param {Dot[]} dots
  */
-function drawWords(context, frame, dots) {
-  const { theme, radius } = frame;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  for (const { node, look, x, y } of dots) {
-    context.globalAlpha = node.gone ? 0.4 : 1;
-    context.fillStyle = look.held > 0 ? inkOn(sessionColour(theme, look.session)) : theme.ink;
-    const label = labelOf(node);
-    const size = Math.round(Math.min(13, (radius * 1.55) / Math.max(label.length * 0.62, 1)));
-    context.font = `600 ${size}px system-ui, sans-serif`;
-    context.fillText(label, x, y + 0.5);
-    if (hasOwnName(node)) {
-      context.font = "12px system-ui, sans-serif";
-      outlined(context, theme, node.name, x, y + radius + 17 + (look.token ? 6 : 0));
-    }
-    const session = look.held > 0 || look.waiting ? look.session : null;
-    if (session !== null) {
-      const style = { fill: theme.ground, ink: theme.ink, size: 10, edge: sessionColour(theme, session) };
-      pill(context, x - radius * 0.85, y - radius * 0.9, `S${session}`, style);
-    }
+function drawQueues(context, frame, dots) {
+  const chosen = [
+    frame.hovered,
+    frame.focused,
+    frame.selected && "node" in frame.selected ? frame.selected.node : null,
+  ];
+  for (const dot of dots) {
+    // Where there is little room, only of nodes that one looks at.
+    const shown = frame.detail === "full" || dot.look.token || chosen.includes(dot.node.id);
+    if (shown && dot.look.chips.length > 0 && !dot.node.gone) drawChips(context, frame, dot);
   }
-  context.globalAlpha = 1;
-  for (const dot of dots) if (dot.look.chips.length > 0 && !dot.node.gone) drawChips(context, frame, dot);
 }
 
 /**
@@ -226,10 +255,12 @@ function drawChips(context, { theme, radius }, { node, look, x, y }) {
   const shown = look.chips.slice(0, MOST_CHIPS);
   const more = look.chips.length - shown.length;
   context.font = "600 10px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
   const widths = shown.map((chip) => Math.max(15, context.measureText(chip.text).width + 8));
   const moreWidth = more > 0 ? context.measureText(`+${more}`).width + 6 : 0;
   const total = widths.reduce((sum, width) => sum + width + 2, moreWidth) - 2;
-  const top = y + radius + (look.token ? 12 : 7) + (hasOwnName(node) ? 19 : 0);
+  const top = y + radius + (look.token ? 13 : 9) + (hasOwnName(node) ? 19 : 0);
   let left = x - total / 2;
   shown.forEach((chip, i) => {
     const colour = sessionColour(theme, chip.session);
@@ -247,73 +278,4 @@ function drawChips(context, { theme, radius }, { node, look, x, y }) {
   if (more === 0) return;
   context.fillStyle = theme.muted;
   context.fillText(`+${more}`, left + moreWidth / 2, top + 7.5);
-}
-
-/**
- * Words on a rounded ground.
- * @param {Context} context
- * @param {number} x
- * @param {number} y
- * @param {string} text
- * @param {{ fill: string, ink: string, size: number, edge?: string }} style
- */
-export function pill(context, x, y, text, { fill, ink, size, edge }) {
-  context.font = `600 ${size}px system-ui, sans-serif`;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  const width = context.measureText(text).width + size * 0.9;
-  const height = size + 5;
-  context.beginPath();
-  context.roundRect(x - width / 2, y - height / 2, width, height, height / 2);
-  context.fillStyle = fill;
-  context.fill();
-  if (edge) {
-    context.strokeStyle = edge;
-    context.lineWidth = 1.2;
-    context.stroke();
-  }
-  context.fillStyle = ink;
-  context.fillText(text, x, y + 0.5);
-}
-
-/**
- * Words that can be read over links.
- * @param {Context} context
- * @param {Frame["theme"]} theme
- * @param {string} text
- * @param {number} x
- * @param {number} y
- */
-function outlined(context, theme, text, x, y) {
-  context.strokeStyle = theme.ground;
-  context.lineWidth = 4;
-  context.lineJoin = "round";
-  context.strokeText(text, x, y);
-  context.fillStyle = theme.ink;
-  context.fillText(text, x, y);
-}
-
-/**
- * @param {Context} context
- * @param {number} x
- * @param {number} y
- * @param {number} radius
- */
-function circle(context, x, y, radius) {
-  context.beginPath();
-  context.arc(x, y, radius, 0, FULL_TURN);
-}
-
-/**
- * @param {string} colour as #rrggbb; others stay as they are
- * @param {number} alpha
- */
-export function withAlpha(colour, alpha) {
-  if (!/^#[0-9a-f]{6}$/i.test(colour)) return alpha === 0 ? "transparent" : colour;
-  return (
-    colour +
-    Math.round(alpha * 255)
-      .toString(16)
-      .padStart(2, "0")
-  );
 }

@@ -26,7 +26,7 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {Dot[]} dots
  * @property {Map<NodeId, Dot>} byId
  * @property {number} radius of a node, in pixels
- * @property {"full" | "some" | "little"} detail
+ * @property {"full" | "names" | "some" | "little"} detail
  * @property {number} capacity
  * @property {number | null} range
  * @property {[number, number] | null} area
@@ -39,9 +39,10 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
 
 const LARGEST = 22;
 const SMALLEST = 2.5;
-/** Nodes are drawn whole from this radius on, and with links that point from the next. */
-const FULL_FROM = 12;
-const SOME_FROM = 6;
+/** From these radii on nodes are drawn with everything; with names; and with links that point. */
+const FULL_FROM = 13;
+const NAMES_FROM = 9.5;
+const SOME_FROM = 5.5;
 
 /**
  * @param {Viewer} viewer
@@ -73,7 +74,7 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     dots,
     byId,
     radius,
-    detail: radius >= FULL_FROM ? "full" : radius >= SOME_FROM ? "some" : "little",
+    detail: detailFor(radius),
     capacity: capacityOf(viewer),
     range: places.real ? rangeOf(viewer) : null,
     area: places.real ? areaOf(summary.header) : null,
@@ -81,6 +82,13 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     broken: scene.end?.violation?.node,
     ...pointer,
   };
+}
+
+/** @param {number} radius */
+function detailFor(radius) {
+  if (radius >= FULL_FROM) return "full";
+  if (radius >= NAMES_FROM) return "names";
+  return radius >= SOME_FROM ? "some" : "little";
 }
 
 /**
@@ -92,7 +100,7 @@ export function frameOf(viewer, camera, places, theme, pointer) {
 function radiusFor(count, camera, places) {
   const box = places.box();
   const spacing = Math.sqrt(((box.right - box.left) * (box.bottom - box.top)) / Math.max(count, 1)) * camera.scale;
-  return Math.max(SMALLEST, Math.min(LARGEST, spacing * 0.16));
+  return Math.max(SMALLEST, Math.min(LARGEST, spacing * 0.185));
 }
 
 /**

@@ -22,8 +22,9 @@ const FLAT = 0.06;
 export function layout(ids, links) {
   const index = new Map(ids.map((id, i) => [id, i]));
   const near = neighbourLists(index, links);
-  const places = near.every((list) => list.length === 0)
-    ? circle(ids.length)
+  const ring = ringOrder(near);
+  const places = ring
+    ? circle(ring)
     : ids.length > MOST
       ? spiral(ids.length)
       : straighten(relax(start(near), near), near);
@@ -35,27 +36,47 @@ export function layout(ids, links) {
  * @param {[NodeId, NodeId][]} links
  */
 function neighbourLists(index, links) {
-  /** @type {number[][]} */
-  const near = Array.from(index, () => []);
+  /** @type {Set<number>[]} */
+  const near = Array.from(index, () => new Set());
   for (const [a, b] of links) {
     const i = index.get(a);
     const j = index.get(b);
     if (i === undefined || j === undefined || i === j) continue;
-    near[i].push(j);
-    near[j].push(i);
+    near[i].add(j);
+    near[j].add(i);
   }
-  return near;
+  return near.map((set) => [...set].sort((a, b) => a - b));
 }
 
-/** @param {number} count */
-function circle(count) {
+/**
+ * In which order nodes stand on a circle, if that is their best shape: a ring, all linked with all, or none at all.
+ * @param {number[][]} near
+ * @returns {number[] | null}
+ */
+function ringOrder(near) {
+  const all = near.map((_, i) => i);
+  if (near.every((list) => list.length === 0) || near.every((list) => list.length === near.length - 1)) return all;
+  if (near.some((list) => list.length !== 2)) return null;
+  const order = [0];
+  for (let next = near[0][0], before = 0; next !== 0; ) {
+    order.push(next);
+    const onward = near[next][0] === before ? near[next][1] : near[next][0];
+    before = next;
+    next = onward;
+  }
+  return order.length === near.length ? order : null;
+}
+
+/** @param {number[]} order */
+function circle(order) {
+  const count = order.length;
   const places = new Float64Array(2 * count);
   const radius = count < 2 ? 0 : 0.5 / Math.sin(Math.PI / count);
-  for (let i = 0; i < count; i++) {
+  order.forEach((node, i) => {
     const angle = (2 * Math.PI * i) / count - Math.PI / 2;
-    places[2 * i] = radius * Math.cos(angle);
-    places[2 * i + 1] = radius * Math.sin(angle);
-  }
+    places[2 * node] = radius * Math.cos(angle);
+    places[2 * node + 1] = radius * Math.sin(angle);
+  });
   return places;
 }
 

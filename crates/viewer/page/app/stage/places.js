@@ -3,8 +3,13 @@
 import { HOP, layout } from "./layout.js";
 import { areaOf } from "./look.js";
 
-/** @import { NodeId, Position, SceneNode, Viewer } from "../types.d.ts" */
+/** @import { NodeId, Position, Scene, SceneNode, Viewer } from "../types.d.ts" */
 /** @import { Box } from "./camera.js" */
+
+/** The layout looks so many lines ahead for nodes that join and links that come up: recordings begin with one node. */
+const LOOK_AHEAD = 2000;
+/** Up to so many nodes everything is laid out anew when another one joins. */
+const LAID_ANEW = 300;
 
 /** So long a node stays where it was dragged before the word of the server counts again, in milliseconds. */
 const PATIENCE = 1500;
@@ -13,6 +18,10 @@ export class Places {
   #viewer;
   /** @type {Map<NodeId, Position>} by the layout */
   #laid = new Map();
+  /** The layout knew of no links. */
+  #linkless = false;
+  /** The user has put nodes somewhere: they stay there. */
+  #arranged = false;
   /** What the layout was made for. */
   #madeFor = "";
   /** @type {Map<NodeId, { place: Position, until: number }>} */
@@ -45,17 +54,31 @@ export class Places {
       this.#madeFor = key;
       this.#laid.clear();
       this.#dragged.clear();
+      this.#arranged = false;
     }
     const missing = scene.nodes.filter((node) => !node.position && !this.#laid.has(node.id));
-    if (missing.length === 0) return fresh;
-    if (this.#laid.size === 0 && !this.real) {
-      const links = scene.links.length > 0 ? scene.links : (summary.header.links ?? []);
-      const ids = scene.nodes.map((node) => node.id);
-      this.#laid = layout(ids, links.length > 0 ? links : knownNeighbours(scene.nodes));
+    const unlinked = this.#linkless && scene.links.length > 0 && !this.real;
+    if (missing.length === 0 && !unlinked) return fresh;
+    if (this.#laid.size === 0 || unlinked || (this.#laid.size < LAID_ANEW && !this.#arranged)) {
+      this.#layAll(scene);
       return true;
     }
     for (const node of missing) this.#laid.set(node.id, this.#besideNeighbours(node.id));
     return fresh;
+  }
+
+  /** @param {Scene} scene */
+  #layAll(scene) {
+    const ids = new Set(scene.nodes.map((node) => node.id));
+    const links = [...scene.links];
+    for (let line = scene.line + 1; line <= scene.line + LOOK_AHEAD; line++) {
+      const record = this.#viewer.recordAt(line);
+      if (record?.join) ids.add(record.join.id);
+      if (record?.link?.up) links.push(record.link.between);
+    }
+    const sorted = [...ids].sort((a, b) => a - b);
+    this.#linkless = links.length === 0;
+    this.#laid = layout(sorted, links.length > 0 ? links : knownNeighbours(scene.nodes));
   }
 
   /**
@@ -76,7 +99,10 @@ export class Places {
    */
   drag(node, place) {
     if (node.position) this.#dragged.set(node.id, { place, until: performance.now() + PATIENCE });
-    else this.#laid.set(node.id, place);
+    else {
+      this.#laid.set(node.id, place);
+      this.#arranged = true;
+    }
   }
 
   /** Links need not be longer than this on the screen: few nodes then stand together. In pixels. */
@@ -95,8 +121,8 @@ export class Places {
           right: Number.NEGATIVE_INFINITY,
           bottom: Number.NEGATIVE_INFINITY,
         };
-    for (const node of this.#viewer.scene?.nodes ?? []) {
-      const [x, y] = this.of(node);
+    const places = this.real ? (this.#viewer.scene?.nodes ?? []).map((node) => this.of(node)) : this.#laid.values();
+    for (const [x, y] of places) {
       box.left = Math.min(box.left, x);
       box.right = Math.max(box.right, x);
       box.top = Math.min(box.top, y);

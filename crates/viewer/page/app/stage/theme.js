@@ -9,6 +9,8 @@ const DEFAULTS = {
   line: ["#c3ccd6", "#3d4853"],
   accent: ["#0b62b0", "#63b0f5"],
   token: ["#d98e00", "#ffc34d"],
+  // Where the token shines: brighter than the colour of its ring, which must be seen on white.
+  glow: ["#f5a500", "#ffc34d"],
   alarm: ["#c22f2f", "#ff6b6b"],
   good: ["#0c7d5c", "#3dc79a"],
   // Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
@@ -57,7 +59,23 @@ export function watchTheme(changed) {
  */
 export function sessionColour(theme, session) {
   if (session === null) return theme.accent;
-  return theme[/** @type {keyof DEFAULTS_} */ (`s${((session % 8) + 8) % 8}`)];
+  return theme[/** @type {keyof DEFAULTS_} */ (`s${Math.floor(telling(session)) % 8}`)];
+}
+
+/**
+ * A session in a few signs.
+ * @param {number} session
+ */
+export function sessionLabel(session) {
+  return session > LARGE ? `S${telling(session).toString(16).slice(-3)}` : `S${session}`;
+}
+
+/** Sessions of nodes are hashes of 63 bits. The last of them are lost in JavaScript, so the first ones must tell. */
+const LARGE = 2 ** 32;
+
+/** @param {number} session */
+function telling(session) {
+  return session > LARGE ? Math.floor(session / LARGE) : Math.abs(session);
 }
 
 /**
