@@ -28,8 +28,7 @@ export function drawGround(context, frame) {
     context.textBaseline = "bottom";
     context.fillText(`${metres(frame.area[0])} × ${metres(frame.area[1])}`, left, top - 4);
   }
-  const chosen = frame.selected && "node" in frame.selected ? frame.selected.node : null;
-  for (const id of new Set([chosen, frame.hovered])) {
+  for (const id of new Set([frame.chosen, frame.hovered])) {
     const dot = id === null ? undefined : frame.byId.get(id);
     if (dot && frame.range !== null) drawRange(context, frame, dot, frame.range);
   }
@@ -110,8 +109,8 @@ export function drawLinks(context, frame) {
  * @param {Frame} frame
  */
 export function drawChosenLink(context, frame) {
-  if (!frame.selected || !("link" in frame.selected)) return;
-  const [one, other] = frame.selected.link;
+  if (!frame.chosenLink) return;
+  const [one, other] = frame.chosenLink;
   const a = frame.byId.get(one);
   const b = frame.byId.get(other);
   if (!a || !b) return;

@@ -164,12 +164,11 @@ function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
  */
 function drawMarks(context, frame) {
   const { theme, radius } = frame;
-  const selected = frame.selected && "node" in frame.selected ? frame.selected.node : undefined;
   const broken = frame.broken === undefined ? undefined : frame.byId.get(frame.broken);
   const marks = /** @type {const} */ ([
     [frame.byId.get(frame.hovered ?? -1), theme.muted, 1.2, []],
     [frame.byId.get(frame.focused ?? -1), theme.accent, 1.5, [2, 3]],
-    [frame.byId.get(selected ?? -1), theme.accent, 2.5, []],
+    [frame.byId.get(frame.chosen ?? -1), theme.accent, 2.5, []],
   ]);
   for (const [dot, colour, width, dash] of marks) {
     if (!dot) continue;
@@ -234,11 +233,7 @@ function drawWhole(context, frame, dot) {
  * @param {Dot[]} dots
  */
 function drawQueues(context, frame, dots) {
-  const chosen = [
-    frame.hovered,
-    frame.focused,
-    frame.selected && "node" in frame.selected ? frame.selected.node : null,
-  ];
+  const chosen = [frame.hovered, frame.focused, frame.chosen];
   for (const dot of dots) {
     // Where there is little room, only of nodes that one looks at.
     const shown = frame.detail === "full" || dot.look.token || chosen.includes(dot.node.id);

@@ -2,7 +2,7 @@
 
 import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
 
-/** @import { NodeId, Position, SceneNode, Selection, Viewer } from "../types.d.ts" */
+/** @import { NodeId, Position, SceneNode, Viewer } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Look } from "./look.js" */
 /** @import { Places } from "./places.js" */
@@ -30,7 +30,8 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {number} capacity
  * @property {number | null} range
  * @property {[number, number] | null} area
- * @property {Selection | null} selected
+ * @property {NodeId | null} chosen the selected node, or the one where the selected line happened
+ * @property {[NodeId, NodeId] | null} chosenLink
  * @property {NodeId | null} hovered
  * @property {NodeId | null} focused by the keyboard
  * @property {NodeId | undefined} broken where a broken rule shows
@@ -78,10 +79,22 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     capacity: capacityOf(viewer),
     range: places.real ? rangeOf(viewer) : null,
     area: places.real ? areaOf(summary.header) : null,
-    selected: viewer.selected,
+    chosen: chosenNode(viewer),
+    chosenLink: viewer.selected && "link" in viewer.selected ? viewer.selected.link : null,
     broken: scene.end?.violation?.node,
     ...pointer,
   };
+}
+
+/**
+ * @param {Viewer} viewer
+ * @returns {NodeId | null}
+ */
+function chosenNode(viewer) {
+  const { selected } = viewer;
+  if (!selected || "link" in selected) return null;
+  if ("node" in selected) return selected.node;
+  return viewer.recordAt(selected.line)?.node ?? null;
 }
 
 /** @param {number} radius */

@@ -1,6 +1,7 @@
 // The picture by keyboard.
 
 import { canDrag, dragger } from "./drag.js";
+import { nodeWords } from "./look.js";
 
 /** @import { Position } from "../types.d.ts" */
 /** @import { Menu } from "./menu.js" */
@@ -20,6 +21,11 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 export function addKeys(stage, menu) {
   const { canvas, camera, viewer, pointer } = stage;
   const drag = dragger(stage);
+  // What screen readers say when one goes through the nodes.
+  const spoken = document.createElement("div");
+  spoken.className = "stage-spoken";
+  spoken.setAttribute("aria-live", "polite");
+  stage.element.append(spoken);
 
   /** @param {1 | -1} by */
   function cycle(by) {
@@ -29,6 +35,7 @@ export function addKeys(stage, menu) {
     const node = nodes[at < 0 ? (by > 0 ? 0 : nodes.length - 1) : (at + by + nodes.length) % nodes.length];
     pointer.focused = node.id;
     camera.reveal(stage.places.of(node));
+    spoken.textContent = nodeWords(node);
   }
 
   /** The node that keys are about: the one gone to, or else the selected one. */

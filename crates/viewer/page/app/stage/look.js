@@ -1,5 +1,7 @@
 // What is shown of a node, told from its view and its open requests; and in which direction links point.
 
+import { unitWords } from "../words.js";
+
 /** @import { Claimant, Header, Height, Scene, SceneNode, Viewer } from "../types.d.ts" */
 
 /** Heights from this level on mean that a node has not heard of the token yet. */
@@ -136,6 +138,25 @@ export function labelOf(node) {
  */
 export function hasOwnName(node) {
   return node.name !== labelOf(node) && node.name !== `node ${node.id}` && node.name !== `n${node.id}`;
+}
+
+/**
+ * How a node is, in a few words: "n4: has the token, holds 2 units; 3 claims in its queue".
+ * @param {SceneNode} node
+ */
+export function nodeWords(node) {
+  const look = lookOf(node);
+  const parts = [];
+  if (node.gone) parts.push("is gone");
+  if (look.token) parts.push("has the token");
+  if (look.copy) parts.push("keeps a copy of the token");
+  if (look.held > 0) parts.push(`holds ${unitWords(look.held)}`);
+  if (look.waiting) parts.push("waits");
+  if (look.session !== null) parts.push(`session ${look.session}`);
+  if (parts.length === 0) parts.push(node.view?.role ?? "idle");
+  const claims = look.chips.length;
+  if (claims > 0) parts.push(claims === 1 ? "1 claim in its queue" : `${claims} claims in its queue`);
+  return `${node.name}: ${parts.join(", ")}`;
 }
 
 /**

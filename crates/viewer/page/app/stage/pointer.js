@@ -2,7 +2,7 @@
 
 import { canDrag, dragger } from "./drag.js";
 import { linkAt, nodeAt } from "./frame.js";
-import { rangeOf } from "./look.js";
+import { nodeWords, rangeOf } from "./look.js";
 
 /** @import { Position, SceneNode } from "../types.d.ts" */
 /** @import { Menu } from "./menu.js" */
@@ -110,7 +110,7 @@ export function addPointer(stage, menu) {
     const node = at(point);
     const over = node?.id ?? null;
     canvas.style.cursor = node || (frame && linkAt(frame, point)) ? "pointer" : "";
-    canvas.title = node ? node.name : "";
+    canvas.title = node ? nodeWords(node) : "";
     if (over === stage.pointer.hovered) return;
     stage.pointer.hovered = over;
     stage.redraw();

@@ -11,6 +11,7 @@ const STYLE = `
   border: 1px solid var(--line, #c3ccd6); border-radius: 6px; padding: 3px 10px;
 }
 .stage button:hover { background: var(--panel, #f4f6f8); }
+.stage-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .stage-float { position: absolute; left: 0; top: 0; will-change: transform; }
 .stage-menu {
   position: absolute; z-index: 3; min-width: 150px; padding: 4px; display: flex; flex-direction: column;
