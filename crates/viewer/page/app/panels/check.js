@@ -14,15 +14,16 @@ const STATES = /** @type {const} */ ({
   holds: ["✓", "holds", "good"],
   broken: ["✕", "broken", "bad"],
   found: ["✓", "can happen", "good"],
-  "not-found": ["–", "never happens", "muted"],
+  "not-found": ["–", "was not found", "muted"],
   "not-watched": ["○", "not looked at", "muted"],
 });
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function check(viewer, element) {
+  const model = h("div", { class: "stack" });
   const place = h("div", { class: "stack" });
   const properties = h("div", { class: "stack" });
-  element.append(h("div", { class: "stack" }, place, properties));
+  element.append(h("div", { class: "stack" }, model, place, properties));
   const draw = paced(
     element,
     () => {
@@ -30,6 +31,7 @@ export function check(viewer, element) {
       // The latest step is the one that matters.
       const path = place.querySelector(".path");
       if (path) path.scrollTop = path.scrollHeight;
+      if (viewer.overview) fill(model, ...drawModel(viewer));
       if (viewer.overview) fill(properties, ...drawProperties(viewer));
     },
     100,
@@ -41,6 +43,32 @@ export function check(viewer, element) {
     const number = Number(event.key) - 1;
     if (viewer.place && number < viewer.place.next.length) viewer.goTo([...viewer.place.path, number]);
   });
+}
+
+/**
+ * What the model is, and the way to what is broken: whoever comes for that should not have to search for it.
+ * @param {Viewer} viewer
+ * @returns {HTMLElement[]}
+ */
+function drawModel(viewer) {
+  const { overview, place } = viewer;
+  if (!overview) return [];
+  const elsewhere = overview.properties.filter(
+    ({ state, path }) => state === "broken" && path && `${path}` !== `${place?.path}`,
+  );
+  return [
+    h("p", { class: "muted" }, overview.model),
+    ...elsewhere.map(({ name, path }) =>
+      h(
+        "p",
+        { class: "note alarm row" },
+        h("strong", {}, `✕ ${name} can be broken`),
+        button(`Show how: ${plural(path?.length ?? 0, "step")}`, () => viewer.goTo(path ?? []), {
+          "data-key": `how-${name}`,
+        }),
+      ),
+    ),
+  ];
 }
 
 /** @param {Viewer} viewer @param {Place} place @returns {HTMLElement[]} */
@@ -125,9 +153,8 @@ function drawProperties(viewer) {
   const overview = viewer.overview;
   if (!overview) return [];
   const { search } = overview;
-  const so = search.done
-    ? search.verdict
-    : `searching: ${count(search.states)} states, ${count(search.depth)} steps deep`;
+  const seen = `${count(search.states)} states, up to ${plural(search.depth, "step")} deep`;
+  const so = `This model ${search.verdict}. Seen${search.done ? "" : " so far"}: ${seen}.`;
   const kinds = /** @type {const} */ ([
     ["always", "What must always hold"],
     ["sometimes", "What can happen"],

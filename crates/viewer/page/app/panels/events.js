@@ -10,7 +10,8 @@ import { Listing, scrollFor, visibleRange } from "./listing.js";
 import { clockOf, namer, nodeNamed, selectedNode } from "./names.js";
 import { recordDetails } from "./record.js";
 
-const ROW = 26;
+/** The height of a row: more for fingers than for a mouse. */
+const ROW = globalThis.matchMedia?.("(max-width: 760px), (pointer: coarse)").matches ? 40 : 26;
 const PAGE = 150;
 /** A filter that finds little looks through much; so many times it goes on by itself. */
 const ROUNDS = 8;
@@ -43,11 +44,13 @@ export function events(viewer, element) {
     KINDS.map(([value, name]) => h("option", { value }, name)),
   );
   const only = h("input", { type: "checkbox" });
-  const onlyWords = h("span", {});
+  const onlyWords = h("span", {}, "Selected node only");
   const rows = h("div", {});
   const list = h("div", { class: "list", tabindex: 0, role: "listbox", "aria-label": "Records" }, rows);
   const details = h("div", { class: "record-details" });
   element.append(h("div", { class: "filters" }, text, kind, h("label", {}, only, onlyWords)), list, details);
+
+  list.style.setProperty("--row", `${ROW}px`);
 
   let listing = new Listing();
   let searches = 0;

@@ -63,7 +63,17 @@ function signature(viewer, header) {
     view?.waiting?.length,
   ]);
   const tokens = viewer.scene?.under_way.filter(({ message }) => isTokenMessage(message)).length;
-  return JSON.stringify([header.replay, viewer.tape, nodes, viewer.scene?.links.length, tokens, viewer.scene?.end]);
+  const { problem } = viewer.summary ?? {};
+  return JSON.stringify([
+    problem,
+    viewer.about.notes,
+    header.replay,
+    viewer.tape,
+    nodes,
+    viewer.scene?.links.length,
+    tokens,
+    viewer.scene?.end,
+  ]);
 }
 
 /** @param {Viewer} viewer @param {SceneNode} node @returns {HTMLElement[]} */

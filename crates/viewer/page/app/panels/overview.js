@@ -28,7 +28,10 @@ export function overview(viewer, header) {
     fact("Mesh", [`${plural(nodes.length, "node")}, ${plural(scene?.links.length ?? 0, "link")}`]),
     header.seed !== undefined && fact("Seed", [String(header.seed)]),
   );
-  const parts = [facts, legend(header), parameters(header)];
+  const notes = viewer.about.notes.map((note) => h("p", { class: "muted" }, note));
+  const parts = [facts, legend(header), parameters(header), ...notes];
+  const problem = viewer.summary?.problem;
+  if (problem) parts.unshift(h("p", { class: "note alarm" }, `It could be read only up to here: ${problem}`));
   const end = scene?.end?.violation;
   if (end) {
     const at = end.node === undefined ? [] : [" at ", nodeButton(viewer, end.node, "broken")];
