@@ -63,6 +63,7 @@ enum Command {
     Sim(sim::Args),
     Study(study::Args),
     Reproduce(reproduce::Args),
+    View(view::Args),
     Trace(trace::Args),
     Bench(bench::Args),
 }
@@ -78,6 +79,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock sim                         one simulated run of the reference scenario
   meshlock study FILE                  many simulated runs, with a report
   meshlock reproduce                   what the papers claim, beside our measurement
+  meshlock view TRACE                  look at a trace in the browser
   meshlock trace audit FILE            run a recorded trace again, and compare
   meshlock bench lock                  how fast locks are on this machine";
 
@@ -117,6 +119,7 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
         (Some(Command::Study(args)), _) => study::run(&args),
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
         (Some(Command::Mesh(args)), _) => mesh::run(&args),
+        (Some(Command::View(args)), _) => view::run(&args),
         (Some(Command::Trace(args)), _) => trace::run(&args),
         (Some(Command::Bench(args)), _) => bench::run(&args),
         (None, _) | (_, None) => {

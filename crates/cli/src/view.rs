@@ -1,11 +1,15 @@
 //! The page that shows a mesh in the browser: `meshlock view`, and `--view` of other commands.
 
+mod files;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use meshlock_viewer::{Server, Serving, Source};
 
 use crate::style::{self, styled};
+
+pub(crate) use self::files::{Args, run};
 
 /// Where the page is served if nothing else is said; if the port is taken, on any other one.
 pub(crate) const USUAL: &str = "127.0.0.1:8460";

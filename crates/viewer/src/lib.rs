@@ -17,7 +17,14 @@ pub mod server;
 pub mod source;
 pub mod tape;
 
+mod assets;
+mod guard;
+mod line;
+mod marks;
+mod routes;
+mod scene;
+
 pub use explore::{Explore, Next, Overview, Place, Property};
 pub use server::{ServeError, Server, Serving};
 pub use source::{About, Action, Done, Playing, Refusal, Source};
-pub use tape::{Tape, TapeWriter};
+pub use tape::{OpenError, Tape, TapeWriter};

@@ -1,0 +1,80 @@
+//! Tells the page that there is more, as lines of JSON that never end.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+use tokio::time::{Instant, sleep};
+
+use super::Shown;
+use crate::source::Playing;
+use crate::tape::Extent;
+
+/// How often the page may hear of something; a screen shows no more.
+const EVERY: Duration = Duration::from_millis(50);
+/// A page that is gone shows when something is sent to it.
+const STILL_THERE: Duration = Duration::from_secs(10);
+
+#[derive(Serialize)]
+struct Update {
+    tapes: Vec<TapeUpdate>,
+    playing: Option<Playing>,
+    about: bool,
+}
+
+#[derive(Serialize)]
+struct TapeUpdate {
+    tape: usize,
+    #[serde(flatten)]
+    extent: Extent,
+}
+
+/// What a page was told.
+struct Told {
+    source: Shown,
+    extents: Vec<Extent>,
+    playing: Option<Playing>,
+    version: Option<u64>,
+    when: Instant,
+}
+
+pub(super) async fn stream(State(source): State<Shown>) -> Response {
+    let told = Told { source, extents: Vec::new(), playing: None, version: None, when: Instant::now() };
+    let lines = stream::unfold(told, async |mut told| {
+        let update = told.next().await;
+        let mut line = serde_json::to_vec(&update).unwrap_or_default();
+        line.push(b'\n');
+        Some((Ok::<_, Infallible>(Bytes::from(line)), told))
+    });
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response()
+}
+
+impl Told {
+    /// Waits until there is something to tell. The first time there is.
+    async fn next(&mut self) -> Update {
+        loop {
+            let first = self.version.is_none();
+            let version = *self.source.changes().borrow();
+            let about = self.version.replace(version).is_some_and(|before| before != version);
+            let extents: Vec<Extent> = self.source.tapes().iter().map(|tape| tape.extent()).collect();
+            let is_new = |(tape, extent): &(usize, &Extent)| self.extents.get(*tape) != Some(*extent);
+            let new = extents.iter().enumerate().filter(is_new);
+            let tapes: Vec<_> = new.map(|(tape, extent)| TapeUpdate { tape, extent: *extent }).collect();
+            let playing = self.source.playing();
+            let changed = !tapes.is_empty() || playing != self.playing || about || first;
+            if changed || self.when.elapsed() > STILL_THERE {
+                (self.extents, self.playing, self.when) = (extents, playing.clone(), Instant::now());
+                if !first {
+                    sleep(EVERY).await;
+                }
+                return Update { tapes, playing, about };
+            }
+            sleep(EVERY).await;
+        }
+    }
+}
