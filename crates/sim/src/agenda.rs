@@ -21,7 +21,7 @@ pub(crate) enum Due {
     /// A transmitter is free again.
     Free { node: u32 },
     /// A node starts its next leg.
-    Leg { node: u32 },
+    Leg { node: u32, version: u32 },
     /// A node leaves its cell of the grid.
     Cell { node: u32, version: u32 },
     /// The distance of two nodes crosses the range.
@@ -34,6 +34,8 @@ pub(crate) enum Due {
     Sample,
     /// The fixed warm-up is over.
     WarmedUp,
+    /// A node that leaves has had time enough.
+    Depart { node: u32 },
 }
 
 impl Due {
@@ -104,11 +106,11 @@ mod tests {
     fn equal_times_keep_their_order() {
         let mut agenda = Agenda::default();
         for node in [3, 1, 2] {
-            agenda.add(Time(5), Due::Leg { node });
+            agenda.add(Time(5), Due::Leg { node, version: 0 });
         }
         agenda.add(Time(4), Due::Change);
         let order: Vec<Due> = std::iter::from_fn(|| agenda.next()).map(|(_, due)| due).collect();
-        assert_eq!(order, [Due::Change, Due::Leg { node: 3 }, Due::Leg { node: 1 }, Due::Leg { node: 2 }]);
+        assert_eq!(order, [Due::Change, Due::Leg { node: 3, version: 0 }, Due::Leg { node: 1, version: 0 }, Due::Leg { node: 2, version: 0 }]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::run::RunError;
 use crate::scenario::{
     Changes, MessageSize, Network, Over, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Wired,
 };
-use crate::world::{Ground, Manner, World};
+use crate::world::{Ground, Manner, Newcomers, World};
 
 /// Something to be done with a world, whatever its protocol.
 pub trait Visitor {
@@ -89,7 +89,13 @@ struct Build<'a, V> {
 
 impl<V: Visitor> Build<'_, V> {
     /// For protocols that speak to neighbours.
-    fn among_neighbours<P>(self, nodes: Vec<P>, relies_on_links: bool, traits: Traits) -> Result<V::Output, RunError>
+    fn among_neighbours<P>(
+        self,
+        nodes: Vec<P>,
+        relies_on_links: bool,
+        traits: Traits,
+        newcomers: Newcomers<P>,
+    ) -> Result<V::Output, RunError>
     where
         P: Protocol,
         P::Message: Serialize,
@@ -106,10 +112,10 @@ impl<V: Visitor> Build<'_, V> {
             one_at_a_time: traits.one_at_a_time,
             relies_on_links,
         };
-        Ok(self.finish(nodes, manner))
+        Ok(self.finish(nodes, manner, newcomers))
     }
 
-    /// For protocols that speak to anybody.
+    /// For protocols that speak to anybody. All of them know from the start who takes part.
     fn among_all<P>(self, nodes: Vec<P>, one_at_a_time: bool) -> Result<V::Output, RunError>
     where
         P: Protocol,
@@ -125,17 +131,19 @@ impl<V: Visitor> Build<'_, V> {
         };
         if self.choice.over == Over::Relay {
             let nodes = nodes.into_iter().map(|node| Relayed::new(node, relay::Config::default())).collect();
-            return Ok(self.finish(nodes, Manner { hears_links: true, ..manner }));
+            let newcomers = Newcomers::none(self.choice);
+            return Ok(self.finish(nodes, Manner { hears_links: true, ..manner }, newcomers));
         }
-        Ok(self.finish(nodes, manner))
+        let newcomers = Newcomers::none(self.choice);
+        Ok(self.finish(nodes, manner, newcomers))
     }
 
-    fn finish<P>(self, nodes: Vec<P>, manner: Manner) -> V::Output
+    fn finish<P>(self, nodes: Vec<P>, manner: Manner, newcomers: Newcomers<P>) -> V::Output
     where
         P: Protocol,
         P::Message: Serialize,
     {
-        self.visitor.visit(World::new(self.scenario, self.ground, nodes, manner, self.seed))
+        self.visitor.visit(World::new(self.scenario, self.ground, nodes, manner, newcomers, self.seed))
     }
 
     fn ids(&self) -> impl Iterator<Item = NodeId> + use<V> {
@@ -144,7 +152,7 @@ impl<V: Visitor> Build<'_, V> {
 
     fn reverse_link(self) -> Result<V::Output, RunError> {
         let ProtocolChoice { capacity, order, joins, .. } = *self.choice;
-        let node = |id| {
+        let node = move |id| {
             reverse_link::Node::new(reverse_link::Config {
                 id,
                 starts_with_token: id == NodeId(0),
@@ -155,7 +163,8 @@ impl<V: Visitor> Build<'_, V> {
             })
         };
         let nodes = self.ids().map(node).collect();
-        self.among_neighbours(nodes, true, Traits { knows_first_links: false, one_at_a_time: false })
+        let traits = Traits { knows_first_links: false, one_at_a_time: false };
+        self.among_neighbours(nodes, true, traits, Newcomers::made_by(node))
     }
 
     fn reverse_link_published(self, repairs: &[String]) -> Result<V::Output, RunError> {
@@ -163,17 +172,19 @@ impl<V: Visitor> Build<'_, V> {
         let repairs = named(self.choice.name, repairs)?;
         let config = Config { capacity: Units(self.choice.capacity), epsilon: self.choice.epsilon, repairs };
         let nodes = network(self.scenario.nodes, &self.ground.links(), NodeId(0), config);
-        self.among_neighbours(nodes, true, Traits { knows_first_links: true, one_at_a_time: true })
+        let newcomers = Newcomers::none(self.choice);
+        self.among_neighbours(nodes, true, Traits { knows_first_links: true, one_at_a_time: true }, newcomers)
     }
 
     fn flood(self) -> Result<V::Output, RunError> {
         let retry = self.choice.retry.unwrap_or(PATIENT);
-        let node = |id| {
+        let node = move |id| {
             let starts_with_token = id == NodeId(0);
             flood::Node::new(flood::Config { id, starts_with_token, retry, planted: Planted::NONE })
         };
         let nodes = self.ids().map(node).collect();
-        self.among_neighbours(nodes, false, Traits { knows_first_links: false, one_at_a_time: true })
+        let traits = Traits { knows_first_links: false, one_at_a_time: true };
+        self.among_neighbours(nodes, false, traits, Newcomers::made_by(node))
     }
 
     fn flood_published(self, repairs: &[String]) -> Result<V::Output, RunError> {
@@ -181,7 +192,8 @@ impl<V: Visitor> Build<'_, V> {
         let repairs = named(self.choice.name, repairs)?;
         let stations: Vec<NodeId> = self.ids().collect();
         let nodes = self.ids().map(|id| Node::new(Config { id, stations: stations.clone(), repairs })).collect();
-        self.among_neighbours(nodes, false, Traits { knows_first_links: false, one_at_a_time: true })
+        let newcomers = Newcomers::none(self.choice);
+        self.among_neighbours(nodes, false, Traits { knows_first_links: false, one_at_a_time: true }, newcomers)
     }
 
     fn group(self) -> Result<V::Output, RunError> {

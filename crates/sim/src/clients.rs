@@ -1,5 +1,6 @@
 //! Clients: they think, ask, wait, hold and release. Each has its own random stream, and draws the same for its k-th
-//! request whatever happens, so that protocols are compared under the same load.
+//! request whatever happens, so that protocols are compared under the same load. Who takes part asks by hand, beside
+//! them.
 
 use meshlock_core::{Deadline, Demand, GrantId, NodeId, Priority, RequestId, Session, Units, Urgency};
 
@@ -25,6 +26,8 @@ pub(crate) struct Clients {
     busy: Vec<bool>,
     /// By node: requests that are open, by number.
     open: Vec<Vec<(RequestId, u32)>>,
+    /// By node: nobody asks there any more.
+    retired: Vec<bool>,
     /// Made and neither granted nor given up.
     waiting: usize,
     end: Time,
@@ -41,9 +44,14 @@ struct Client {
 /// What a request will do.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
-    client: u32,
-    holding: Span,
+    /// `None`: it was made by hand.
+    client: Option<u32>,
+    /// `None`: until it is given back by hand.
+    holding: Option<Span>,
 }
+
+/// The class of requests that were made by hand: none of the scenario.
+pub(crate) const BY_HAND: u16 = u16::MAX;
 
 impl Clients {
     /// All clients of the scenario, with their first requests in the agenda.
@@ -66,6 +74,7 @@ impl Clients {
             queued: vec![Vec::new(); per_node],
             busy: vec![false; per_node],
             open: vec![Vec::new(); per_node],
+            retired: vec![false; per_node],
             waiting: 0,
             end,
         };
@@ -82,7 +91,10 @@ impl Clients {
 
     /// Schedules the next request of a client that starts to think at `now`.
     fn plan(&mut self, client: u32, now: Time, agenda: &mut Agenda) {
-        let Client { class, stream, burst, .. } = &mut self.clients[client as usize];
+        let Client { class, stream, burst, node } = &mut self.clients[client as usize];
+        if self.retired[*node as usize] {
+            return;
+        }
         let class = &self.classes[*class as usize];
         let from = now.max(Time::ZERO + class.start);
         let at = match &class.arrivals {
@@ -100,10 +112,14 @@ impl Clients {
         }
     }
 
-    /// A client asks now: its node, its number in `requests`, and what for.
-    pub(crate) fn ask(&mut self, client: u32, now: Time, sent: Totals, agenda: &mut Agenda) -> u32 {
+    /// A client asks now: its place in `requests`. `None` if nobody asks at its node any more.
+    pub(crate) fn ask(&mut self, client: u32, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
         let Client { class: class_index, node, stream, .. } = &mut self.clients[client as usize];
-        let class = &self.classes[*class_index as usize];
+        let (node, class_index) = (*node, *class_index);
+        if self.retired[node as usize] {
+            return None;
+        }
+        let class = &self.classes[class_index as usize];
         // All of them are drawn, and always in this order.
         let units = Units(u32::try_from(class.units.draw_whole(stream)).unwrap_or(1));
         let urgency = match &class.urgency {
@@ -113,15 +129,34 @@ impl Clients {
         let session = class.session.as_ref().map(|session| Session(session.draw_whole(stream) as u64));
         let holding = class.holding.draw_span(stream);
         let patience = class.patience.as_ref().map(|patience| patience.draw_span(stream));
-        let last = &mut self.last[*node as usize];
-        *last += 1;
-        let request = RequestId(*last);
+        let closed = matches!(class.arrivals, Arrivals::Closed { .. });
+        let demand = Demand { units, urgency, session };
+        let detail = Detail { client: Some(client), holding: Some(holding) };
+        let index = self.note(node, class_index, demand, detail, (now, sent));
+        if let Some(patience) = patience {
+            agenda.add(now + patience, Due::GiveUp { request: index });
+        }
+        if !closed {
+            self.plan(client, now, agenda);
+        }
+        Some(index)
+    }
+
+    /// Somebody asks by hand.
+    pub(crate) fn ask_by_hand(&mut self, node: u32, demand: Demand, now: Time, sent: Totals) -> u32 {
+        self.note(node, BY_HAND, demand, Detail { client: None, holding: None }, (now, sent))
+    }
+
+    fn note(&mut self, node: u32, class: u16, demand: Demand, detail: Detail, (now, sent): (Time, Totals)) -> u32 {
+        let request = self.next_number(node);
+        self.last[node as usize] = request.0;
         let index = self.requests.len() as u32;
-        self.open[*node as usize].push((request, index));
+        self.open[node as usize].push((request, index));
+        let Demand { units, urgency, session } = demand;
         self.requests.push(Request {
-            node: NodeId(*node),
+            node: NodeId(node),
             request,
-            class: *class_index,
+            class,
             units,
             urgency,
             session,
@@ -131,15 +166,55 @@ impl Clients {
             cancelled: None,
             sent,
         });
-        self.details.push(Detail { client, holding });
+        self.details.push(detail);
         self.waiting += 1;
-        if let Some(patience) = patience {
-            agenda.add(now + patience, Due::GiveUp { request: index });
-        }
-        if !matches!(class.arrivals, Arrivals::Closed { .. }) {
-            self.plan(client, now, agenda);
-        }
         index
+    }
+
+    /// The number of the next request at a node.
+    pub(crate) fn next_number(&self, node: u32) -> RequestId {
+        RequestId(self.last[node as usize] + 1)
+    }
+
+    /// A node more, without clients.
+    pub(crate) fn grow(&mut self) {
+        self.last.push(0);
+        self.queued.push(Vec::new());
+        self.busy.push(false);
+        self.open.push(Vec::new());
+        self.retired.push(false);
+    }
+
+    /// Nobody asks at a node any more.
+    pub(crate) fn retire(&mut self, node: u32) {
+        self.retired[node as usize] = true;
+    }
+
+    /// The places of all open requests of a node, oldest first.
+    pub(crate) fn open_at(&self, node: u32) -> Vec<u32> {
+        self.open[node as usize].iter().map(|(_, index)| *index).collect()
+    }
+
+    /// The place of an open request.
+    pub(crate) fn find_open(&self, node: u32, request: RequestId) -> Option<u32> {
+        self.open[node as usize].iter().find(|(number, _)| *number == request).map(|(_, index)| *index)
+    }
+
+    /// All open requests that were made by hand; those that wait are given back as soon as they are granted.
+    pub(crate) fn let_go_by_hand(&mut self) -> Vec<u32> {
+        let open: Vec<u32> = self.open.iter().flatten().map(|(_, index)| *index).collect();
+        let by_hand = open.into_iter().filter(|index| self.details[*index as usize].holding.is_none());
+        let by_hand: Vec<u32> = by_hand.collect();
+        for index in &by_hand {
+            self.details[*index as usize].holding = Some(Span::ZERO);
+        }
+        by_hand
+    }
+
+    /// Whether a request is granted and not yet given back.
+    pub(crate) fn is_held(&self, index: u32) -> bool {
+        let request = &self.requests[index as usize];
+        request.granted.is_some() && request.released.is_none() && request.cancelled.is_none()
     }
 
     /// What a request asks for.
@@ -184,7 +259,9 @@ impl Clients {
             self.waiting -= 1;
             request.granted = Some(now);
             request.sent = sent;
-            agenda.add(now + self.details[index as usize].holding, Due::Release { request: index });
+            if let Some(holding) = self.details[index as usize].holding {
+                agenda.add(now + holding, Due::Release { request: index });
+            }
         }
         Some(index)
     }
@@ -199,6 +276,11 @@ impl Clients {
     pub(crate) fn still_waits(&self, index: u32) -> bool {
         let request = &self.requests[index as usize];
         request.granted.is_none() && request.cancelled.is_none()
+    }
+
+    /// Whether a request waits in front of its node.
+    pub(crate) fn is_queued(&self, index: u32) -> bool {
+        self.queued[self.requests[index as usize].node.0 as usize].contains(&index)
     }
 
     /// Whether a request waits in front of its node; then it is taken out.
@@ -219,7 +301,7 @@ impl Clients {
     fn close(&mut self, index: u32, now: Time, agenda: &mut Agenda) {
         let node = self.requests[index as usize].node;
         self.open[node.0 as usize].retain(|(_, other)| *other != index);
-        let client = self.details[index as usize].client;
+        let Some(client) = self.details[index as usize].client else { return };
         let class = &self.classes[self.clients[client as usize].class as usize];
         if matches!(class.arrivals, Arrivals::Closed { .. }) {
             self.plan(client, now, agenda);

@@ -9,6 +9,7 @@
 //! | [`mod@run`] | from a scenario and a seed to an outcome |
 //! | [`world`], [`observe`] | the run at one moment, and who looks at it |
 //! | [`record`] | a run as a trace |
+//! | [`edit`], [`live`] | taking part in a run: what can be changed, and a run paced by a clock |
 //! | [`outcome`] | what a run leaves behind, not averaged |
 //! | [`measures`] | named numbers of a run |
 //! | [`mobility`], [`import`] | how nodes move: models, and recorded traces |
@@ -19,10 +20,12 @@ mod agenda;
 pub mod build;
 mod clients;
 pub mod distribution;
+pub mod edit;
 mod frames;
 pub mod geometry;
 pub mod import;
 pub mod links;
+pub mod live;
 pub mod measures;
 pub mod mobility;
 pub mod observe;

@@ -21,6 +21,11 @@ impl Links {
         Self { neighbours: vec![Vec::new(); nodes], up: 0, born: 0 }
     }
 
+    /// A node more, without links.
+    pub(crate) fn grow(&mut self) {
+        self.neighbours.push(Vec::new());
+    }
+
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.neighbours.len()

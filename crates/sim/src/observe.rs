@@ -2,7 +2,7 @@
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
 
-use crate::geometry::Leg;
+use crate::geometry::{Leg, Point};
 use crate::time::Time;
 
 /// Told everything that happens, in order. It cannot change anything.
@@ -29,6 +29,16 @@ pub trait Observer<P: Protocol> {
     /// A node has started a leg.
     fn moved(&mut self, now: Time, node: NodeId, leg: &Leg) {
         let _ = (now, node, leg);
+    }
+
+    /// A node is there that was not there before.
+    fn joined(&mut self, now: Time, node: &P, place: Option<Point>) {
+        let _ = (now, node, place);
+    }
+
+    /// A node has gone for good.
+    fn gone(&mut self, now: Time, node: NodeId, place: Option<Point>) {
+        let _ = (now, node, place);
     }
 
     /// A message will not arrive.

@@ -3,6 +3,12 @@
 //! Nodes lie in the cells of a uniform grid that are a little wider than the range, so whoever is in reach lies in the
 //! same or a neighbouring cell. For each pair of such nodes the next crossing of the range is computed when the pair
 //! comes close or one of the two starts a new leg, and stands in the agenda. Nothing depends on the number of nodes.
+//!
+//! `reach/place.rs` is what somebody who takes part may do: put nodes elsewhere, change range and pace, set barriers.
+
+mod place;
+
+use std::collections::BTreeSet;
 
 use crate::agenda::{Agenda, Due};
 use crate::geometry::{Leg, Point, crossing};
@@ -17,7 +23,12 @@ const MARGIN: f64 = 1.05;
 /// All positions, and the grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
+    area: Area,
     range: f64,
+    /// How many times as fast as their movers say nodes move.
+    pace: f64,
+    /// Pairs, the lower id first, that are not linked however near they are.
+    barred: BTreeSet<(u32, u32)>,
     cell: f64,
     columns: i32,
     rows: i32,
@@ -30,8 +41,12 @@ pub(crate) struct Reach {
 /// A node on its way.
 #[derive(Clone, Debug)]
 struct Traveller {
-    mover: Mover,
+    /// `None`: it stays where it is.
+    mover: Option<Mover>,
     leg: Leg,
+    /// The same leg in the time of the mover, and the moment of that time at which `leg` starts.
+    own: Leg,
+    own_start: Time,
     /// Counts legs, so that what was computed for an earlier one is recognised.
     version: u32,
     cell: (i32, i32),
@@ -41,20 +56,44 @@ impl Reach {
     /// Puts everybody in place and schedules all movement. Links that are there from the start are left to the caller:
     /// see [`Self::linked_at_start`].
     pub(crate) fn new(mut movers: Vec<Mover>, area: Area, range: f64, agenda: &mut Agenda) -> Self {
-        let cell = range * MARGIN;
-        // Never more cells than nodes are worth, however small the range.
-        let most = (movers.len() as f64).sqrt().ceil().max(1.0) * 4.0;
-        let cell = cell.max(area.width / most).max(area.height / most);
-        let count = |length: f64| ((length / cell).ceil() as i32).max(1);
-        let (columns, rows) = (count(area.width), count(area.height));
         let legs: Vec<Leg> = movers.iter_mut().map(Mover::next_leg).collect();
-        let nodes = movers.into_iter().zip(legs).map(|(mover, leg)| Traveller { mover, leg, version: 0, cell: (0, 0) });
-        let cells = vec![Vec::new(); (columns * rows) as usize];
-        let mut reach = Self { range, cell, columns, rows, cells, nodes: nodes.collect(), near: Vec::new() };
+        let nodes = movers.into_iter().zip(legs).map(|(mover, leg)| Traveller {
+            mover: Some(mover),
+            leg,
+            own: leg,
+            own_start: leg.start,
+            version: 0,
+            cell: (0, 0),
+        });
+        let mut reach = Self {
+            area,
+            range,
+            pace: 1.0,
+            barred: BTreeSet::new(),
+            cell: 0.0,
+            columns: 0,
+            rows: 0,
+            cells: Vec::new(),
+            nodes: nodes.collect(),
+            near: Vec::new(),
+        };
+        reach.draw_grid();
         for node in 0..reach.nodes.len() as u32 {
             reach.settle(node, Time::ZERO, agenda);
         }
         reach
+    }
+
+    /// An empty grid that fits the range.
+    fn draw_grid(&mut self) {
+        let Area { width, height } = self.area;
+        let cell = self.range * MARGIN;
+        // Never more cells than nodes are worth, however small the range.
+        let most = (self.nodes.len() as f64).sqrt().ceil().max(1.0) * 4.0;
+        self.cell = cell.max(width / most).max(height / most);
+        let count = |length: f64| ((length / self.cell).ceil() as i32).max(1);
+        (self.columns, self.rows) = (count(width), count(height));
+        self.cells = vec![Vec::new(); (self.columns * self.rows) as usize];
     }
 
     /// All pairs that are in reach of each other at the start, each once, in order.
@@ -94,12 +133,26 @@ impl Reach {
     }
 
     /// A node starts its next leg. A node that vanishes or jumps may leave links behind: the crossings of those are
-    /// due at once.
-    pub(crate) fn next_leg(&mut self, node: u32, links: &Links, now: Time, agenda: &mut Agenda) {
-        self.remove(node);
+    /// due at once. False if what was planned has been overtaken.
+    pub(crate) fn next_leg(
+        &mut self,
+        node: u32,
+        version: u32,
+        links: &Links,
+        now: Time,
+        agenda: &mut Agenda,
+    ) -> bool {
+        let pace = self.pace;
         let traveller = &mut self.nodes[node as usize];
-        traveller.leg = traveller.mover.next_leg();
+        if traveller.version != version {
+            return false;
+        }
+        let Some(mover) = &mut traveller.mover else { return false };
+        let own = mover.next_leg();
+        (traveller.own, traveller.own_start) = (own, own.start);
+        traveller.leg = place::at_pace(&own, own.start, now, pace);
         traveller.version = traveller.version.wrapping_add(1);
+        self.remove(node);
         self.settle(node, now, agenda);
         self.gather(node, None);
         let mut near = std::mem::take(&mut self.near);
@@ -110,6 +163,7 @@ impl Reach {
             self.watch(node, *other, links, now, agenda);
         }
         self.near = near;
+        true
     }
 
     /// A node comes to the border of its cell.
@@ -144,6 +198,9 @@ impl Reach {
             }
             return;
         }
+        if !linked && self.is_barred(a, b) {
+            return;
+        }
         if let Some(at) = crossing(&one.leg, &other.leg, self.range, linked, now) {
             agenda.add(at, Due::Cross { a, b, versions, up: !linked });
         }
@@ -152,7 +209,7 @@ impl Reach {
     /// Puts a node at its leg into its cell and schedules what its movement brings.
     fn settle(&mut self, node: u32, now: Time, agenda: &mut Agenda) {
         let leg = self.nodes[node as usize].leg;
-        agenda.add(leg.end, Due::Leg { node });
+        agenda.add(leg.end, Due::Leg { node, version: self.nodes[node as usize].version });
         if leg.present {
             self.nodes[node as usize].cell = self.cell_at(leg.position(now));
             self.insert(node);

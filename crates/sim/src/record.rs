@@ -16,10 +16,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::build::{PATIENT, Visitor, with_world};
-use crate::geometry::Leg;
+use crate::edit::Edits;
+use crate::geometry::{Leg, Point};
 use crate::observe::Observer;
 use crate::outcome::{Broken, Outcome, Totals};
-use crate::run::{Progress, RunError, drive};
+use crate::run::{Progress, RunError, drive_either};
 use crate::scenario::{Network, Over, ProtocolName, Scenario, Text};
 use crate::time::Time;
 use crate::world::World;
@@ -56,36 +57,48 @@ pub fn run_traced<W: Write>(
     output: W,
     about: &About,
 ) -> Result<Traced, RunError> {
-    with_world(scenario, seed, Recording { scenario, seed, progress, output, about })
+    with_world(scenario, seed, Recording { scenario, seed, edits: None, progress, output, about })?
+}
+
+/// The same for a run in which somebody took part. An edit that cannot be made is an error; what happened before it is
+/// recorded.
+pub fn run_traced_edited<W: Write>(
+    scenario: &Scenario,
+    seed: u64,
+    edits: &Edits,
+    progress: &mut dyn Progress,
+    output: W,
+    about: &About,
+) -> Result<Traced, RunError> {
+    with_world(scenario, seed, Recording { scenario, seed, edits: Some(edits), progress, output, about })?
 }
 
 struct Recording<'a, W> {
     scenario: &'a Scenario,
     seed: u64,
+    edits: Option<&'a Edits>,
     progress: &'a mut dyn Progress,
     output: W,
     about: &'a About,
 }
 
 impl<W: Write> Visitor for Recording<'_, W> {
-    type Output = Traced;
+    type Output = Result<Traced, RunError>;
 
-    fn visit<P>(self, world: World<P>) -> Traced
+    fn visit<P>(self, world: World<P>) -> Self::Output
     where
         P: Protocol,
         P::Message: Serialize,
     {
-        let header = header(&world, self.scenario, self.seed, self.about);
-        let mut recorder = Recorder::new(self.output, &header, &world, self.about.views);
-        recorder.first_moves(&world);
-        let outcome = drive(world, self.scenario, self.progress, &mut recorder);
+        let mut recorder = Recorder::begin(self.output, &world, self.scenario, self.seed, self.about);
+        let outcome = drive_either(world, self.scenario, self.edits, self.progress, &mut recorder)?;
         let written = recorder.finish(&outcome);
-        Traced { outcome, written }
+        Ok(Traced { outcome, written })
     }
 }
 
 /// Writes what happens.
-struct Recorder<W: Write> {
+pub(crate) struct Recorder<W: Write> {
     writer: Option<Writer<W>>,
     /// The first thing that went wrong; nothing is written after it.
     error: Option<TraceError>,
@@ -96,18 +109,23 @@ struct Recorder<W: Write> {
 }
 
 impl<W: Write> Recorder<W> {
-    fn new<P>(output: W, header: &Header, world: &World<P>, views: bool) -> Self
+    /// Writes all that can be said before the first event.
+    pub(crate) fn begin<P>(output: W, world: &World<P>, scenario: &Scenario, seed: u64, about: &About) -> Self
     where
         P: Protocol,
         P::Message: Serialize,
     {
-        let (writer, error) = match Writer::new(output, header) {
+        let header = header(world, scenario, seed, about);
+        let (writer, error) = match Writer::new(output, &header) {
             Ok(writer) => (Some(writer), None),
             Err(error) => (None, Some(error)),
         };
         let nodes = world.nodes().len() as u32;
         let links = (!world.reaches_everybody()).then(|| world.links().clone());
-        Self { writer, error, views, nodes, causes: Causes::new(nodes, links), latest: Time::ZERO }
+        let (views, causes) = (about.views, Causes::new(nodes, links));
+        let mut recorder = Self { writer, error, views, nodes, causes, latest: Time::ZERO };
+        recorder.first_moves(world);
+        recorder
     }
 
     /// The header has places only; these are the first speeds.
@@ -142,10 +160,11 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    fn finish(mut self, outcome: &Outcome) -> Result<(), TraceError> {
+    /// Writes how it ended. Nothing is written after that.
+    pub(crate) fn finish(&mut self, outcome: &Outcome) -> Result<(), TraceError> {
         let at = self.latest.max(outcome.quiet.unwrap_or(outcome.end));
         self.write::<()>(at, What::End(end(outcome)));
-        match (self.writer, self.error) {
+        match (self.writer.take(), self.error.take()) {
             (Some(writer), _) => writer.finish().map(drop),
             (None, Some(error)) => Err(error),
             (None, None) => Ok(()),
@@ -189,6 +208,20 @@ where
 
     fn moved(&mut self, now: Time, node: NodeId, leg: &Leg) {
         self.write_move(now, node, leg);
+    }
+
+    fn joined(&mut self, now: Time, node: &P, place: Option<Point>) {
+        self.nodes += 1;
+        self.causes.grow();
+        let position = place.map(|place| [place.x, place.y]);
+        let view = self.views.then(|| node.view());
+        let info = NodeInfo { position, view, ..NodeInfo::new(node.id().0, format!("n{}", node.id())) };
+        self.write::<()>(now, What::Join(info));
+    }
+
+    fn gone(&mut self, now: Time, node: NodeId, place: Option<Point>) {
+        let Point { x, y } = place.unwrap_or_default();
+        self.write::<()>(now, What::Move(Move { node, position: [x, y], velocity: None, gone: true }));
     }
 
     fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &P::Message) {

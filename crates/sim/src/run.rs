@@ -5,12 +5,13 @@ use meshlock_properties::RuleSet;
 use serde::Serialize;
 
 use crate::build::{Visitor, with_world};
+use crate::edit::{Edit, Edits};
 use crate::observe::Observer;
 use crate::outcome::Outcome;
 use crate::scenario::{ProtocolChoice, Scenario};
 use crate::time::Time;
 use crate::watch::promised;
-use crate::world::World;
+use crate::world::{Measured, World};
 
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +36,17 @@ const REPORT_EVERY: u64 = 4_096;
 
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Outcome, RunError> {
-    with_world(scenario, seed, Drive { scenario, progress })
+    with_world(scenario, seed, Drive { scenario, progress, edits: None })?
+}
+
+/// Runs a scenario in which somebody took part. An edit that cannot be made is an error.
+pub fn run_edited(
+    scenario: &Scenario,
+    seed: u64,
+    edits: &Edits,
+    progress: &mut dyn Progress,
+) -> Result<Outcome, RunError> {
+    with_world(scenario, seed, Drive { scenario, progress, edits: Some(edits) })?
 }
 
 /// The rules that are watched in every run of a protocol.
@@ -46,33 +57,106 @@ pub fn watched(choice: &ProtocolChoice) -> RuleSet {
 struct Drive<'a> {
     scenario: &'a Scenario,
     progress: &'a mut dyn Progress,
+    edits: Option<&'a Edits>,
 }
 
 impl Visitor for Drive<'_> {
-    type Output = Outcome;
+    type Output = Result<Outcome, RunError>;
 
-    fn visit<P>(self, world: World<P>) -> Outcome
+    fn visit<P>(self, world: World<P>) -> Self::Output
     where
         P: Protocol,
         P::Message: Serialize,
     {
-        drive(world, self.scenario, self.progress, &mut ())
+        drive_either(world, self.scenario, self.edits, self.progress, &mut ())
     }
 }
 
-/// Lets a world run: first until clients stop asking, then until everybody is served, then until nothing is under way.
-pub fn drive<P, O>(mut world: World<P>, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut O) -> Outcome
+/// With edits or without.
+pub(crate) fn drive_either<P, O>(
+    world: World<P>,
+    scenario: &Scenario,
+    edits: Option<&Edits>,
+    progress: &mut dyn Progress,
+    observer: &mut O,
+) -> Result<Outcome, RunError>
 where
     P: Protocol,
     P::Message: Serialize,
     O: Observer<P>,
 {
-    let end = Time::ZERO + scenario.duration;
-    let complete = go_on(&mut world, end, progress, observer, |_| false);
-    let mut measured = world.measure();
+    match edits {
+        Some(edits) => drive_edited(world, scenario, edits, progress, observer),
+        None => Ok(drive(world, scenario, progress, observer)),
+    }
+}
+
+/// Lets a world run: first until clients stop asking, then until everybody is served, then until nothing is under way.
+pub fn drive<P, O>(world: World<P>, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut O) -> Outcome
+where
+    P: Protocol,
+    P::Message: Serialize,
+    O: Observer<P>,
+{
+    let mut course = Course::new(world, scenario);
+    let complete = course.go_on(course.end, progress, observer);
+    conclude(course, complete, scenario, progress, observer)
+}
+
+/// The same for a run in which somebody took part. If somebody ended it, it ends there; otherwise what is held by hand
+/// is given back when clients stop asking, or after the last edit if that is later.
+pub fn drive_edited<P, O>(
+    world: World<P>,
+    scenario: &Scenario,
+    edits: &Edits,
+    progress: &mut dyn Progress,
+    observer: &mut O,
+) -> Result<Outcome, RunError>
+where
+    P: Protocol,
+    P::Message: Serialize,
+    O: Observer<P>,
+{
+    let mut course = Course::new(world, scenario);
+    let mut complete = true;
+    for (number, Edit { at, change }) in (1..).zip(&edits.edits) {
+        complete = complete && course.go_on(*at, progress, observer);
+        if !complete || course.world.has_stopped() {
+            break;
+        }
+        let refused = |error| RunError(format!("edit {number} ({} at {at}) cannot be done: {error}", change.name()));
+        course.world.apply(change, observer).map_err(refused)?;
+    }
+    if let Some(end) = edits.end {
+        if complete {
+            course.go_on(end, progress, observer);
+        }
+        return Ok(course.outcome(&scenario.protocol));
+    }
+    complete = complete && course.go_on(course.end.max(course.world.now()), progress, observer);
+    course.world.hands_off(observer);
+    Ok(conclude(course, complete, scenario, progress, observer))
+}
+
+/// After clients have stopped asking.
+fn conclude<P, O>(
+    mut course: Course<P>,
+    complete: bool,
+    scenario: &Scenario,
+    progress: &mut dyn Progress,
+    observer: &mut O,
+) -> Outcome
+where
+    P: Protocol,
+    P::Message: Serialize,
+    O: Observer<P>,
+{
+    let mut measured = course.take_measured();
+    let mut world = course.world;
     if complete && !world.has_stopped() {
         // Nodes move on, so that a network that is in parts can come together for those who wait.
-        go_on(&mut world, end + scenario.drain, progress, observer, World::nobody_waits);
+        let until = world.now().max(course.end) + scenario.drain;
+        go_on(&mut world, until, progress, observer, World::nobody_waits);
         world.freeze(observer);
         let patience = world.now() + scenario.drain;
         go_on(&mut world, patience, progress, observer, World::is_quiet);
@@ -81,6 +165,74 @@ where
         world.look_at_rules(quiet);
     }
     world.outcome(measured, &scenario.protocol)
+}
+
+/// A world on its way, and what was measured when clients stopped asking.
+pub(crate) struct Course<P: Protocol> {
+    pub(crate) world: World<P>,
+    /// Clients stop asking.
+    pub(crate) end: Time,
+    measured: Option<Measured>,
+}
+
+/// How far a course has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// Everything until the moment has happened, and it is that moment now.
+    There,
+    /// There is more to happen.
+    More,
+    /// A broken rule has ended the run.
+    Stopped,
+}
+
+impl<P: Protocol> Course<P>
+where
+    P::Message: Serialize,
+{
+    pub(crate) fn new(world: World<P>, scenario: &Scenario) -> Self {
+        Self { world, end: Time::ZERO + scenario.duration, measured: None }
+    }
+
+    /// Takes at most so many steps towards a moment.
+    pub(crate) fn advance<O: Observer<P>>(&mut self, until: Time, most: usize, observer: &mut O) -> Advance {
+        for _ in 0..most {
+            let bound = if self.measured.is_none() { until.min(self.end) } else { until };
+            if self.world.next_at().is_some_and(|at| at <= bound) {
+                if !self.world.step(observer) {
+                    return Advance::Stopped;
+                }
+                continue;
+            }
+            self.world.wait_until(bound);
+            if self.measured.is_none() && bound == self.end {
+                self.measured = Some(self.world.measure());
+            } else {
+                return if self.world.has_stopped() { Advance::Stopped } else { Advance::There };
+            }
+        }
+        Advance::More
+    }
+
+    /// Goes on until a moment. False if the caller wants to end.
+    fn go_on<O: Observer<P>>(&mut self, until: Time, progress: &mut dyn Progress, observer: &mut O) -> bool {
+        while self.advance(until, REPORT_EVERY as usize, observer) == Advance::More {
+            if !progress.report(self.world.now(), self.world.events()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn take_measured(&mut self) -> Measured {
+        self.measured.take().unwrap_or_else(|| self.world.measure())
+    }
+
+    /// What it leaves behind if it ends now.
+    pub(crate) fn outcome(&mut self, choice: &ProtocolChoice) -> Outcome {
+        let measured = self.take_measured();
+        self.world.outcome(measured, choice)
+    }
 }
 
 /// Steps until a moment, or until it is enough. False if the caller wants to end.

@@ -8,11 +8,14 @@
 //! | `world/route.rs` | messages to nodes that are not neighbours |
 //! | `world/connect.rs` | links that come and go |
 //! | `world/look.rs` | rules and figures over the whole network |
+//! | `world/edit.rs`, `world/leave.rs` | what somebody who takes part changes; nodes that go |
 
 mod carry;
 mod connect;
+mod edit;
 mod handle;
 mod happen;
+mod leave;
 mod look;
 mod route;
 
@@ -39,6 +42,8 @@ use crate::topology::links_of;
 use crate::watch::{self, Watch};
 
 use carry::Outbox;
+pub(crate) use edit::Newcomers;
+use leave::Presence;
 use look::Figures;
 use route::Letters;
 
@@ -92,6 +97,11 @@ pub struct World<P: Protocol> {
     started: bool,
     /// Nothing moves any more.
     frozen: bool,
+    /// By node.
+    presence: Vec<Presence>,
+    /// Who is about to go.
+    leaving: Vec<u32>,
+    newcomers: Newcomers<P>,
 }
 
 /// What carries messages.
@@ -149,7 +159,14 @@ where
     P::Message: Serialize,
 {
     /// A world before its first event.
-    pub(crate) fn new(scenario: &Scenario, ground: Ground, nodes: Vec<P>, manner: Manner, seed: u64) -> Self {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        ground: Ground,
+        nodes: Vec<P>,
+        manner: Manner,
+        newcomers: Newcomers<P>,
+        seed: u64,
+    ) -> Self {
         let Ground { medium, links, mut agenda } = ground;
         let streams = Streams::new(seed);
         let end = Time::ZERO + scenario.duration;
@@ -187,6 +204,9 @@ where
             hasher: SipHasher13::new(),
             started: false,
             frozen: false,
+            presence: vec![Presence::Here; count],
+            leaving: Vec::new(),
+            newcomers,
         };
         world.plan_change();
         world.agenda.add(Time::ZERO, Due::Sample);
@@ -219,6 +239,9 @@ where
         }
         self.now = at;
         self.happen(due, observer);
+        if !self.leaving.is_empty() {
+            self.let_go(observer);
+        }
         if self.watch.is_look_due(self.events) {
             self.look_at_rules(false);
         }

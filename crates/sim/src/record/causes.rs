@@ -27,6 +27,14 @@ impl Causes {
         Self { nodes, links, messages: BTreeMap::new(), timers: BTreeMap::new() }
     }
 
+    /// A node more.
+    pub(super) fn grow(&mut self) {
+        self.nodes += 1;
+        if let Some(links) = &mut self.links {
+            links.grow();
+        }
+    }
+
     /// A link has come or gone.
     pub(super) fn link(&mut self, (a, b): (NodeId, NodeId), up: bool) {
         if let Some(links) = &mut self.links {

@@ -43,7 +43,7 @@ where
             return self.post(from, to, message, observer);
         }
         let link = if self.manner.direct { Some(0) } else { self.links.generation(from, to) };
-        let Some(link) = link.filter(|_| (to as usize) < self.nodes.len()) else {
+        let Some(link) = link.filter(|_| (to as usize) < self.nodes.len() && !self.is_gone(to) && !self.is_gone(from)) else {
             return self.lose(from, to, &message, observer);
         };
         self.dispatch(from, vec![Hop { node: to, link, delivered: false }], message, true, None, observer);
@@ -81,7 +81,7 @@ where
         }
         let hop = |(node, link)| Hop { node, link, delivered: false };
         let to: Vec<Hop> = if self.manner.direct {
-            everybody.filter(|to| *to != from).map(|to| hop((to, 0))).collect()
+            everybody.filter(|to| *to != from && !self.is_gone(*to) && !self.is_gone(from)).map(|to| hop((to, 0))).collect()
         } else {
             self.links.with_generations(from).iter().copied().map(hop).collect()
         };
@@ -184,7 +184,7 @@ where
     fn drop_gone<O: Observer<P>>(&mut self, frame: &mut Frame<P::Message>, observer: &mut O) {
         let mut place = 0;
         while let Some(hop) = frame.to.get(place).copied() {
-            if self.manner.direct || self.links.generation(frame.from, hop.node) == Some(hop.link) {
+            if self.is_under_way(frame.from, hop) {
                 place += 1;
                 continue;
             }
@@ -193,6 +193,14 @@ where
                 self.miss(frame, hop.node, observer);
             }
         }
+    }
+
+    /// Whether what was sent to this receiver can still come there.
+    pub(super) fn is_under_way(&self, from: u32, hop: Hop) -> bool {
+        if self.manner.direct {
+            return !self.is_gone(hop.node);
+        }
+        self.links.generation(from, hop.node) == Some(hop.link)
     }
 
     /// A receiver does not get a frame. What is routed tries another way.

@@ -16,7 +16,8 @@ where
     /// The distance of two nodes crosses the range.
     pub(super) fn cross<O: Observer<P>>(&mut self, a: u32, b: u32, versions: (u32, u32), up: bool, observer: &mut O) {
         let Medium::Air { reach, .. } = &self.medium else { return };
-        if !reach.is_current(a, b, versions) || self.links.is_up(a, b) == up {
+        let barred = up && reach.is_barred(a, b);
+        if !reach.is_current(a, b, versions) || self.links.is_up(a, b) == up || barred {
             return;
         }
         self.set_link(a, b, up, observer);
@@ -61,8 +62,11 @@ where
         }
     }
 
-    fn set_link<O: Observer<P>>(&mut self, a: u32, b: u32, up: bool, observer: &mut O) {
+    pub(super) fn set_link<O: Observer<P>>(&mut self, a: u32, b: u32, up: bool, observer: &mut O) {
         if self.links.is_up(a, b) == up || a.max(b) as usize >= self.nodes.len() {
+            return;
+        }
+        if up && (self.is_gone(a) || self.is_gone(b)) {
             return;
         }
         let gentle = match &self.medium {

@@ -81,10 +81,14 @@ where
             // What the protocol cannot serve is as if nobody had asked for it.
             self.watch.cancelled(id, self.now);
             self.clients.cancelled(index, self.now, &mut self.agenda);
+            self.serve_next(id.node.0, observer);
         }
     }
 
     pub(super) fn release<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+        if !self.clients.is_held(index) {
+            return; // it was given back by hand
+        }
         let (id, demand) = self.clients.demand(index);
         self.watch.released(id, self.now);
         self.clients.released(index, self.now, &mut self.agenda);

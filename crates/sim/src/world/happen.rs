@@ -3,6 +3,7 @@
 use meshlock_core::{Event, NodeId, Protocol, Timer};
 use serde::Serialize;
 
+use super::leave::Presence;
 use super::{Medium, World};
 use crate::agenda::Due;
 use crate::observe::Observer;
@@ -14,8 +15,9 @@ where
     pub(super) fn happen<O: Observer<P>>(&mut self, due: Due, observer: &mut O) {
         match due {
             Due::Ask { client } => {
-                let request = self.clients.ask(client, self.now, self.tally.all, &mut self.agenda);
-                self.submit(request, observer);
+                if let Some(request) = self.clients.ask(client, self.now, self.tally.all, &mut self.agenda) {
+                    self.submit(request, observer);
+                }
             }
             Due::Release { request } => self.release(request, observer),
             Due::GiveUp { request } => self.give_up(request, observer),
@@ -25,7 +27,7 @@ where
             }
             Due::Land { frame } => self.land(frame, observer),
             Due::Free { node } => self.wake(node, observer),
-            Due::Leg { node } => self.start_leg(node, observer),
+            Due::Leg { node, version } => self.start_leg(node, version, observer),
             Due::Cell { node, version } => {
                 if let Medium::Air { reach, .. } = &mut self.medium {
                     reach.next_cell(node, version, &self.links, self.now, &mut self.agenda);
@@ -36,21 +38,24 @@ where
             Due::Scripted { index } => self.scripted(index, observer),
             Due::Sample => {
                 if self.now <= self.end && !self.manner.direct {
+                    let presence = &self.presence;
                     let present = |node: u32| match &self.medium {
                         Medium::Air { reach, .. } => reach.leg(node).present,
-                        Medium::Wire { .. } => true,
+                        Medium::Wire { .. } => presence[node as usize] != Presence::Gone,
                     };
                     self.figures.sample(&self.links, present);
                     self.agenda.add(self.now + self.figures.every(), Due::Sample);
                 }
             }
             Due::WarmedUp => self.kinds_before = self.tally.kinds(),
+            Due::Depart { node } => self.depart(node, observer),
         }
     }
 
-    fn start_leg<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
-        if let Medium::Air { reach, .. } = &mut self.medium {
-            reach.next_leg(node, &self.links, self.now, &mut self.agenda);
+    fn start_leg<O: Observer<P>>(&mut self, node: u32, version: u32, observer: &mut O) {
+        if let Medium::Air { reach, .. } = &mut self.medium
+            && reach.next_leg(node, version, &self.links, self.now, &mut self.agenda)
+        {
             observer.moved(self.now, NodeId(node), reach.leg(node));
         }
     }

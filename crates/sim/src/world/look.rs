@@ -38,7 +38,7 @@ where
     }
 
     /// Every message that will arrive if nothing happens to its link, and matters to a rule.
-    fn flights(&self) -> Vec<FlightSeen> {
+    pub(super) fn flights(&self) -> Vec<FlightSeen> {
         let mut flights = Vec::new();
         let mut note = |from: u32, to: u32, message: &P::Message| {
             let token = self.nodes[to as usize].token_in(NodeId(from), message);
@@ -49,8 +49,7 @@ where
         };
         for frame in self.frames.iter() {
             let alive = |hop: &&crate::frames::Hop| {
-                let up = self.manner.direct || self.links.generation(frame.from, hop.node) == Some(hop.link);
-                up && !hop.delivered
+                self.is_under_way(frame.from, **hop) && !hop.delivered
             };
             match frame.letter {
                 Some(letter) if frame.to.iter().any(|hop| !hop.delivered) => {
@@ -71,7 +70,7 @@ where
 }
 
 /// From, to, kind, the token it brings, the units it brings back.
-type FlightSeen = (u32, u32, &'static str, Option<TokenView>, Option<Returning>);
+pub(super) type FlightSeen = (u32, u32, &'static str, Option<TokenView>, Option<Returning>);
 
 /// What the network was like so far.
 #[derive(Clone, Debug)]

@@ -47,6 +47,11 @@ where
 
     /// Sends a letter on from where it is.
     pub(super) fn forward<O: Observer<P>>(&mut self, here: u32, letter: Letter, message: P::Message, observer: &mut O) {
+        // What a node takes along is sent again from where it came.
+        let here = if self.is_gone(here) { letter.origin } else { here };
+        if self.is_gone(here) || self.is_gone(letter.to) {
+            return self.lose(letter.origin, letter.to, &message, observer);
+        }
         let next = self.links.next_hop(here, letter.to);
         let hop = next.and_then(|node| Some(Hop { node, link: self.links.generation(here, node)?, delivered: false }));
         match hop {

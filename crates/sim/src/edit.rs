@@ -1,0 +1,151 @@
+//! Taking part in a run: what somebody may change while it goes on.
+//!
+//! A run with edits is decided by its scenario, its seed and its edits: an [`Edit`] happens after everything that
+//! happens at its moment or before, and after the edits before it. [`mod@file`] keeps them, so that a run in which
+//! somebody took part can be run again exactly.
+
+pub mod file;
+
+use meshlock_core::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::time::Time;
+
+/// A place: metres to the east and to the north.
+pub type Position = [f64; 2];
+
+/// A change at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub change: Change,
+}
+
+/// Everything that was done in a run, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edits {
+    /// What was done.
+    pub edits: Vec<Edit>,
+    /// Somebody ended the run here. Without it a run goes on to its usual end.
+    pub end: Option<Time>,
+}
+
+/// What somebody may change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Change {
+    /// A node is put somewhere else at once, and stays there.
+    Move {
+        /// Which.
+        node: NodeId,
+        /// Where, in the area.
+        to: Position,
+    },
+    /// A link is cut or restored. On the air a cut is a barrier, which stays until it is taken away.
+    Link {
+        /// Its ends.
+        between: (NodeId, NodeId),
+        /// Whether it is to be there.
+        up: bool,
+    },
+    /// A node comes; its id is the next one. On the air it stays where it is; on wires it has no links yet.
+    Add {
+        /// Where, on the air.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Position>,
+    },
+    /// A node goes for good: in order if it can, but within five simulated seconds.
+    Remove {
+        /// Which.
+        node: NodeId,
+    },
+    /// The range of the radio.
+    Range {
+        /// More than zero.
+        metres: f64,
+    },
+    /// How fast nodes move.
+    Pace {
+        /// How many times as fast as the scenario says, 0 to 100.
+        factor: f64,
+    },
+    /// A client asks by hand, and holds until it releases by hand.
+    Request {
+        /// At which node.
+        node: NodeId,
+        /// For how much.
+        units: u32,
+        /// How urgently; more is more urgent. Where deadlines decide, so many milliseconds ago.
+        priority: i32,
+        /// For which session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<u64>,
+    },
+    /// A grant is given back, or a waiting request given up, whoever made it.
+    Release {
+        /// At which node.
+        node: NodeId,
+        /// Its number there.
+        request: u64,
+    },
+}
+
+/// What came of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// The node that was added.
+    pub node: Option<NodeId>,
+    /// The request that was made.
+    pub request: Option<u64>,
+    /// What should be known of it.
+    pub note: Option<String>,
+}
+
+/// Why a change cannot be made, and what would help. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EditError(pub String);
+
+impl EditError {
+    /// With these words.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+}
+
+impl Change {
+    /// The name in files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Move { .. } => "move",
+            Self::Link { .. } => "link",
+            Self::Add { .. } => "add",
+            Self::Remove { .. } => "remove",
+            Self::Range { .. } => "range",
+            Self::Pace { .. } => "pace",
+            Self::Request { .. } => "request",
+            Self::Release { .. } => "release",
+        }
+    }
+
+    /// With all numbers in thousandths: millimetres are as much as anybody can place, and written down and read again
+    /// they are the same to the last bit.
+    #[must_use]
+    pub fn rounded(&self) -> Self {
+        let place = |[x, y]: Position| [thousandths(x), thousandths(y)];
+        match self.clone() {
+            Self::Move { node, to } => Self::Move { node, to: place(to) },
+            Self::Add { at } => Self::Add { at: at.map(place) },
+            Self::Range { metres } => Self::Range { metres: thousandths(metres) },
+            Self::Pace { factor } => Self::Pace { factor: thousandths(factor) },
+            other @ (Self::Link { .. } | Self::Remove { .. } | Self::Request { .. } | Self::Release { .. }) => other,
+        }
+    }
+}
+
+fn thousandths(number: f64) -> f64 {
+    // Adding zero makes of minus zero what it is when it is read.
+    (number * 1_000.0).round() / 1_000.0 + 0.0
+}

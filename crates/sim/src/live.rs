@@ -1,0 +1,355 @@
+//! A run that is paced by a clock, in which somebody can take part.
+//!
+//! The world has a thread of its own, which goes on to where the clock is and does what is asked for in between. When
+//! the time of the scenario is over, its clients ask no more; nodes move on and time goes on, so that one can still take
+//! part. Everything that was done is known as [`Edits`]: with them the same run can be run again, to its last event.
+
+mod player;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use meshlock_core::Protocol;
+use meshlock_trace::TraceError;
+use serde::Serialize;
+
+use self::player::{Next, Player};
+use crate::build::{Visitor, with_world};
+use crate::edit::{Change, Done, Edit, EditError, Edits};
+use crate::outcome::Outcome;
+use crate::record::{About, Recorder};
+use crate::run::{Course, RunError};
+use crate::scenario::Scenario;
+use crate::time::Time;
+use crate::world::World;
+
+pub use self::player::SPEEDS;
+
+/// What is shared with the thread of the world; the world itself is not.
+#[allow(clippy::disallowed_types, reason = "the world stays in one thread; others look at a copy of how it goes")]
+type Shared<T> = std::sync::Mutex<T>;
+
+/// Tells how much time has passed since some moment that stays the same.
+pub type Clock = Box<dyn FnMut() -> Duration + Send>;
+
+/// Called when [`Live::state`] may have changed, and often while it plays.
+pub type OnChange = Arc<dyn Fn() + Send + Sync>;
+
+/// A run that somebody can take part in. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Live {
+    commands: Sender<Command>,
+    state: Arc<Shared<State>>,
+    abilities: Abilities,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What is to be run, and how.
+pub struct Start {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The seed.
+    pub seed: u64,
+    /// For the trace.
+    pub about: About,
+    /// Where the trace goes: whole lines, the header first.
+    pub output: Box<dyn Write + Send>,
+    /// Edits of an earlier run, which are made again when their time has come.
+    pub earlier: Edits,
+    /// The clock: [`wall_clock`], but for tests.
+    pub clock: Clock,
+    /// Called from the thread of the world; must not wait.
+    pub on_change: OnChange,
+}
+
+/// How a live run goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// It stands still.
+    pub paused: bool,
+    /// Simulated seconds per second.
+    pub speed: f64,
+    /// Where it is.
+    pub now: Time,
+    /// Clients ask no more, or a broken rule has ended it.
+    pub over: bool,
+    /// Metres, where there is a radio.
+    pub range: Option<f64>,
+    /// How many times as fast as the scenario says nodes move.
+    pub pace: f64,
+    /// How many edits were made.
+    pub edits: usize,
+}
+
+/// What can be done in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// There are places, a range and a pace.
+    pub air: bool,
+    /// There are links.
+    pub links: bool,
+    /// Nodes may come.
+    pub join: bool,
+    /// Nodes may go.
+    pub leave: bool,
+}
+
+/// A live run that has ended.
+#[derive(Debug)]
+pub struct Ending {
+    /// Everything that was done, and when it was ended.
+    pub edits: Edits,
+    /// Earlier edits that could not be made again, with the reason.
+    pub dropped: Vec<String>,
+    /// What it left behind.
+    pub outcome: Outcome,
+    /// Whether all of the trace was written.
+    pub written: Result<(), TraceError>,
+}
+
+type Answer<T> = Sender<Result<T, EditError>>;
+
+/// What somebody wants of the thread.
+#[derive(Debug)]
+enum Command {
+    Play(Answer<()>),
+    Pause(Answer<()>),
+    Step(u32, Answer<()>),
+    Speed(f64, Answer<()>),
+    Edit(Change, Answer<Done>),
+    Edits(Answer<Edits>),
+    Finish(Sender<Ending>),
+}
+
+/// The real clock.
+#[allow(clippy::disallowed_types, reason = "it paces the run and decides nothing in it")]
+pub fn wall_clock() -> Clock {
+    let start = std::time::Instant::now();
+    Box::new(move || start.elapsed())
+}
+
+impl Live {
+    /// Begins a run, which stands still at its first moment.
+    pub fn start(start: Start) -> Result<Self, RunError> {
+        let (commands, wanted) = channel();
+        let (ready, is_ready) = channel();
+        let state = Arc::new(Shared::new(State {
+            paused: true,
+            speed: 1.0,
+            now: Time::ZERO,
+            over: false,
+            range: None,
+            pace: 1.0,
+            edits: 0,
+        }));
+        let shared = Arc::clone(&state);
+        let run = move || {
+            let Start { scenario, seed, about, output, earlier, clock, on_change } = start;
+            let failed = ready.clone();
+            let visitor = Thread {
+                scenario: scenario.clone(),
+                seed,
+                about,
+                output,
+                earlier: earlier.edits,
+                clock,
+                on_change,
+                wanted,
+                ready,
+                state: shared,
+            };
+            if let Err(error) = with_world(&scenario, seed, visitor) {
+                // Whoever started it may have gone.
+                let _ = failed.send(Err(error));
+            }
+        };
+        let thread = std::thread::Builder::new().name("simulation".to_owned()).spawn(run);
+        let thread = thread.map_err(|error| RunError(format!("cannot start a thread for the simulation: {error}")))?;
+        let abilities = is_ready.recv().map_err(|_| RunError("the simulation could not be started".to_owned()))??;
+        Ok(Self { commands, state, abilities, thread: Some(thread) })
+    }
+
+    /// Time goes on.
+    pub fn play(&self) -> Result<(), EditError> {
+        self.ask(Command::Play)
+    }
+
+    /// Time stands still.
+    pub fn pause(&self) -> Result<(), EditError> {
+        self.ask(Command::Pause)
+    }
+
+    /// So many events, while paused.
+    pub fn step(&self, events: u32) -> Result<(), EditError> {
+        self.ask(|answer| Command::Step(events, answer))
+    }
+
+    /// Simulated seconds per second, within [`SPEEDS`]. A run that cannot keep up is as fast as it can be.
+    pub fn set_speed(&self, speed: f64) -> Result<(), EditError> {
+        self.ask(|answer| Command::Speed(speed, answer))
+    }
+
+    /// Makes a change at the present moment, also while paused.
+    pub fn edit(&self, change: Change) -> Result<Done, EditError> {
+        self.ask(|answer| Command::Edit(change, answer))
+    }
+
+    /// Everything that was done so far, with the present moment as its end.
+    pub fn edits(&self) -> Result<Edits, EditError> {
+        self.ask(Command::Edits)
+    }
+
+    /// How it goes.
+    pub fn state(&self) -> State {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// What can be done here.
+    pub const fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    /// Ends the run at the present moment, with the trace written to its end. `None` if it has ended before.
+    pub fn finish(&self) -> Option<Ending> {
+        let (answer, answered) = channel();
+        self.commands.send(Command::Finish(answer)).ok()?;
+        answered.recv().ok()
+    }
+
+    fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, EditError> {
+        let (answer, answered) = channel();
+        let ended = || EditError::new("the run has ended");
+        self.commands.send(command(answer)).map_err(|_| ended())?;
+        answered.recv().map_err(|_| ended())?
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // The thread ends when nobody can ask it for anything any more.
+        self.commands = channel().0;
+        if let Some(thread) = self.thread.take() {
+            // If it has panicked, that was told.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread of a world needs.
+struct Thread {
+    scenario: Scenario,
+    seed: u64,
+    about: About,
+    output: Box<dyn Write + Send>,
+    earlier: Vec<Edit>,
+    clock: Clock,
+    on_change: OnChange,
+    wanted: Receiver<Command>,
+    ready: Sender<Result<Abilities, RunError>>,
+    state: Arc<Shared<State>>,
+}
+
+impl Visitor for Thread {
+    type Output = ();
+
+    fn visit<P>(self, world: World<P>)
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
+        let Self { scenario, seed, about, output, earlier, clock, on_change, wanted, ready, state } = self;
+        let abilities = Abilities {
+            air: world.range_and_pace().is_some(),
+            links: world.has_links(),
+            join: world.can_join(),
+            leave: world.can_leave(),
+        };
+        let recorder = Recorder::begin(output, &world, &scenario, seed, &about);
+        let course = Course::new(world, &scenario);
+        let player = Player::new(course, recorder, scenario, earlier);
+        let board = Board { state, on_change, told: None };
+        if ready.send(Ok(abilities)).is_ok() {
+            play(player, clock, &wanted, board);
+        }
+    }
+}
+
+/// Where others see how it goes.
+struct Board {
+    state: Arc<Shared<State>>,
+    on_change: OnChange,
+    /// When others were told last.
+    told: Option<Duration>,
+}
+
+/// While nothing but time changes, others are told so often.
+const TELL_EVERY: Duration = Duration::from_millis(40);
+
+impl Board {
+    fn show(&mut self, state: State, clock: Duration) {
+        let mut shown = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if *shown == state {
+            return;
+        }
+        let only_time = State { now: state.now, ..shown.clone() } == state;
+        *shown = state;
+        drop(shown);
+        let is_due = self.told.is_none_or(|told| clock >= told + TELL_EVERY);
+        if is_due || !only_time {
+            self.told = Some(clock);
+            (self.on_change)();
+        }
+    }
+}
+
+/// Plays until nobody wants anything any more.
+fn play<P, W>(mut player: Player<P, W>, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board)
+where
+    P: Protocol,
+    P::Message: Serialize,
+    W: Write,
+{
+    loop {
+        let next = player.tick(clock());
+        board.show(player.state(), clock());
+        let command = match next {
+            Next::Now => match wanted.try_recv() {
+                Ok(command) => Some(command),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => break,
+            },
+            Next::After(wait) => match wanted.recv_timeout(wait) {
+                Ok(command) => Some(command),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            },
+            Next::Asked => match wanted.recv() {
+                Ok(command) => Some(command),
+                Err(_) => break,
+            },
+        };
+        // Whoever asked may have gone: then nobody hears the answer.
+        match command {
+            None => continue,
+            Some(Command::Play(answer)) => drop(answer.send(player.play(clock()))),
+            Some(Command::Pause(answer)) => {
+                player.pause();
+                drop(answer.send(Ok(())));
+            }
+            Some(Command::Step(events, answer)) => drop(answer.send(player.step(events))),
+            Some(Command::Speed(speed, answer)) => drop(answer.send(player.set_speed(speed, clock()))),
+            Some(Command::Edit(change, answer)) => drop(answer.send(player.edit(&change))),
+            Some(Command::Edits(answer)) => drop(answer.send(Ok(player.edits()))),
+            Some(Command::Finish(answer)) => return drop(answer.send(player.finish())),
+        }
+        board.show(player.state(), clock());
+    }
+    // Dropped without `finish`: the trace still gets its end.
+    drop(player.finish());
+}
