@@ -79,6 +79,11 @@ impl Recorder {
         lock(&self.inner).moved(node, place);
     }
 
+    /// A node of this process, by name, is not there any more.
+    pub fn left(&self, node: &str) {
+        lock(&self.inner).left(node);
+    }
+
     /// Nanoseconds since the recording began: the time of what happens now.
     pub fn now_ns(&self) -> u64 {
         lock(&self.inner).now_ns()

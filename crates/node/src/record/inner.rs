@@ -125,6 +125,13 @@ impl Inner {
         self.tapes = tapes;
     }
 
+    pub(super) fn left(&mut self, node: &str) {
+        let now = self.clock.now_ns();
+        // Where nobody has a place, whoever is gone is nowhere in particular.
+        let position = self.places.get(node).map_or([0.0; 2], |told| told.now(now).position);
+        self.moved(node, Place { gone: true, ..Place::at(position) });
+    }
+
     /// Begins the trace of a resource, unless there are too many.
     fn open(&mut self, mesh: &str, entry: &Entry, first: NodeInfo) -> Option<Tape> {
         if self.tapes.len() >= MOST_FILES {
