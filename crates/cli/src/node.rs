@@ -7,6 +7,7 @@ pub(crate) mod tapes;
 mod view;
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Context;
@@ -18,7 +19,6 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::output;
 use crate::signals::Signals;
-use crate::style::{self, styled};
 
 pub(crate) use self::args::{Args, Carrier};
 use self::tapes::Tapes;
@@ -55,7 +55,7 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
             return Err(error);
         }
     };
-    tell_start(args, &node, page.as_ref().map(|(_, address)| address.as_str()))?;
+    tell_start(args, &node, page.as_ref().map(|(server, words)| (server.address(), words.as_str())))?;
     signals.end().await;
     tracing::info!("stopping: passing tokens to neighbours");
     tokio::select! {
@@ -102,7 +102,7 @@ fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Resul
     Ok(if problems.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
-fn tell_start(args: &Args, node: &Node, page: Option<&str>) -> anyhow::Result<()> {
+fn tell_start(args: &Args, node: &Node, page: Option<(SocketAddr, &str)>) -> anyhow::Result<()> {
     let identity = node.identity();
     if args.json {
         let document = json!({
@@ -112,7 +112,7 @@ fn tell_start(args: &Args, node: &Node, page: Option<&str>) -> anyhow::Result<()
             "listen": node.address(),
             "socket": node.socket(),
             "tcp": node.tcp_address(),
-            "view": page,
+            "view": page.map(|(address, _)| format!("http://{address}/")),
         });
         let mut out = std::io::stdout().lock();
         writeln!(out, "{document}")?;
@@ -126,9 +126,8 @@ fn tell_start(args: &Args, node: &Node, page: Option<&str>) -> anyhow::Result<()
         socket,
         "ready; try: meshlock status"
     );
-    if let Some(page) = page {
-        // For whoever started it; a log may be read by others, and the address may have the token in it.
-        anstream::eprintln!("{} {page}", styled(style::STRONG, "viewer:"));
+    if let Some((_, page)) = page {
+        tracing::info!("viewer: {page}");
     }
     Ok(())
 }

@@ -104,11 +104,7 @@ fn name(nodes: u16) -> String {
 }
 
 /// Serves the page, unless it is not wanted.
-async fn serve(
-    args: &Args,
-    live: &Arc<LiveMesh>,
-    token: Option<String>,
-) -> anyhow::Result<Option<(Server, String)>> {
+async fn serve(args: &Args, live: &Arc<LiveMesh>, token: Option<String>) -> anyhow::Result<Option<(Server, String)>> {
     if args.no_view {
         return Ok(None);
     }

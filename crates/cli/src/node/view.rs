@@ -20,7 +20,7 @@ struct OneNode {
     tapes: Tapes,
 }
 
-/// Serves the page of a node, and says where that is.
+/// Serves the page of a node, and says where that is. The word that may be needed is not told: this ends in logs.
 pub(super) async fn serve(
     address: SocketAddr,
     config: &NodeConfig,
@@ -29,7 +29,12 @@ pub(super) async fn serve(
 ) -> anyhow::Result<(Server, String)> {
     let token = config.token_file.as_deref().map(token::read_or_make).transpose()?;
     let node = OneNode { mesh: identity.mesh.clone(), name: identity.name.clone(), tapes: tapes.clone() };
-    view::start(Arc::new(node), address, token).await
+    let (server, _) = view::start(Arc::new(node), address, token).await?;
+    let page = match &config.token_file {
+        Some(file) => format!("http://{}/#token=WORD, with the word in {}", server.address(), file.display()),
+        None => format!("http://{}/", server.address()),
+    };
+    Ok((server, page))
 }
 
 impl Source for OneNode {

@@ -158,7 +158,9 @@ impl Ear {
                 Heard { movement: Some(Move { node, position, velocity, gone }), .. } => {
                     Some(News::Moved(node.0 as usize, Place { position, velocity, gone }))
                 }
-                Heard { join: Some(node), .. } => node.position.map(|at| News::Moved(node.id.0 as usize, Place::at(at))),
+                Heard { join: Some(node), .. } => {
+                    node.position.map(|at| News::Moved(node.id.0 as usize, Place::at(at)))
+                }
                 Heard { .. } => None,
             },
             Some(_) => None,
@@ -174,7 +176,8 @@ impl Ear {
 /// What the nodes of the simulator do is of no interest, and most of the trace.
 fn matters(line: &[u8]) -> bool {
     let after_time = line.iter().position(|byte| *byte == b',').and_then(|comma| line.get(comma + 1..));
-    after_time.is_some_and(|rest| [&b"\"link\""[..], b"\"move\"", b"\"join\""].iter().any(|kind| rest.starts_with(kind)))
+    after_time
+        .is_some_and(|rest| [&b"\"link\""[..], b"\"move\"", b"\"join\""].iter().any(|kind| rest.starts_with(kind)))
 }
 
 impl Write for Ear {

@@ -216,9 +216,9 @@ impl LiveMesh {
             Action::Move { node, to } => self.move_to(node, to).await,
             Action::Range { metres } => self.set_range(metres),
             Action::Pace { factor } => self.set_pace(factor),
-            Action::Play | Action::Pause | Action::Step { .. } | Action::Speed { .. } => {
-                Err(Refusal::new("these are real nodes: their time neither stops nor hurries; simulate with `meshlock sim`"))
-            }
+            Action::Play | Action::Pause | Action::Step { .. } | Action::Speed { .. } => Err(Refusal::new(
+                "these are real nodes: their time neither stops nor hurries; simulate with `meshlock sim`",
+            )),
         }
     }
 }

@@ -72,10 +72,7 @@ impl LiveMesh {
         }
         drop(mesh);
         if let (Some(world), Some(number)) = (&self.world, number) {
-            let mut moving = self.lock_moving();
-            moving.seats.resize(number.0 as usize, None);
-            moving.seats.push(seat);
-            drop(moving);
+            self.sit_down(number, seat);
             if seat.is_none() {
                 // Nobody is there.
                 let _ = world.change(Change::Remove { node: number });
@@ -171,6 +168,13 @@ impl LiveMesh {
 
     fn change(&self, world: &SimulatedWorld, change: Change) -> Result<meshlock_sim::edit::Done, Refusal> {
         world.change(change).map_err(|error| Refusal::new(self.with_names(&error.0)))
+    }
+
+    /// A node of the world is this one of the mesh.
+    fn sit_down(&self, number: NodeId, seat: Option<usize>) {
+        let mut moving = self.lock_moving();
+        moving.seats.resize(number.0 as usize, None);
+        moving.seats.push(seat);
     }
 
     /// The number of a node in the world.
