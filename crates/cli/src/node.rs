@@ -3,14 +3,17 @@
 mod args;
 mod help;
 pub(crate) mod log;
+pub(crate) mod tapes;
+mod view;
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Context;
 use meshlock_node::config::NodeConfig;
 use meshlock_node::node::{Node, NodeOptions, Stopped};
-use meshlock_node::record::Recorder;
+use meshlock_node::record::{Files, Outlet, Recorder};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -18,6 +21,7 @@ use crate::output;
 use crate::signals::Signals;
 
 pub(crate) use self::args::{Args, Carrier};
+use self::tapes::Tapes;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -34,11 +38,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let mut options = NodeOptions::new(config);
-    let recorder = recorder(args.record.as_deref())?;
+    let tapes = Tapes::new(config.resources.len());
+    let recorder = recorder(args.record.as_deref(), config.view.map(|_| &tapes))?;
+    let mut options = NodeOptions::new(config.clone());
     options.record.clone_from(&recorder);
     let node = Node::start(options).await?;
-    tell_start(args, &node)?;
+    let page = match config.view {
+        Some(address) => Some(view::serve(address, &config, node.identity(), &tapes).await),
+        None => None,
+    };
+    let page = match page.transpose() {
+        Ok(page) => page,
+        Err(error) => {
+            // It has a state already: a clean end lets it come back as itself.
+            drop(node.stop().await);
+            return Err(error);
+        }
+    };
+    tell_start(args, &node, page.as_ref().map(|(server, words)| (server.address(), words.as_str())))?;
     signals.end().await;
     tracing::info!("stopping: passing tokens to neighbours");
     tokio::select! {
@@ -56,9 +73,20 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     }
 }
 
-/// Records into files of this name, if one is given.
-pub(crate) fn recorder(path: Option<&Path>) -> anyhow::Result<Option<Recorder>> {
-    path.map(|path| Recorder::new(path).with_context(|| format!("cannot record into {}", path.display()))).transpose()
+/// Records into files of this name, if one is given, and for the page, if there is one.
+pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Result<Option<Recorder>> {
+    let cannot = |path: &Path| format!("cannot record into {}", path.display());
+    match (path, page) {
+        (None, None) => Ok(None),
+        (Some(path), None) => Recorder::new(path).with_context(|| cannot(path)).map(Some),
+        (path, Some(tapes)) => {
+            let mut outlets: Vec<Box<dyn Outlet>> = vec![Box::new(tapes.clone())];
+            if let Some(path) = path {
+                outlets.push(Box::new(Files::beside(path).with_context(|| cannot(path))?));
+            }
+            Ok(Some(Recorder::live(outlets).context("cannot record for the page")?))
+        }
+    }
 }
 
 fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Result<Exit> {
@@ -74,7 +102,7 @@ fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Resul
     Ok(if problems.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
-fn tell_start(args: &Args, node: &Node) -> anyhow::Result<()> {
+fn tell_start(args: &Args, node: &Node, page: Option<(SocketAddr, &str)>) -> anyhow::Result<()> {
     let identity = node.identity();
     if args.json {
         let document = json!({
@@ -84,6 +112,7 @@ fn tell_start(args: &Args, node: &Node) -> anyhow::Result<()> {
             "listen": node.address(),
             "socket": node.socket(),
             "tcp": node.tcp_address(),
+            "view": page.map(|(address, _)| format!("http://{address}/")),
         });
         let mut out = std::io::stdout().lock();
         writeln!(out, "{document}")?;
@@ -97,6 +126,9 @@ fn tell_start(args: &Args, node: &Node) -> anyhow::Result<()> {
         socket,
         "ready; try: meshlock status"
     );
+    if let Some((_, page)) = page {
+        tracing::info!("viewer: {page}");
+    }
     Ok(())
 }
 

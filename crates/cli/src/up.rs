@@ -4,24 +4,33 @@ mod args;
 mod demo;
 mod help;
 mod movement;
+mod shape;
+mod view;
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use meshlock_check::Topology;
-use meshlock_node::config::Settings;
+use anyhow::Context;
+use meshlock_node::config::{self, Settings};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
+use meshlock_node::node::Node;
+use meshlock_viewer::{Server, Source};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::node::log;
+use crate::node::tapes::Tapes;
 use crate::signals::Signals;
 use crate::style::{self, styled};
 
 pub(crate) use self::args::Args;
+use self::demo::Robots;
 use self::movement::Movement;
+use self::shape::Shape;
+use self::view::{LiveMesh, Parts};
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -33,29 +42,51 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let movement = match &args.scenario {
-        Some(file) => Some(Movement::start(file, args.seed).await?),
-        None => None,
-    };
-    let (nodes, links) = match &movement {
-        Some(movement) => (movement.nodes, movement.first_links.clone()),
-        None => shape(args)?,
+    let movement = args.scenario.as_deref().map(|file| Movement::start(file, args.seed)).transpose()?;
+    let (shape, nodes, links) = match &movement {
+        Some(movement) => (Shape::Other, movement.nodes, movement.first_links.clone()),
+        None => Shape::read(&args.topology, args.nodes)?,
     };
     let mut options = LocalOptions::new(nodes, &place.dir);
     options.settings = settings(args)?;
-    let recorder = crate::node::recorder(args.record.as_deref())?;
+    let token = if args.no_view { None } else { token(args, &options.settings)? };
+    let tapes = Tapes::new(options.settings.resources.len());
+    let recorder = crate::node::recorder(args.record.as_deref(), (!args.no_view).then_some(&tapes))?;
     options.record.clone_from(&recorder);
+    if let (Some(movement), Some(recorder)) = (&movement, &recorder) {
+        for (index, place) in movement.first_places.iter().enumerate() {
+            place.iter().for_each(|place| recorder.moved(&view::name_of(index), *place));
+        }
+    }
     let mesh = LocalMesh::start(&options, &links).await?;
-    tell(args, &mesh, &links)?;
-    let busy = args.demo.then(|| demo::start(&mesh));
+    let robots = args.demo.then(|| {
+        let mut robots = Robots::default();
+        mesh.nodes().for_each(|node| robots.add(node));
+        robots
+    });
+    let title = movement.as_ref().map_or_else(|| format!("{} in this process", name(nodes)), |m| m.name.clone());
+    let nodes = about(&mesh);
+    let world = movement.as_ref().map(|movement| Arc::clone(&movement.world));
+    let live = LiveMesh::new(Parts { title, mesh, tapes, recorder: recorder.clone(), shape, world, robots });
+    let page = match serve(args, &live, token).await {
+        Ok(page) => page,
+        Err(error) => {
+            live.stop().await;
+            return Err(error);
+        }
+    };
+    let address = page.as_ref().map(|(_, address)| address.as_str());
+    tell(args, &nodes, &links, address)?;
+    if let Some(address) = address.filter(|_| args.open) {
+        crate::view::open_browser(address);
+    }
     tokio::select! {
         _ = signals.end() => {}
-        () = follow(movement, &mesh) => {}
+        () = follow(movement, &live) => {}
     }
-    drop(busy);
     tracing::info!("stopping");
     tokio::select! {
-        ends = mesh.stop() => {
+        ends = live.stop() => {
             for end in ends {
                 end.context("a node could not stop cleanly")?;
             }
@@ -68,28 +99,37 @@ async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
     }
 }
 
-/// Changes the links as the scenario says, for ever.
-async fn follow(movement: Option<Movement>, mesh: &LocalMesh) {
-    if let Some(mut movement) = movement {
-        while let Some(links) = movement.next().await {
-            tracing::debug!("{} links", links.len());
-            mesh.set_links(&links);
-        }
-        tracing::info!("the scenario is over; the links stay as they are");
-    }
-    std::future::pending::<()>().await;
+fn name(nodes: u16) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
-fn shape(args: &Args) -> anyhow::Result<(u16, BTreeSet<Pair>)> {
-    let text =
-        if args.topology.contains(':') { args.topology.clone() } else { format!("{}:{}", args.topology, args.nodes) };
-    let topology: Topology = text.parse().with_context(|| format!("--topology {text}"))?;
-    let nodes = u16::try_from(topology.len()).context("too many nodes for one machine")?;
-    if nodes > MOST_NODES {
-        bail!("{nodes} nodes are too many for one process: give at most {MOST_NODES}, or simulate them");
+/// Serves the page, unless it is not wanted.
+async fn serve(args: &Args, live: &Arc<LiveMesh>, token: Option<String>) -> anyhow::Result<Option<(Server, String)>> {
+    if args.no_view {
+        return Ok(None);
     }
-    let links = topology.links().iter().map(|link| (link.low().0 as usize, link.high().0 as usize));
-    Ok((nodes, links.collect()))
+    let usual: SocketAddr = crate::view::USUAL.parse().context("the usual address of the page")?;
+    let source: Arc<dyn Source> = Arc::clone(live) as _;
+    crate::view::start(source, args.view.unwrap_or(usual), token).await.map(Some)
+}
+
+/// What whoever looks at the page has to know, if the configuration has a word for clients.
+fn token(args: &Args, settings: &Settings) -> anyhow::Result<Option<String>> {
+    let Some(file) = &settings.api.token_file else { return Ok(None) };
+    // As for a node, a path in the file is meant from where the file is.
+    let beside = args.config.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    Ok(Some(config::token::read_or_make(&beside.join(file))?))
+}
+
+/// Moves the nodes and changes the links as the scenario says, for ever.
+async fn follow(movement: Option<Movement>, live: &LiveMesh) {
+    if let Some(mut movement) = movement {
+        while let Some(news) = movement.next().await {
+            live.hear(news).await;
+        }
+        tracing::info!("the scenario has ended; nodes and links stay as they are");
+    }
+    std::future::pending::<()>().await;
 }
 
 const MOST_NODES: u16 = 200;
@@ -117,40 +157,59 @@ kind = "readers-writer"
 kind = "sessions"
 "#;
 
-fn tell(args: &Args, mesh: &LocalMesh, links: &BTreeSet<Pair>) -> anyhow::Result<()> {
+/// What is told of a node.
+struct Told {
+    name: String,
+    socket: PathBuf,
+    listen: SocketAddr,
+}
+
+fn about(mesh: &LocalMesh) -> Vec<Told> {
+    let told = |node: &Node| {
+        let (name, listen) = (node.identity().name.clone(), node.address());
+        Some(Told { name, socket: node.socket()?.clone(), listen })
+    };
+    mesh.nodes().filter_map(told).collect()
+}
+
+fn tell(args: &Args, nodes: &[Told], links: &BTreeSet<Pair>, page: Option<&str>) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let sockets: Vec<(String, PathBuf)> =
-        mesh.nodes().filter_map(|node| Some((node.identity().name.clone(), node.socket()?.clone()))).collect();
     if args.json {
-        let nodes = mesh
-            .nodes()
-            .zip(&sockets)
-            .map(|(node, (name, socket))| json!({ "name": name, "socket": socket, "listen": node.address() }));
-        writeln!(out, "{}", json!({ "nodes": nodes.collect::<Vec<_>>(), "links": links }))?;
+        let told = |node: &Told| json!({ "name": node.name, "socket": node.socket, "listen": node.listen });
+        let nodes: Vec<_> = nodes.iter().map(told).collect();
+        writeln!(out, "{}", json!({ "nodes": nodes, "links": links, "view": page }))?;
         return Ok(out.flush()?);
     }
     let program = program();
-    writeln!(out, "{}", styled(style::STRONG, format!("{} nodes are up, {} links", mesh.len(), links.len())))?;
-    for (name, socket) in sockets.iter().take(12) {
+    writeln!(out, "{}", styled(style::STRONG, format!("{} nodes are up, {} links", nodes.len(), links.len())))?;
+    if let Some(page) = page {
+        writeln!(out, "\n{}", styled(style::STRONG, "See it in the browser, and take part:"))?;
+        writeln!(out, "  {}", styled(style::STRONG, page))?;
+        if !args.demo {
+            writeln!(out, "  nobody asks for anything yet: click a node, or start with --demo for busy clients")?;
+        }
+    }
+    writeln!(out, "\n{}", styled(style::STRONG, "Nodes and their sockets:"))?;
+    for Told { name, socket, .. } in nodes.iter().take(12) {
         writeln!(out, "  {name:<5} {}", socket.display())?;
     }
-    if sockets.len() > 12 {
-        writeln!(out, "  and {} more", sockets.len() - 12)?;
+    if nodes.len() > 12 {
+        writeln!(out, "  and {} more", nodes.len() - 12)?;
     }
-    if let (Some((first, near)), Some((last, far))) = (sockets.first(), sockets.last()) {
+    if let (Some(near), Some(far)) = (nodes.first(), nodes.last()) {
         writeln!(out, "\n{}", styled(style::STRONG, "Try in another terminal:"))?;
         let line = |socket: &Path, rest: &str| {
             format!("  {program} {rest}", rest = rest.replace("SOCK", &socket.display().to_string()))
         };
         let tries = [
-            (near, format!("lock --socket SOCK gate -- sleep 20     # at {first}")),
-            (far, format!("lock --socket SOCK -p 5 gate -- date    # at {last}: waits for it")),
+            (near, format!("lock --socket SOCK gate -- sleep 20     # at {}", near.name)),
+            (far, format!("lock --socket SOCK -p 5 gate -- date    # at {}: waits for it", far.name)),
             (far, "lock --socket SOCK --units 2 docks -- sleep 20".to_owned()),
             (near, "status --socket SOCK".to_owned()),
             (near, "top --socket SOCK".to_owned()),
         ];
-        for (socket, rest) in tries {
-            writeln!(out, "{}", line(socket, &rest))?;
+        for (node, rest) in tries {
+            writeln!(out, "{}", line(&node.socket, &rest))?;
         }
     }
     writeln!(out, "\n{}", styled(style::FAINT, "Ctrl-C stops everything and leaves nothing behind."))?;

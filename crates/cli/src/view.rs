@@ -21,10 +21,7 @@ pub(crate) async fn serve(
     token: Option<String>,
     open: bool,
 ) -> anyhow::Result<Server> {
-    let any_port = address.to_string() == USUAL;
-    let server = Server::start(Serving { address, any_port, token: token.clone() }, source).await?;
-    let secret = token.map(|token| format!("#token={token}")).unwrap_or_default();
-    let page = format!("http://{}/{secret}", server.address());
+    let (server, page) = start(source, address, token).await?;
     anstream::eprintln!("{} {page}", styled(style::STRONG, "viewer:"));
     if open {
         open_browser(&page);
@@ -32,7 +29,21 @@ pub(crate) async fn serve(
     Ok(server)
 }
 
-fn open_browser(page: &str) {
+/// Serves a source; the address of the page is for the caller to tell.
+pub(crate) async fn start(
+    source: Arc<dyn Source>,
+    address: SocketAddr,
+    token: Option<String>,
+) -> anyhow::Result<(Server, String)> {
+    let any_port = address.to_string() == USUAL;
+    let server = Server::start(Serving { address, any_port, token: token.clone() }, source).await?;
+    let secret = token.map(|token| format!("#token={token}")).unwrap_or_default();
+    let page = format!("http://{}/{secret}", server.address());
+    Ok((server, page))
+}
+
+/// Shows a page in the browser of this machine.
+pub(crate) fn open_browser(page: &str) {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = std::process::Stdio::null;
     let started = std::process::Command::new(opener).arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use crate::links::{LinkId, LinkUser, Outgoing, Peer};
-use crate::machine::{Machine, Making, Now, Ticket, render_metrics};
+use crate::machine::{Machine, Making, Now, Request, Ticket, render_metrics};
 
 /// A node's machine, with everything that is needed to share it.
 #[derive(Debug)]
@@ -126,6 +126,25 @@ impl Hub {
             let ticket = machine.ask(now, asked)?;
             let (state, fence, _) = machine.glance(ticket).unwrap_or((State::Queued, None, now));
             Ok((ticket, state, fence))
+        })
+    }
+
+    /// Asks, and says by which number protocols and recordings know the request. One that waits in front of a protocol
+    /// which serves one request of a node at a time, or attends the session of another, has none.
+    pub fn ask_numbered(&self, asked: NewRequest) -> Result<(RequestInfo, Option<u64>), Problem> {
+        self.with(|machine, now| {
+            let ticket = machine.ask(now, asked)?;
+            let number = machine.requests.get(ticket).and_then(|request| request.number);
+            Ok((machine.look(now, ticket)?, number.map(|number| number.0)))
+        })
+    }
+
+    /// The names of sessions that clients of this node asked for lately, with the numbers that protocols and recordings
+    /// know them by.
+    pub fn session_names(&self) -> Vec<(String, u64)> {
+        self.with(|machine, _| {
+            let named = |request: &Request| Some((request.asked.session.clone()?, request.demand?.session?.0));
+            machine.requests.iter().filter_map(|(_, request)| named(request)).collect()
         })
     }
 

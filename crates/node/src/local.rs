@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use meshlock_core::NodeId;
 use tokio::sync::watch;
 
 use crate::config::{NodeConfig, Settings};
@@ -52,15 +53,22 @@ impl LocalOptions {
 /// Two nodes of a local mesh, by index.
 pub type Pair = (usize, usize);
 
-/// A mesh in this process.
+/// A mesh in this process. A node keeps its index for good, also after others were taken out.
 #[derive(Debug)]
 pub struct LocalMesh {
+    options: LocalOptions,
     nodes: Vec<LocalNode>,
+    /// The links that may be.
+    links: Mutex<BTreeSet<Pair>>,
 }
 
 #[derive(Debug)]
 struct LocalNode {
-    node: Node,
+    /// Gone once it was taken out.
+    node: Option<Node>,
+    member: Member,
+    id: NodeId,
+    name: String,
     gate: watch::Sender<Gate>,
 }
 
@@ -68,30 +76,62 @@ impl LocalMesh {
     /// Makes keys and directories, and starts the nodes with these links.
     pub async fn start(options: &LocalOptions, links: &BTreeSet<Pair>) -> Result<Self, StartError> {
         let dirs = make_members(options)?;
-        let mut nodes = Vec::new();
-        for (index, dir) in dirs.iter().enumerate() {
-            let (gate, seen) = watch::channel(gate(index, links));
-            let config = config(options, dir).map_err(StartError::Clients)?;
-            let serves_clients = options.serves_clients;
-            let record = options.record.clone();
-            let options = NodeOptions { gate: seen, record, serves_clients, ..NodeOptions::new(config) };
-            nodes.push(LocalNode { node: Node::start(options).await?, gate });
+        let mut mesh = Self { options: options.clone(), nodes: Vec::new(), links: Mutex::new(links.clone()) };
+        for dir in &dirs {
+            mesh.start_node(dir).await?;
         }
-        let mesh = Self { nodes };
+        mesh.open_gates();
         mesh.introduce();
         Ok(mesh)
     }
 
+    /// Starts a member that nobody is linked with yet.
+    async fn start_node(&mut self, dir: &Path) -> Result<(), StartError> {
+        let (gate, seen) = watch::channel(Gate::Only(BTreeSet::new()));
+        let config = config(&self.options, dir).map_err(StartError::Clients)?;
+        let (record, serves_clients) = (self.options.record.clone(), self.options.serves_clients);
+        let options = NodeOptions { gate: seen, record, serves_clients, ..NodeOptions::new(config) };
+        let node = Node::start(options).await?;
+        let id = node.hub().with(|machine, _| machine.settings().id);
+        let name = node.identity().name.clone();
+        self.nodes.push(LocalNode { member: node.identity().member, id, name, gate, node: Some(node) });
+        Ok(())
+    }
+
     /// Tells everybody the addresses of those after it.
     fn introduce(&self) {
-        for (index, from) in self.nodes.iter().enumerate() {
-            for to in self.nodes.iter().skip(index + 1) {
-                from.node.add_peer(to.node.address().to_string());
+        for (index, from) in self.nodes().enumerate() {
+            for to in self.nodes().skip(index + 1) {
+                from.add_peer(to.address().to_string());
             }
         }
     }
 
-    /// How many nodes.
+    /// Starts one more member with links to these, and returns its index. What it needs to know of the mesh it hears
+    /// from them.
+    pub async fn add(&mut self, linked_with: &BTreeSet<usize>) -> Result<usize, StartError> {
+        let index = self.nodes.len();
+        let number = u16::try_from(index).map_err(|_| StartError::Clients("there are too many nodes".into()))?;
+        let dir = make_member(&self.options, number)?;
+        self.start_node(&dir).await?;
+        self.lock_links().extend(linked_with.iter().filter(|other| **other < index).map(|other| (*other, index)));
+        // The new one knocks at the others' doors: nobody keeps calling for it when it is gone.
+        if let Some(new) = self.node(index) {
+            for other in self.nodes.iter().take(index).filter_map(|local| local.node.as_ref()) {
+                new.add_peer(other.address().to_string());
+            }
+        }
+        self.open_gates();
+        Ok(index)
+    }
+
+    /// Takes a node out, to be stopped by the caller; its links stay up until then, so that it can give away what
+    /// others need.
+    pub fn take(&mut self, index: usize) -> Option<Node> {
+        self.nodes.get_mut(index)?.node.take()
+    }
+
+    /// How many nodes there are or were: indices are below this.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -101,14 +141,14 @@ impl LocalMesh {
         self.nodes.is_empty()
     }
 
-    /// One of the nodes.
+    /// One of the nodes, unless it was taken out.
     pub fn node(&self, index: usize) -> Option<&Node> {
-        self.nodes.get(index).map(|local| &local.node)
+        self.nodes.get(index).and_then(|local| local.node.as_ref())
     }
 
     /// All nodes in order.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().map(|local| &local.node)
+        self.nodes.iter().filter_map(|local| local.node.as_ref())
     }
 
     /// The hub of a node.
@@ -116,10 +156,40 @@ impl LocalMesh {
         self.node(index).map(|node| Arc::clone(node.hub()))
     }
 
+    /// What a node is called, also after it was taken out.
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.nodes.get(index).map(|local| local.name.as_str())
+    }
+
+    /// A node as protocols and recordings know it, also after it was taken out.
+    pub fn id(&self, index: usize) -> Option<NodeId> {
+        self.nodes.get(index).map(|local| local.id)
+    }
+
+    /// The index of a node that protocols and recordings know by this id.
+    pub fn index(&self, id: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|local| local.id == id)
+    }
+
     /// Lets exactly these links be. Others are closed with what is on them; new ones come up as soon as they can.
     pub fn set_links(&self, links: &BTreeSet<Pair>) {
+        self.lock_links().clone_from(links);
+        self.open_gates();
+    }
+
+    /// The links that may be.
+    pub fn wanted_links(&self) -> BTreeSet<Pair> {
+        self.lock_links().clone()
+    }
+
+    fn lock_links(&self) -> MutexGuard<'_, BTreeSet<Pair>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_gates(&self) {
+        let links = self.wanted_links();
         for (index, local) in self.nodes.iter().enumerate() {
-            let wanted = gate(index, links);
+            let wanted = self.gate(index, &links);
             local.gate.send_if_modified(|gate| {
                 let changed = *gate != wanted;
                 *gate = wanted;
@@ -128,15 +198,27 @@ impl LocalMesh {
         }
     }
 
+    fn gate(&self, index: usize, links: &BTreeSet<Pair>) -> Gate {
+        let other = |&(a, b): &Pair| match () {
+            () if a == index => Some(b),
+            () if b == index => Some(a),
+            () => None,
+        };
+        let others = links.iter().filter_map(other);
+        Gate::Only(others.filter_map(|other| self.nodes.get(other)).map(|local| local.member).collect())
+    }
+
     /// The links that are up at both ends.
     pub fn links(&self) -> BTreeSet<Pair> {
-        let neighbours: Vec<BTreeSet<Member>> = self
-            .nodes()
-            .map(|node| node.hub().with(|machine, _| machine.neighbour_ids().map(Member::of).collect()))
-            .collect();
-        let sees = |a: usize, b: usize| neighbours[a].contains(&member(b));
+        let neighbours: Vec<BTreeSet<Member>> = (0..self.len()).map(|index| self.neighbours(index)).collect();
+        let sees = |a: usize, b: usize| neighbours[a].contains(&self.nodes[b].member);
         let pairs = (0..self.len()).flat_map(|a| (a + 1..self.len()).map(move |b| (a, b)));
         pairs.filter(|&(a, b)| sees(a, b) && sees(b, a)).collect()
+    }
+
+    fn neighbours(&self, index: usize) -> BTreeSet<Member> {
+        let seen = |node: &Node| node.hub().with(|machine, _| machine.neighbour_ids().map(Member::of).collect());
+        self.node(index).map(seen).unwrap_or_default()
     }
 
     /// Waits until exactly these links are up.
@@ -150,45 +232,33 @@ impl LocalMesh {
     /// Stops all nodes cleanly.
     pub async fn stop(self) -> Vec<Result<Stopped, MeshError>> {
         let mut ends = Vec::new();
-        for local in self.nodes {
-            ends.push(local.node.stop().await);
+        for node in self.nodes.into_iter().filter_map(|local| local.node) {
+            ends.push(node.stop().await);
         }
         ends
     }
 }
 
-/// Members have the numbers of their indices: the first one founds the mesh.
-fn member(index: usize) -> Member {
-    Member(u16::try_from(index).unwrap_or(u16::MAX))
-}
-
-fn gate(index: usize, links: &BTreeSet<Pair>) -> Gate {
-    let other = |&(a, b): &Pair| match () {
-        () if a == index => Some(member(b)),
-        () if b == index => Some(member(a)),
-        () => None,
-    };
-    Gate::Only(links.iter().filter_map(other).collect())
-}
-
 fn make_members(options: &LocalOptions) -> Result<Vec<PathBuf>, MeshError> {
-    let name = |index: u16| format!("{}{}", options.name, index + 1);
-    let dir = |index: u16| options.dir.join(name(index));
-    let dirs: Vec<PathBuf> = (0..options.nodes).map(dir).collect();
-    let mesh = options.settings.mesh.name.as_deref().unwrap_or("up");
-    for (index, path) in (0..).zip(&dirs) {
-        if mesh::is_member(path) {
-            continue; // started again where it was stopped
-        }
-        match dirs.first() {
-            Some(founder) if index > 0 => {
-                let invitation = mesh::invite(founder, &name(index), Vec::new())?;
-                mesh::join(path, &invitation, Existing::Keep)?;
-            }
-            Some(_) | None => drop(mesh::found(path, mesh, &name(index), Existing::Keep)?),
-        }
+    (0..options.nodes).map(|number| make_member(options, number)).collect()
+}
+
+/// The directory of a member, which is made unless it is there from an earlier run. The first one founds the mesh.
+fn make_member(options: &LocalOptions, number: u16) -> Result<PathBuf, MeshError> {
+    let name = |number: u16| format!("{}{}", options.name, u32::from(number) + 1);
+    let dir = |number: u16| options.dir.join(name(number));
+    let path = dir(number);
+    if mesh::is_member(&path) {
+        return Ok(path); // started again where it was stopped
     }
-    Ok(dirs)
+    if number == 0 {
+        let mesh = options.settings.mesh.name.as_deref().unwrap_or("up");
+        mesh::found(&path, mesh, &name(number), Existing::Keep)?;
+    } else {
+        let invitation = mesh::invite(&dir(0), &name(number), Vec::new())?;
+        mesh::join(&path, &invitation, Existing::Keep)?;
+    }
+    Ok(path)
 }
 
 fn config(options: &LocalOptions, dir: &Path) -> Result<NodeConfig, String> {

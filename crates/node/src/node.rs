@@ -111,6 +111,7 @@ impl Node {
         if let Some(recorder) = &record {
             let observer = recorder.observer(machine.settings());
             machine.set_recorder(observer);
+            recorder.present(machine.settings().id);
         }
         let (hub, removals) = Hub::new(machine);
         let mut tasks = vec![tokio::spawn(Arc::clone(&hub).keep_time())];

@@ -51,6 +51,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Clients")]
     token_file: Option<PathBuf>,
 
+    /// Serve a page that shows what this node sees; beyond this machine only with --token-file [address, if none is
+    /// given: 127.0.0.1:8460].
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = crate::view::USUAL,
+          help_heading = "Viewer")]
+    view: Option<String>,
+
     /// What is logged: error, warn, info, debug, trace [default: info].
     #[arg(long, value_name = "LEVEL", help_heading = "Output")]
     log: Option<String>,
@@ -99,6 +105,7 @@ impl Args {
         settings.api.socket_group.clone_from(&self.socket_group);
         settings.api.tcp.clone_from(&self.tcp);
         settings.api.token_file.clone_from(&self.token_file);
+        settings.api.view.clone_from(&self.view);
         Ok(settings)
     }
 }

@@ -26,6 +26,10 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       serve clients over TCP as well; they present the word in the file
   meshlock node --record run.jsonl
       record everything, with the rules watched
+  meshlock node --view
+      show in the browser what this node sees, on http://127.0.0.1:8460; nothing can be done there
+  meshlock node --view 0.0.0.0:8460 --token-file api-token
+      the same for other machines, which need the word in the file; it is not encrypted
 
 \x1b[1;4mExit codes:\x1b[0m
     0  stopped cleanly

@@ -1,5 +1,6 @@
 //! The arguments of `meshlock up`, in the order of its help.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::help::{EXAMPLES, LONG_ABOUT};
@@ -30,6 +31,16 @@ pub(crate) struct Args {
     /// Keep the nodes' files here [default: a temporary directory, removed at the end].
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+
+    /// Serve the page that shows the mesh here; beyond this machine only with a token [default: 127.0.0.1:8460].
+    #[arg(long, value_name = "ADDR:PORT", help_heading = "Viewer")]
+    pub(crate) view: Option<SocketAddr>,
+    /// Serve no page.
+    #[arg(long, conflicts_with_all = ["view", "open"], help_heading = "Viewer")]
+    pub(crate) no_view: bool,
+    /// Open the page in a browser.
+    #[arg(long, help_heading = "Viewer")]
+    pub(crate) open: bool,
 
     /// Record the whole mesh, watched by the rules: run.jsonl becomes run.NAME.jsonl for each resource.
     #[arg(long, value_name = "FILE", help_heading = "Output")]

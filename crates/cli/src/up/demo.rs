@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use meshlock_api::{Mode, NewRequest, State, Urgency};
 use meshlock_node::hub::Hub;
-use meshlock_node::local::LocalMesh;
+use meshlock_node::node::Node;
 use tokio::task::JoinSet;
 
 /// Robots at work, until this is dropped.
+#[derive(Debug, Default)]
 pub(super) struct Robots {
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
-/// Puts a robot at every node.
-pub(super) fn start(mesh: &LocalMesh) -> Robots {
-    let mut tasks = JoinSet::new();
-    for (index, node) in mesh.nodes().enumerate() {
+impl Robots {
+    /// Puts a robot at a node.
+    pub(super) fn add(&mut self, node: &Node) {
+        let number = self.tasks.len() + 1;
         let robot = Robot {
             hub: Arc::clone(node.hub()),
-            name: format!("robot-{}", index + 1),
-            random: fastrand::Rng::with_seed(index as u64),
+            name: format!("robot-{number}"),
+            random: fastrand::Rng::with_seed(number as u64 - 1),
             charge: 100,
         };
-        tasks.spawn(robot.live());
+        self.tasks.spawn(robot.live());
     }
-    Robots { _tasks: tasks }
 }
 
 struct Robot {

@@ -193,6 +193,16 @@ pub const KEYS: &[Key] = &[
         example: "64",
         meaning: "How many connections of clients are served at a time",
     },
+    Key {
+        section: "api",
+        name: "view",
+        variable: Some("MESHLOCK_VIEW"),
+        shape: Shape::Text,
+        default: "none",
+        example: "\"127.0.0.1:8460\"",
+        meaning: "Where a page for the browser shows what this node sees, to look at only. If there is a `token-file`, \
+            its word is needed to see it; beyond this machine there must be one. Not encrypted",
+    },
     resource("kind", "`\"semaphore\"` if `capacity` is above 1, otherwise `\"mutex\"`", "\"sessions\"", KIND),
     resource("capacity", "1 for a mutex, 1000000 for sessions and readers-writer", "3", CAPACITY),
     resource("protocol", "\"reverse-link\"", "\"flood\"", PROTOCOL),

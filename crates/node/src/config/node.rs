@@ -53,6 +53,8 @@ pub struct NodeConfig {
     pub token_file: Option<PathBuf>,
     /// How many connections of clients are served at a time. Default: 1024.
     pub max_clients: usize,
+    /// An address for the page that shows what the node sees; served by the program around the node. Default: none.
+    pub view: Option<SocketAddr>,
     /// What can be locked, from the file. Default: nothing.
     pub resources: BTreeMap<String, Definition>,
 }
@@ -130,6 +132,7 @@ impl NodeConfig {
             Some(text) => address("node.listen", &text, &mut problems).into_iter().collect(),
         };
         let tcp = api.tcp.and_then(|text| address("api.tcp", &text, &mut problems));
+        let view = api.view.and_then(|text| address("api.view", &text, &mut problems));
         let mut definitions = BTreeMap::new();
         for (name, settings) in resources {
             match settings.resolve(&name) {
@@ -156,6 +159,7 @@ impl NodeConfig {
             tcp,
             token_file: api.token_file,
             max_clients: api.max_clients.map_or(1_024, |number| usize::try_from(number).unwrap_or(usize::MAX)),
+            view,
             resources: definitions,
         };
         problems.extend(config.check().0);
@@ -198,6 +202,13 @@ impl NodeConfig {
         if self.tcp.is_some() && self.token_file.is_none() {
             problems
                 .push("api.tcp: it needs `token-file`; name a file, and it is made if it does not exist".to_owned());
+        }
+        if self.view.is_some_and(|view| !view.ip().is_loopback()) && self.token_file.is_none() {
+            problems.push(
+                "api.view: other machines can reach this address, so it needs `token-file`; name a file, or serve the \
+                 page on 127.0.0.1"
+                    .to_owned(),
+            );
         }
         if self.max_clients == 0 {
             problems.push("api.max-clients: 0 lets nobody in; give at least 1".to_owned());

@@ -92,6 +92,9 @@ pub struct ApiSettings {
     /// How many clients at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_clients: Option<u32>,
+    /// An address for the page that shows what the node sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -145,6 +148,7 @@ impl Settings {
                 tcp: api.tcp.or(below.api.tcp),
                 token_file: api.token_file.or(below.api.token_file),
                 max_clients: api.max_clients.or(below.api.max_clients),
+                view: api.view.or(below.api.view),
             },
             resources: all,
         }

@@ -50,6 +50,7 @@ use events::Events;
 use metrics::Counts;
 use queries::Queries;
 use registry::Registry;
+pub(crate) use requests::Request;
 use requests::Requests;
 use resource::Resource;
 

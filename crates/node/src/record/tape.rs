@@ -1,19 +1,19 @@
 //! The trace of one resource while it is written, with the rules that are watched on the way.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::io;
 
 use meshlock_api::{Definition, Order, Protocol};
 use meshlock_core::{Aging, Effect, Event, NodeId, Units, View};
 use meshlock_properties::{RuleSet, Setting, Violation, Watcher};
 use meshlock_trace::{
-    At, End, Happening, Header, Link, LinkEnds, NodeInfo, Record, Source, TraceError, UnderWay, What, Writer,
+    At, End, Happening, Header, Link, LinkEnds, Move, NodeInfo, Record, Source, TraceError, UnderWay, What, Writer,
 };
 use serde_json::{Value, json};
 
 use super::clock::Clock;
+use super::outlet::{Outputs, Troubles};
+use super::place::Place;
 use super::said::{Said, said};
 use crate::machine::{GROUP_PRIORITIES, RETRY, Step};
 use crate::wire::Entry;
@@ -21,9 +21,11 @@ use crate::wire::Entry;
 /// One trace.
 #[derive(Debug)]
 pub(super) struct Tape {
-    path: PathBuf,
-    /// Gone once something went wrong, or the end was written.
-    writer: Option<Writer<BufWriter<File>>>,
+    /// What it is about.
+    pub(super) definition: Definition,
+    /// Gone once everything went wrong, or the end was written; also if nobody wants it.
+    writer: Option<Writer<Outputs>>,
+    troubles: Troubles,
     latest: u64,
     /// Nodes in the trace; true for those whose events have been seen.
     nodes: BTreeMap<NodeId, bool>,
@@ -36,35 +38,29 @@ pub(super) struct Tape {
 
 impl Tape {
     /// Begins the trace of a resource with the first node that is seen of it.
-    pub(super) fn new(
-        path: PathBuf,
-        mesh: &str,
-        entry: &Entry,
-        clock: &Clock,
-        first: NodeInfo,
-    ) -> (Self, Option<String>) {
-        let watcher = watcher(&entry.definition);
-        let mut tape = Self {
-            writer: None,
+    pub(super) fn new(outputs: Outputs, mesh: &str, entry: &Entry, clock: &Clock, first: NodeInfo) -> Self {
+        let troubles = outputs.troubles();
+        let nodes = BTreeMap::from([(first.id, false)]);
+        let header = header(mesh, entry, clock, first);
+        // What goes wrong with the first line is among the troubles.
+        let writer = if outputs.is_empty() { None } else { Writer::new(outputs, &header).ok() };
+        Self {
+            definition: entry.definition,
+            writer,
+            troubles,
             latest: 0,
-            nodes: BTreeMap::from([(first.id, false)]),
+            nodes,
             ends: LinkEnds::default(),
             under_way: UnderWay::new(),
-            watcher,
+            watcher: watcher(&entry.definition),
             broken: None,
             totals: BTreeMap::new(),
-            path,
-        };
-        let header = header(mesh, entry, clock, first);
-        let file = File::create(&tape.path).map_err(|source| TraceError::Io { line: 1, source });
-        let note = match file.and_then(|file| Writer::new(BufWriter::new(file), &header)) {
-            Ok(writer) => {
-                tape.writer = Some(writer);
-                None
-            }
-            Err(error) => Some(trouble(&tape.path, &error)),
-        };
-        (tape, note)
+        }
+    }
+
+    /// What went wrong and has not been told yet.
+    pub(super) fn troubles(&self) -> Vec<String> {
+        self.troubles.take()
     }
 
     pub(super) fn knows(&self, node: NodeId) -> bool {
@@ -84,6 +80,15 @@ impl Tape {
         }
         self.nodes.insert(id, false);
         self.write::<()>(now, What::Join(node)).map(drop)
+    }
+
+    /// A node is somewhere else, or moves otherwise. Nothing is said of nodes that are not in the trace.
+    pub(super) fn moved(&mut self, now: u64, node: NodeId, place: Place) -> Result<(), TraceError> {
+        if !self.knows(node) {
+            return Ok(());
+        }
+        let Place { position, velocity, gone } = place;
+        self.write::<()>(now, What::Move(Move { node, position, velocity, gone })).map(drop)
     }
 
     /// The first event of a node comes next.
@@ -156,14 +161,19 @@ impl Tape {
             what: broken.what.clone(),
         });
         let totals = self.totals.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
-        self.write::<()>(now, What::End(End { violation, repeats_from: None, totals }))?;
-        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop))
+        let line = self.write::<()>(now, What::End(End { violation, repeats_from: None, totals }))?.unwrap_or_default();
+        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop))?;
+        match self.troubles().first() {
+            Some(text) => Err(TraceError::Io { line, source: io::Error::other(text.clone()) }),
+            None => Ok(()),
+        }
     }
 
-    /// Nothing more is written; the rules are watched on.
-    pub(super) fn give_up(&mut self, error: &TraceError) -> String {
+    /// Nothing more is written; the rules are watched on. What is to be told is returned.
+    pub(super) fn give_up(&mut self, error: &TraceError) -> Vec<String> {
         self.writer = None;
-        trouble(&self.path, error)
+        let told = self.troubles();
+        if told.is_empty() { vec![format!("recording ends; the node goes on: {error}")] } else { told }
     }
 
     /// The line it stands in, if it was written.
@@ -172,10 +182,6 @@ impl Tape {
         self.latest = self.latest.max(now);
         writer.write(&Record { at: At::TimeNs(self.latest), what }).map(Some)
     }
-}
-
-fn trouble(path: &Path, error: &TraceError) -> String {
-    format!("{} cannot be written, so recording ends there; the node goes on: {error}", path.display())
 }
 
 fn watcher(definition: &Definition) -> Watcher {

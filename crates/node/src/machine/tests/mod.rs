@@ -2,6 +2,7 @@
 
 mod chaos;
 mod clients;
+mod live;
 mod network;
 mod recording;
 mod resources;
