@@ -18,7 +18,7 @@ export function notices(viewer, element) {
     const toast = h(
       "div",
       { class: `toast ${kind}`, "data-text": text, role: kind === "error" ? "alert" : null },
-      h("p", {}, kind === "error" ? h("strong", {}, "That did not work. ") : null, text),
+      h("p", {}, kind === "error" && !text.startsWith("The ") ? h("strong", {}, "That did not work. ") : null, text),
       button("Close", () => toast.remove()),
     );
     element.append(toast);
@@ -26,6 +26,16 @@ export function notices(viewer, element) {
     if (kind === "info") setTimeout(() => toast.remove(), STAYS_MS);
   }
   viewer.on("notice", ({ text, kind }) => show(text, kind));
+
+  // A tape that ends in the middle is told of once.
+  const told = new Set();
+  viewer.on("summary", () => {
+    const problem = viewer.summary?.problem;
+    if (!problem || told.has(problem)) return;
+    told.add(problem);
+    show(`The trace could not be read to its end: ${problem}. What stands before it is shown.`, "error");
+  });
+
   // Parts of the page say small things the same way.
   window.addEventListener("say", (event) => show(/** @type {CustomEvent} */ (event).detail, "info"));
 }

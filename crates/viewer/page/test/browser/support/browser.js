@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
+import { after } from "./after.js";
 
 const usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executablePath = process.env.CHROMIUM ?? usual.find((path) => existsSync(path));
@@ -40,7 +41,7 @@ export async function open(test, address, options = {}) {
       wrong.push(`asked elsewhere: ${request.url()}`);
     }
   });
-  test.after(async () => {
+  after(test, async () => {
     await browser.close();
     if (wrong.length > 0) throw new Error(`the page complained:\n${wrong.join("\n")}`);
   });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { after } from "./after.js";
 
 const root = fileURLToPath(new URL("../../../../../../", import.meta.url));
 
@@ -22,7 +23,7 @@ export const file = (path) => join(root, path);
 /** A folder that goes with the test. @param {import("node:test").TestContext} test */
 export async function folder(test) {
   const path = await mkdtemp(join(tmpdir(), "meshlock-page-"));
-  test.after(() => rm(path, { recursive: true, force: true }));
+  after(test, () => rm(path, { recursive: true, force: true }));
   return path;
 }
 
@@ -54,7 +55,7 @@ export async function serve(test, cwd, ...words) {
     child.kill("SIGTERM");
     return await ended;
   };
-  test.after(end);
+  after(test, end);
   const address = await new Promise((resolve, reject) => {
     const listen = (/** @type {Buffer} */ part) => {
       said += part;
