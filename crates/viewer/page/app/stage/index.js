@@ -35,8 +35,9 @@ const WORDS_EVERY = 1000;
  */
 
 /**
- * @typedef {HTMLElement & { drawStats?: () => { ms: number, worst: number, frames: number } }} Measured how long drawing
- *   takes, for tests
+ * @typedef {HTMLElement & { drawStats?: () => { ms: number, worst: number, frames: number },
+ *   placeOf?: (node: NodeId) => [number, number] | null }} Measured how long drawing takes and where a node is in the
+ *   window, for tests
  */
 
 /**
@@ -62,6 +63,11 @@ export function stage(viewer, element) {
   let wordsAt = Number.NEGATIVE_INFINITY;
   const stats = { ms: 0, worst: 0, frames: 0 };
   element.drawStats = () => ({ ...stats });
+  element.placeOf = (node) => {
+    const dot = frame?.byId.get(node);
+    const { left, top } = canvas.getBoundingClientRect();
+    return dot ? [left + dot.x, top + dot.y] : null;
+  };
 
   /** @type {Stage} */
   const shared = {
