@@ -2,7 +2,7 @@
 
 /** @import { Claimant, NodeId, View, Viewer } from "../types.d.ts" */
 
-import { session } from "./format.js";
+import { minus, session } from "./format.js";
 
 /** @typedef {keyof View} Field */
 
@@ -95,7 +95,7 @@ export function claimWords(claim, nameOf) {
 /** @param {{ units: number, rank?: number, session?: number | null }} demand */
 export function demandWords({ units, rank, session: of }) {
   const words = [units === 1 ? "1 unit" : `${units} units`];
-  if (rank !== undefined) words.push(`rank ${rank}`);
+  if (rank !== undefined) words.push(minus(`rank ${rank}`));
   if (of !== undefined && of !== null) words.push(`session ${session(of)}`);
   return words.join(", ");
 }

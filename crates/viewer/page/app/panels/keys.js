@@ -22,7 +22,7 @@ export function keys(viewer, page) {
 function action(viewer, page, event) {
   const letter = event.key.toLowerCase();
   const onButton = event.target instanceof HTMLElement && event.target.closest("button, summary, a, [role=tab]");
-  if (event.key === " ") return onButton ? null : () => (viewer.playing ? viewer.pause() : viewer.play());
+  if (event.key === " ") return onButton ? null : () => playOrPause(viewer);
   if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
     const back = event.key === "ArrowLeft";
     if (event.target instanceof HTMLElement && event.target.closest("[role=tab]")) return null;
@@ -35,6 +35,12 @@ function action(viewer, page, event) {
   if (event.key === "Escape") return () => viewer.select(null);
   if (event.key === "?") return () => page.querySelector("dialog")?.showModal();
   return null;
+}
+
+/** Who follows a live source can stop it as well. @param {Viewer} viewer */
+export function playOrPause(viewer) {
+  if (viewer.playing || viewer.following) viewer.pause();
+  else viewer.play();
 }
 
 /** Goes to the next mark; says so if there is none. @param {Viewer} viewer @param {MarkKind} kind @param {boolean} back */

@@ -149,7 +149,8 @@ export function spacetime(viewer, element) {
     // What was leafed to stays until the moment changes.
     if (rows.length === 0 || ((early || late) && line !== cursorAtLoad)) {
       // While time goes by it leafs on from time to time, not all the time.
-      if (!viewer.playing || performance.now() - loadedAt > LEAF_MS) load(line);
+      const moves = viewer.playing || viewer.following;
+      if (!moves || performance.now() - loadedAt > LEAF_MS) load(line);
     } else {
       showCursor(false);
       if (tracing) showCauses(null);

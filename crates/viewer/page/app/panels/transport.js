@@ -5,7 +5,7 @@
 import { button, fill, h } from "./dom.js";
 import { moment, speed as speedWords } from "./format.js";
 import { icon } from "./icons.js";
-import { jump } from "./keys.js";
+import { jump, playOrPause } from "./keys.js";
 import { marksOf } from "./marks.js";
 import { clockOf } from "./names.js";
 
@@ -21,7 +21,7 @@ const JUMPS = [
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function transport(viewer, element) {
-  const play = button([icon("play")], () => (viewer.playing ? viewer.pause() : viewer.play()), {
+  const play = button([icon("play")], () => playOrPause(viewer), {
     class: "icon primary",
   });
   const now = h("output", { class: "now", "aria-live": "off" });
@@ -68,9 +68,10 @@ export function transport(viewer, element) {
 
   let shownPlaying = false;
   function draw() {
-    if (shownPlaying !== viewer.playing) fill(play, icon(viewer.playing ? "pause" : "play"));
-    shownPlaying = viewer.playing;
-    for (const [name, value] of Object.entries(named(viewer.playing ? "Pause (space)" : "Play (space)"))) {
+    const moves = viewer.playing || viewer.following;
+    if (shownPlaying !== moves) fill(play, icon(moves ? "pause" : "play"));
+    shownPlaying = moves;
+    for (const [name, value] of Object.entries(named(moves ? "Pause (space)" : "Play (space)"))) {
       play.setAttribute(name, value);
     }
     follow.hidden = !(viewer.summary?.grows ?? false);
