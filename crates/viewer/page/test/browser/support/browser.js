@@ -69,3 +69,8 @@ export async function until(page, what) {
 export async function picture(/** @type {import("playwright-core").Page} */ page, /** @type {string} */ name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png` });
 }
+
+/** Where a node is in the window. @param {import("playwright-core").Page} page @param {number} node */
+export async function placeOf(page, node) {
+  return /** @type {[number, number]} */ (await ask(page, `document.querySelector("#stage").placeOf(${node})`));
+}
