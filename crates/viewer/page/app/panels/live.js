@@ -14,8 +14,8 @@ const SLIDERS = /** @type {const} */ ({
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function live(viewer, element) {
-  if (viewer.about.source !== "sim") return;
   const can = (/** @type {Action["do"]} */ what) => viewer.about.can.includes(what);
+  if (!can("play") && !can("range") && !can("pace")) return;
   const act = (/** @type {Action} */ action) => viewer.act(action).catch(() => {});
   const run = button("Run", () => act({ do: viewer.live?.paused ? "play" : "pause" }));
   const step = button("One event", () => act({ do: "step", events: 1 }), { title: "One event of the simulation" });
@@ -27,10 +27,10 @@ export function live(viewer, element) {
   const line = h(
     "div",
     { class: "live", role: "group", "aria-label": "The simulation" },
-    h("strong", {}, "Simulation"),
+    h("strong", {}, can("play") ? "Simulation" : "Movement"),
     can("play") && run,
     can("step") && step,
-    state,
+    can("play") && state,
     can("speed") && speed.label,
     can("range") && range.label,
     can("pace") && pace.label,

@@ -26,7 +26,8 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   const { address, end, said } = await serve(test, cwd, ...live, "--view=127.0.0.1:0", "--trace", "live.trace.jsonl");
   const page = await open(test, address);
   await until(page, "viewer.following && viewer.now > 0");
-  await page.getByRole("button", { name: /pause the simulation/i }).click();
+  const simulation = page.getByRole("group", { name: "The simulation" });
+  await simulation.getByRole("button", { name: "Pause" }).click();
   await until(page, "viewer.live?.paused");
   await ask(page, 'viewer.act({ do: "range", metres: 15 })');
   await until(page, "viewer.live.range === 15");
@@ -84,7 +85,7 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   const before = Number(await ask(page, `viewer.scene.nodes.find(({ id }) => id === ${asked}).open.length`));
   await form.getByRole("button", { name: "Request" }).click();
   await until(page, `viewer.scene.nodes.find(({ id }) => id === ${asked}).open.length > ${before}`);
-  await page.getByRole("button", { name: /run the simulation/i }).click();
+  await simulation.getByRole("button", { name: "Run" }).click();
   await until(page, "!viewer.live.paused");
   await until(
     page,
