@@ -37,7 +37,7 @@ export function isKnown(summary, news) {
  */
 export function liveSpeed(live) {
   if (!live) return 1;
-  return live.paused || live.over ? 0 : live.speed;
+  return live.paused ? 0 : live.speed;
 }
 
 /**

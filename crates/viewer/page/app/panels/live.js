@@ -44,9 +44,9 @@ export function live(viewer, element) {
     line.hidden = live === null;
     if (!live) return;
     run.textContent = live.paused ? "Run" : "Pause";
-    run.disabled = live.over;
-    step.disabled = !live.paused || live.over;
-    state.textContent = live.over ? "over" : live.paused ? "paused" : "running";
+    step.disabled = !live.paused;
+    // Clients of the scenario ask no more, but nodes move on, and one can still take part.
+    state.textContent = live.paused ? "paused" : live.over ? "running on, the scenario is over" : "running";
     speed.show(live.speed, `×${significant(live.speed, 2)}`);
     pace.show(live.pace, `×${significant(live.pace, 2)}`);
     range.label.hidden = live.range === null;

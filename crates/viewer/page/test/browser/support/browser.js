@@ -5,11 +5,11 @@ import { chromium } from "playwright-core";
 import { after } from "./after.js";
 
 const usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = process.env.CHROMIUM ?? usual.find((path) => existsSync(path));
+export const executablePath = process.env.CHROMIUM ?? usual.find((path) => existsSync(path));
 if (!executablePath) throw new Error("there is no Chromium: install it (`apt-get install chromium`), or set CHROMIUM");
 
 // It talks to our server only.
-const args = [
+export const args = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
