@@ -31,7 +31,9 @@ const LONGEST_MOMENT: usize = 1_000_000;
 const MOST_BEHIND: Duration = Duration::from_millis(250);
 /// Somebody looks at where it is at least so often.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
-/// Steps at once.
+/// Entries of the agenda that one event may have before it.
+const MOVES_PER_EVENT: usize = 1_000;
+/// Events at once.
 const MOST_STEPS: u32 = 100_000;
 
 /// When a player wants to be called again.
@@ -160,8 +162,10 @@ where
         if !self.paused {
             return Err(EditError::new("steps are for a run that stands still: pause it first"));
         }
-        let goal = self.course.world.events() + u64::from(events.min(MOST_STEPS));
-        for _ in 0..LONGEST_MOMENT {
+        let events = events.min(MOST_STEPS);
+        let goal = self.course.world.events() + u64::from(events);
+        // Where nothing but movement is left, a step must not take all of it.
+        for _ in 0..(events as usize * MOVES_PER_EVENT).min(LONGEST_MOMENT) {
             if self.course.world.events() >= goal {
                 break;
             }

@@ -373,7 +373,7 @@ fn a_thread_plays_and_answers() {
     };
     let live = Live::start(start(radio(protocol(ProtocolName::ReverseLink, Over::Links)))).unwrap();
     assert_eq!(live.abilities(), Abilities { air: true, links: true, join: true, leave: true });
-    assert!(live.state().paused && live.state().range.is_none_or(|range| range == 120.0));
+    assert!(live.state().paused && live.state().range == Some(120.0));
     live.set_speed(10_000.0).unwrap();
     live.play().unwrap();
     while !live.state().over {
