@@ -310,11 +310,10 @@ impl Board {
 }
 
 /// Plays until nobody wants anything any more.
-fn play<P, W>(mut player: Player<P, W>, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board)
+fn play<P>(mut player: Player<P>, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board)
 where
     P: Protocol,
     P::Message: Serialize,
-    W: Write,
 {
     loop {
         let next = player.tick(clock());

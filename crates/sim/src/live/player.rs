@@ -3,7 +3,6 @@
 //! There is no thread and no clock in here, so tests can play anything.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::time::Duration;
 
 use meshlock_core::Protocol;
@@ -48,10 +47,10 @@ pub(super) enum Next {
 }
 
 /// A run that is played.
-pub(super) struct Player<P: Protocol, W: Write> {
+pub(super) struct Player<P: Protocol> {
     scenario: Scenario,
     course: Course<P>,
-    recorder: Recorder<W>,
+    recorder: Recorder<'static>,
     /// Edits of an earlier run that are still to come.
     coming: VecDeque<Edit>,
     done: Vec<Edit>,
@@ -65,12 +64,12 @@ pub(super) struct Player<P: Protocol, W: Write> {
     stopped: Option<(Outcome, Result<(), TraceError>)>,
 }
 
-impl<P: Protocol, W: Write> Player<P, W>
+impl<P: Protocol> Player<P>
 where
     P::Message: Serialize,
 {
     /// Before its first event, paused.
-    pub(super) fn new(course: Course<P>, recorder: Recorder<W>, scenario: Scenario, earlier: Vec<Edit>) -> Self {
+    pub(super) fn new(course: Course<P>, recorder: Recorder<'static>, scenario: Scenario, earlier: Vec<Edit>) -> Self {
         Self {
             scenario,
             course,
