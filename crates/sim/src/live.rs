@@ -273,6 +273,7 @@ impl Visitor for Thread {
         let recorder = Recorder::begin(output, &world, &scenario, seed, &about);
         let course = Course::new(world, &scenario);
         let player = Player::new(course, recorder, scenario, earlier);
+        *state.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = player.state();
         let board = Board { state, on_change, told: None };
         if ready.send(Ok(abilities)).is_ok() {
             play(player, clock, &wanted, board);
@@ -309,11 +310,10 @@ impl Board {
 }
 
 /// Plays until nobody wants anything any more.
-fn play<P, W>(mut player: Player<P, W>, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board)
+fn play<P>(mut player: Player<P>, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board)
 where
     P: Protocol,
     P::Message: Serialize,
-    W: Write,
 {
     loop {
         let next = player.tick(clock());

@@ -57,7 +57,8 @@ pub fn run_traced<W: Write>(
     output: W,
     about: &About,
 ) -> Result<Traced, RunError> {
-    with_world(scenario, seed, Recording { scenario, seed, edits: None, progress, output, about })?
+    let output: Output<'_> = Box::new(output);
+    record(Recording { scenario, seed, edits: None, progress, output, about })
 }
 
 /// The same for a run in which somebody took part. An edit that cannot be made is an error; what happened before it is
@@ -70,19 +71,28 @@ pub fn run_traced_edited<W: Write>(
     output: W,
     about: &About,
 ) -> Result<Traced, RunError> {
-    with_world(scenario, seed, Recording { scenario, seed, edits: Some(edits), progress, output, about })?
+    let output: Output<'_> = Box::new(output);
+    record(Recording { scenario, seed, edits: Some(edits), progress, output, about })
 }
 
-struct Recording<'a, W> {
+/// Not generic over the output: worlds of so many protocols are compiled once.
+fn record(recording: Recording<'_>) -> Result<Traced, RunError> {
+    with_world(recording.scenario, recording.seed, recording)?
+}
+
+/// Where a trace goes.
+pub(crate) type Output<'a> = Box<dyn Write + 'a>;
+
+struct Recording<'a> {
     scenario: &'a Scenario,
     seed: u64,
     edits: Option<&'a Edits>,
     progress: &'a mut dyn Progress,
-    output: W,
+    output: Output<'a>,
     about: &'a About,
 }
 
-impl<W: Write> Visitor for Recording<'_, W> {
+impl Visitor for Recording<'_> {
     type Output = Result<Traced, RunError>;
 
     fn visit<P>(self, world: World<P>) -> Self::Output
@@ -98,8 +108,8 @@ impl<W: Write> Visitor for Recording<'_, W> {
 }
 
 /// Writes what happens.
-pub(crate) struct Recorder<W: Write> {
-    writer: Option<Writer<W>>,
+pub(crate) struct Recorder<'a> {
+    writer: Option<Writer<Output<'a>>>,
     /// The first thing that went wrong; nothing is written after it.
     error: Option<TraceError>,
     views: bool,
@@ -108,9 +118,9 @@ pub(crate) struct Recorder<W: Write> {
     latest: Time,
 }
 
-impl<W: Write> Recorder<W> {
+impl<'a> Recorder<'a> {
     /// Writes all that can be said before the first event.
-    pub(crate) fn begin<P>(output: W, world: &World<P>, scenario: &Scenario, seed: u64, about: &About) -> Self
+    pub(crate) fn begin<P>(output: Output<'a>, world: &World<P>, scenario: &Scenario, seed: u64, about: &About) -> Self
     where
         P: Protocol,
         P::Message: Serialize,
@@ -172,11 +182,10 @@ impl<W: Write> Recorder<W> {
     }
 }
 
-impl<P, W> Observer<P> for Recorder<W>
+impl<P> Observer<P> for Recorder<'_>
 where
     P: Protocol,
     P::Message: Serialize,
-    W: Write,
 {
     fn handled(
         &mut self,

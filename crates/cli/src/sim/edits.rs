@@ -84,7 +84,7 @@ mod tests {
         first.keep(&Edits::default()).unwrap();
         first.keep(&Edits::default()).unwrap();
         assert_eq!(first.kept(), Some(wanted.as_path()));
-        let mut second = Keeper::new(header.clone(), wanted.clone());
+        let mut second = Keeper::new(header.clone(), wanted);
         second.keep(&Edits::default()).unwrap();
         let other = place.path().join("docks-2.edits.jsonl");
         assert_eq!(second.kept(), Some(other.as_path()));

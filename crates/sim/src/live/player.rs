@@ -3,7 +3,6 @@
 //! There is no thread and no clock in here, so tests can play anything.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::time::Duration;
 
 use meshlock_core::Protocol;
@@ -31,7 +30,9 @@ const LONGEST_MOMENT: usize = 1_000_000;
 const MOST_BEHIND: Duration = Duration::from_millis(250);
 /// Somebody looks at where it is at least so often.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
-/// Steps at once.
+/// Entries of the agenda that one event may have before it.
+const MOVES_PER_EVENT: usize = 1_000;
+/// Events at once.
 const MOST_STEPS: u32 = 100_000;
 
 /// When a player wants to be called again.
@@ -46,10 +47,10 @@ pub(super) enum Next {
 }
 
 /// A run that is played.
-pub(super) struct Player<P: Protocol, W: Write> {
+pub(super) struct Player<P: Protocol> {
     scenario: Scenario,
     course: Course<P>,
-    recorder: Recorder<W>,
+    recorder: Recorder<'static>,
     /// Edits of an earlier run that are still to come.
     coming: VecDeque<Edit>,
     done: Vec<Edit>,
@@ -63,12 +64,12 @@ pub(super) struct Player<P: Protocol, W: Write> {
     stopped: Option<(Outcome, Result<(), TraceError>)>,
 }
 
-impl<P: Protocol, W: Write> Player<P, W>
+impl<P: Protocol> Player<P>
 where
     P::Message: Serialize,
 {
     /// Before its first event, paused.
-    pub(super) fn new(course: Course<P>, recorder: Recorder<W>, scenario: Scenario, earlier: Vec<Edit>) -> Self {
+    pub(super) fn new(course: Course<P>, recorder: Recorder<'static>, scenario: Scenario, earlier: Vec<Edit>) -> Self {
         Self {
             scenario,
             course,
@@ -160,8 +161,10 @@ where
         if !self.paused {
             return Err(EditError::new("steps are for a run that stands still: pause it first"));
         }
-        let goal = self.course.world.events() + u64::from(events.min(MOST_STEPS));
-        for _ in 0..LONGEST_MOMENT {
+        let events = events.min(MOST_STEPS);
+        let goal = self.course.world.events() + u64::from(events);
+        // Where nothing but movement is left, a step must not take all of it.
+        for _ in 0..(events as usize * MOVES_PER_EVENT).min(LONGEST_MOMENT) {
             if self.course.world.events() >= goal {
                 break;
             }

@@ -116,7 +116,7 @@ impl Sink {
 
 /// Somebody who plays a world.
 pub(super) trait Hand {
-    fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
     where
         P::Message: Serialize;
 }
@@ -138,7 +138,7 @@ impl<H: Hand> Visitor for Playing<'_, H> {
         P::Message: Serialize,
     {
         let about = About { views: true, ..About::default() };
-        let recorder = Recorder::begin(self.sink, &world, self.scenario, self.seed, &about);
+        let recorder = Recorder::begin(Box::new(self.sink), &world, self.scenario, self.seed, &about);
         let course = Course::new(world, self.scenario);
         let mut player = Player::new(course, recorder, self.scenario.clone(), self.earlier.edits);
         self.hand.play(&mut player);
@@ -191,7 +191,7 @@ impl Anything {
 }
 
 impl Hand for Anything {
-    fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
     where
         P::Message: Serialize,
     {
@@ -270,7 +270,7 @@ struct Places {
 
 impl Hand for Places {
     /// After anything that somebody does, links are up exactly between nodes in range without a barrier.
-    fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
     where
         P::Message: Serialize,
     {
@@ -318,12 +318,12 @@ fn links_follow_places_range_pace_and_barriers() {
 fn it_goes_as_fast_as_told_and_stands_still_when_told() {
     struct Speeds;
     impl Hand for Speeds {
-        fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+        fn play<P: Protocol>(&mut self, player: &mut Player<P>)
         where
             P::Message: Serialize,
         {
             let second = |n: f64| Duration::from_secs_f64(n);
-            let now = |player: &Player<P, Sink>| player.state().now.seconds();
+            let now = |player: &Player<P>| player.state().now.seconds();
             assert_eq!((player.tick(second(5.0)), now(player)), (Next::Asked, 0.0), "it begins paused");
             assert!(player.set_speed(0.0, second(5.0)).is_err() && player.set_speed(f64::NAN, second(5.0)).is_err());
             player.play(second(5.0)).unwrap();
@@ -373,7 +373,7 @@ fn a_thread_plays_and_answers() {
     };
     let live = Live::start(start(radio(protocol(ProtocolName::ReverseLink, Over::Links)))).unwrap();
     assert_eq!(live.abilities(), Abilities { air: true, links: true, join: true, leave: true });
-    assert!(live.state().paused && live.state().range.is_none_or(|range| range == 120.0));
+    assert!(live.state().paused && live.state().range == Some(120.0));
     live.set_speed(10_000.0).unwrap();
     live.play().unwrap();
     while !live.state().over {

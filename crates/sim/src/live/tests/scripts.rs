@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::Ending;
 use super::super::player::{Next, Player};
-use super::{Hand, Sink, play, protocol, radio, wired};
+use super::{Hand, play, protocol, radio, wired};
 use crate::distribution::Distribution;
 use crate::edit::{Change, EditError, Edits};
 use crate::run::run_edited;
@@ -21,7 +21,7 @@ struct Script<'a> {
 }
 
 impl Hand for Script<'_> {
-    fn play<P: Protocol>(&mut self, player: &mut Player<P, Sink>)
+    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
     where
         P::Message: Serialize,
     {
