@@ -128,7 +128,7 @@ impl Canonical {
             if messages != replaced {
                 *content = match space.model.fifo {
                     true => space.channels.build(&replaced),
-                    false => replaced.iter().fold(Sequences::EMPTY, |all, id| space.channels.insert_sorted(all, *id)),
+                    false => replaced.iter().fold(Sequences::EMPTY, |all, id| space.insert_without_order(all, *id)),
                 };
             }
         }

@@ -6,8 +6,9 @@ use meshlock_core::view::View;
 use meshlock_core::{Effect, Event, NodeId, Protocol};
 
 use crate::action::Action;
+use crate::finding::Finding;
 use crate::render;
-use crate::space::{Applied, Space};
+use crate::space::{Applied, Noted, Row, Space};
 
 /// A run from the start of a model.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Counterexample<P: Protocol> {
     pub steps: Vec<Step<P>>,
     /// If the run goes on for ever: the steps from this place on (counted from 0) repeat.
     pub cycle_from: Option<usize>,
+    /// Numbers were replaced after each step, so that a message may not arrive as it was sent.
+    pub renumbered: bool,
 }
 
 /// One step of a run.
@@ -29,6 +32,8 @@ pub struct Step<P: Protocol> {
     pub link: Option<(NodeId, NodeId)>,
     /// What the nodes made of it, in order: one node, two for a change of a link, none for a loss.
     pub moves: Vec<Move<P>>,
+    /// The messages that were sent, in order.
+    pub sent: Vec<Sent<P>>,
     /// The messages that came to nothing in this step.
     pub vanished: Vec<Message<P>>,
 }
@@ -60,6 +65,19 @@ impl<P: Protocol> Move<P> {
     }
 }
 
+/// A message that was sent.
+#[derive(Clone, Debug)]
+pub struct Sent<P: Protocol> {
+    /// By which of [`Step::moves`].
+    pub by: usize,
+    /// Who sent it.
+    pub from: NodeId,
+    /// To whom.
+    pub to: NodeId,
+    /// What it says.
+    pub message: P::Message,
+}
+
 /// A message that will not be delivered.
 #[derive(Clone, Debug)]
 pub struct Message<P: Protocol> {
@@ -89,10 +107,11 @@ impl<P: Protocol> Counterexample<P> {
     pub(crate) fn replay(space: &Space<P>, path: &[Action], cycle_from: Option<usize>) -> Self {
         let (reduce, canonical) = space.reductions();
         let follow = |canonical| follow(space, reduce, canonical, path);
-        // Without order in channels, places depend on numbers, so there the renumbered states are shown.
+        // Without order in channels, places depend on what messages say, so there the renumbered states are shown.
         let plain = if canonical && space.model.fifo { follow(false) } else { None };
+        let renumbered = canonical && plain.is_none();
         let steps = plain.or_else(|| follow(canonical)).unwrap_or_default();
-        Self { start: space.model.nodes.clone(), steps, cycle_from }
+        Self { start: space.model.nodes.clone(), steps, cycle_from, renumbered }
     }
 }
 
@@ -103,20 +122,32 @@ fn follow<P: Protocol>(space: &Space<P>, reduce: bool, canonical: bool, path: &[
     let mut next = row.clone();
     let mut steps = Vec::with_capacity(path.len());
     for (place, action) in path.iter().enumerate() {
-        space.local.record = Some(Vec::new());
-        space.vanished = Some(Vec::new());
-        match space.apply(&row, *action, &mut next) {
+        let (applied, step) = recorded(&mut space, &row, *action, &mut next);
+        match applied {
             Ok(Applied::Made { .. }) => {}
             Err(_) if place + 1 == path.len() => {}
             Ok(Applied::Impossible | Applied::MustWait) | Err(_) => return None,
         }
-        steps.push(recorded(&mut space, *action));
+        steps.push(step);
         std::mem::swap(&mut row, &mut next);
     }
     Some(steps)
 }
 
-fn recorded<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
+/// Makes a step and tells what happened in it.
+pub(crate) fn recorded<P: Protocol>(
+    space: &mut Space<P>,
+    row: &Row,
+    action: Action,
+    next: &mut Row,
+) -> (Result<Applied, Finding>, Step<P>) {
+    space.local.record = Some(Vec::new());
+    space.noted = Some(Noted::default());
+    let applied = space.apply(row, action, next);
+    (applied, told(space, action))
+}
+
+fn told<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
     let record = space.local.record.take().unwrap_or_default();
     let moves = record.into_iter().map(|(node, event)| {
         let before = space.local.node(node).clone();
@@ -126,7 +157,13 @@ fn recorded<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
         Move { node: before.id(), event, effects, before, after }
     });
     let moves = moves.collect();
-    let vanished = space.vanished.take().unwrap_or_default();
+    let Noted { sent, vanished } = space.noted.take().unwrap_or_default();
+    let sent = sent.into_iter().map(|sent| {
+        let channel = space.layout.channels[sent.channel];
+        let message = space.local.message(sent.message).clone();
+        Sent { by: sent.by, from: channel.from, to: channel.to, message }
+    });
+    let sent = sent.collect();
     let vanished = vanished.into_iter().map(|vanished| {
         let channel = space.layout.channels[vanished.channel];
         let message = space.local.message(vanished.message).clone();
@@ -149,7 +186,7 @@ fn recorded<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
         | Action::Learn { .. }
         | Action::Leave { .. } => None,
     };
-    Step { action, link, moves, vanished: vanished.collect() }
+    Step { action, link, moves, sent, vanished: vanished.collect() }
 }
 
 impl<P: Protocol> fmt::Display for Counterexample<P> {

@@ -3,6 +3,13 @@
 use meshlock_core::{Misuse, NodeId, Rejection};
 use meshlock_properties::{Rule, Violation};
 
+/// What findings are called that are no broken rule.
+pub const PROTOCOL: &str = "protocol";
+
+/// What every node does without a rule.
+pub const PROTOCOL_WORDS: &str =
+    "no node rejects what another one sends, sends where it has no link, or refuses what is no caller's doing";
+
 /// Something that must not happen, happened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
@@ -56,6 +63,16 @@ impl Finding {
             Self::Rule(violation) => Some(violation.rule),
             Self::Rejected { .. } | Self::StraySend { .. } | Self::SelfSend { .. } | Self::Refused { .. } => None,
         }
+    }
+
+    /// The name of the broken rule; `protocol` if it is none.
+    pub fn rule_name(&self) -> &'static str {
+        self.rule().map_or(PROTOCOL, Rule::name)
+    }
+
+    /// What that rule says.
+    pub fn rule_words(&self) -> &'static str {
+        self.rule().map_or(PROTOCOL_WORDS, Rule::words)
     }
 
     /// The node at which it shows, if at one.

@@ -131,11 +131,12 @@ impl Sequences {
         longer
     }
 
-    /// The sequence with one number more at its place in order, for channels that keep no order.
-    pub(crate) fn insert_sorted(&mut self, sequence: u32, item: u32) -> u32 {
+    /// The sequence with one number more at its place in order, for channels that keep no order. `less` compares what
+    /// the numbers stand for, so that the place of a message is the same in all tables.
+    pub(crate) fn insert_sorted(&mut self, sequence: u32, item: u32, less: &impl Fn(u32, u32) -> bool) -> u32 {
         match self.split(sequence) {
-            Some((head, rest)) if head < item => {
-                let longer_rest = self.insert_sorted(rest, item);
+            Some((head, rest)) if less(head, item) => {
+                let longer_rest = self.insert_sorted(rest, item, less);
                 self.cons(head, longer_rest)
             }
             Some(_) | None => self.cons(item, sequence),
@@ -216,7 +217,8 @@ mod tests {
     fn without_order_the_sequence_does_not_remember_it() {
         let mut sequences = Sequences::new();
         let mut built = |items: [u32; 3]| {
-            items.into_iter().fold(Sequences::EMPTY, |sequence, item| sequences.insert_sorted(sequence, item))
+            let less = |a, b| a < b;
+            items.into_iter().fold(Sequences::EMPTY, |sequence, item| sequences.insert_sorted(sequence, item, &less))
         };
         assert_eq!(built([3, 1, 2]), built([2, 3, 1]));
     }

@@ -10,7 +10,9 @@
 //! | [`action`] | what the world may do next |
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
+//! | [`examples`] | shortest runs to situations that help to understand a model |
 //! | [`explore`] | breadth first and depth first |
+//! | [`stepper`] | state by state, where one wants to go |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | what came out of it |
 //! | [`audit`](mod@audit) | runs a recorded trace again, event by event, and compares |
@@ -27,6 +29,7 @@ mod components;
 pub mod counterexample;
 mod enabled;
 mod environment;
+pub mod examples;
 pub mod explore;
 pub mod finding;
 mod graph;
@@ -40,6 +43,7 @@ mod render;
 pub mod report;
 mod space;
 pub mod spec;
+pub mod stepper;
 mod store;
 pub mod suite;
 pub mod topology;
@@ -53,11 +57,13 @@ mod testing;
 pub use action::Action;
 pub use audit::{AuditError, Audited, Difference, audit};
 pub use counterexample::Counterexample;
+pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Seeds, Spec, SpecError, Subject, Variant};
+pub use stepper::{StepError, Stepper};
 pub use topology::{Link, Topology};
 pub use trial::{Limits, Report, Shown, Trial, Way};
 pub use walk::{Rates, WalkCounts, WalkOptions, WalkOutcome, Walker};

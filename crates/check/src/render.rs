@@ -37,6 +37,16 @@ pub(crate) fn counterexample<P: Protocol>(run: &Counterexample<P>, f: &mut fmt::
     Ok(())
 }
 
+/// What happens in a step, told apart from everything else that may happen in its place.
+pub(crate) fn label<P: Protocol>(step: &Step<P>) -> String {
+    match (step.action, step.vanished.first()) {
+        (Action::Lose { .. }, Some(lost)) => {
+            format!("{} from {} to {} is lost", describe_message::<P>(&lost.message), lost.from, lost.to)
+        }
+        _ => title(step),
+    }
+}
+
 fn title<P: Protocol>(step: &Step<P>) -> String {
     let link = || step.link.map(|(low, high)| format!("{low}-{high}")).unwrap_or_default();
     match step.action {

@@ -36,8 +36,23 @@ pub(crate) struct Space<P: Protocol> {
     /// Environments to write in, so that a step allocates only what is new.
     spare: Option<Environment>,
     pushed: Vec<u16>,
-    /// The messages that came to nothing, while a run is being recorded.
-    pub(crate) vanished: Option<Vec<Vanished>>,
+    /// What became of messages, while a run is being recorded.
+    pub(crate) noted: Option<Noted>,
+}
+
+/// What became of messages in one step.
+#[derive(Default)]
+pub(crate) struct Noted {
+    pub(crate) sent: Vec<Sent>,
+    pub(crate) vanished: Vec<Vanished>,
+}
+
+/// A message that was sent: into which channel, itself, and by which of the nodes that moved in this step.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) channel: usize,
+    pub(crate) message: u32,
+    pub(crate) by: usize,
 }
 
 /// A message that will not be delivered: its channel, itself, and why.
@@ -94,7 +109,7 @@ impl<P: Protocol> Space<P> {
             canonical: canonical.then(|| Canonical::new(model.setting.order)),
             spare: None,
             pushed: Vec::new(),
-            vanished: None,
+            noted: None,
             model,
         }
     }
@@ -213,13 +228,27 @@ impl<P: Protocol> Space<P> {
 
     /// Records what is in one content of a channel and not in the other, which is the same with messages removed.
     fn note_vanished(&mut self, channel: usize, before: u32, after: u32, fate: Fate) {
-        let Some(vanished) = &mut self.vanished else { return };
+        let Some(Noted { vanished, .. }) = &mut self.noted else { return };
         let mut kept = self.channels.iter(after).peekable();
         for message in self.channels.iter(before) {
             if kept.next_if_eq(&message).is_none() {
                 vanished.push(Vanished { channel, message, fate });
             }
         }
+    }
+
+    /// Records that a message was sent by the node that moved last.
+    fn note_sent(&mut self, channel: usize, message: u32) {
+        let moved = self.local.record.as_ref().map_or(0, Vec::len);
+        if let Some(Noted { sent, .. }) = &mut self.noted {
+            sent.push(Sent { channel, message, by: moved.saturating_sub(1) });
+        }
+    }
+
+    /// One message more in the content of a channel that keeps no order.
+    pub(crate) fn insert_without_order(&mut self, content: u32, message: u32) -> u32 {
+        let Self { channels, local, .. } = self;
+        channels.insert_sorted(content, message, &|a, b| local.message(a) < local.message(b))
     }
 
     fn without_stale(&mut self, receiver: u32, from: NodeId, content: u32) -> u32 {

@@ -1,6 +1,7 @@
 //! One exploration of one described model, with a report that no longer depends on the protocol's type.
 
-mod trace;
+pub(crate) mod causes;
+pub(crate) mod trace;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,6 +11,7 @@ use meshlock_core::Protocol;
 use meshlock_properties::Rule;
 use serde::Serialize;
 
+use crate::action::Action;
 use crate::explore::{Explorer, Options, Search};
 use crate::finding::Finding;
 use crate::model::{Model, ModelError};
@@ -107,6 +109,8 @@ pub struct Shown {
     pub seed: Option<u64>,
     /// The run as numbered text.
     pub text: String,
+    /// What the world did, step by step.
+    pub run: Vec<Action>,
     /// The run in the trace format.
     pub trace: String,
 }
@@ -190,6 +194,7 @@ impl Job<'_> {
             cycle: counterexample.cycle_from.map(|from| steps - from),
             seed,
             text: counterexample.to_string(),
+            run: counterexample.steps.iter().map(|step| step.action).collect(),
             trace: trace::write(&self.trial.spec, broken, seed, self.replay),
         }
     }

@@ -15,8 +15,10 @@ mod replay;
 mod single;
 mod table;
 mod values;
+mod view;
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -44,8 +46,11 @@ pub(crate) fn run(args: Args, given: &Given, words: &[String]) -> anyhow::Result
         return Ok(Exit::Fine);
     }
     let jobs = jobs(&args, given, words)?;
+    if let Some(address) = args.output.view {
+        return view::run(jobs, limits(&args, None), address, args.output.open);
+    }
     let traces = Traces::of(&args.output, jobs.len() == 1)?;
-    let limits = limits(&args)?;
+    let limits = limits(&args, Some(interrupt::flag()?));
     match <[Job; 1]>::try_from(jobs) {
         Ok([job]) => one(job, &args, &limits, &traces),
         Err(jobs) => several(jobs, &args, &limits, &traces),
@@ -87,15 +92,15 @@ fn chosen_walks(way: &Way, args: &Args) -> Way {
     }
 }
 
-fn limits(args: &Args) -> anyhow::Result<Limits> {
-    Ok(Limits {
+fn limits(args: &Args, cancel: Option<Arc<AtomicBool>>) -> Limits {
+    Limits {
         states: args.limits.max_states,
         depth: args.limits.max_depth,
         time: args.limits.max_seconds.map(Duration::from_secs_f64),
         bytes: args.limits.max_memory,
-        cancel: Some(interrupt::flag()?),
+        cancel,
         reduce: !args.limits.no_reduction,
-    })
+    }
 }
 
 /// Runs one model and shows all of it.

@@ -117,6 +117,7 @@ fn a_broken_rule_is_shown_written_and_replayed() {
     assert!(ran.out.contains("breaks no-idle-units in 3 steps; no shorter run breaks it"), "{}", ran.out);
     assert_eq!(ran.err, "");
     assert_eq!(labelled(&ran, "trace"), "reverse-link.trace.jsonl");
+    assert_eq!(labelled(&ran, "look"), "meshlock view reverse-link.trace.jsonl");
 
     let replay = labelled(&ran, "replay").strip_prefix("meshlock ").unwrap().to_owned();
     let file = fs::File::open(place.join("reverse-link.trace.jsonl")).unwrap();
@@ -284,6 +285,13 @@ fn a_mistake_is_answered_with_the_way_out() {
         ("check group --early-timers 1", "add --repeats"),
         ("check group --k 2", "leave out --k"),
         ("check group-over-relay --variant published", "only as group"),
+        ("check --view", "name one, for instance `meshlock check reverse-link/p1 --view`"),
+        ("check reverse-link/p1 reverse-link/p3 --view", "these are 2: name one"),
+        ("check reverse-link/p1 --view --json", "cannot be used with '--json'"),
+        ("check reverse-link/p1 --view --list", "cannot be used with '--list'"),
+        ("check reverse-link --view --walks 3", "cannot be used with '--walks <N>'"),
+        ("check reverse-link/p1 --view=nowhere", "invalid value 'nowhere' for '--view[=<ADDR>]'"),
+        ("check reverse-link/p1 --open", "--view"),
     ];
     for (line, way_out) in table {
         let ran = meshlock(&here(), line);

@@ -205,6 +205,87 @@ fn mistakes_are_explained() {
     }
 }
 
+const EDITS: &str = r#"{"meshlock-edits":1,"scenario":"small.toml","seed":3}
+{"time_ns":500000000,"link":{"between":[1,2],"up":false}}
+{"time_ns":900000000,"add":{}}
+{"time_ns":900000000,"link":{"between":[5,1],"up":true}}
+{"time_ns":900000000,"link":{"between":[5,2],"up":true}}
+{"time_ns":1000000000,"request":{"node":5,"units":1,"priority":9}}
+{"time_ns":1200000000,"release":{"node":5,"request":1}}
+{"time_ns":1500000000,"remove":{"node":0}}
+"#;
+
+#[test]
+fn a_run_with_edits_is_another_run_and_the_same_again() {
+    let place = place("edits");
+    fs::write(place.join("run.edits.jsonl"), EDITS).unwrap();
+    let plain = json(&sim(&place, "small.toml --json -q"));
+    let ran = sim(&place, "small.toml --edits run.edits.jsonl --json -q --trace run.trace.jsonl");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let edited = json(&ran);
+    assert_ne!(edited["trace_hash"], plain["trace_hash"]);
+    assert_eq!((&edited["seed"], &edited["violations"]), (&3.into(), &Value::Array(Vec::new())));
+    let replay = edited["replay"].as_str().unwrap();
+    assert_eq!(replay, "meshlock sim small.toml --seed 3 --edits run.edits.jsonl --trace run.trace.jsonl");
+    let again = sim(&place, "small.toml --edits run.edits.jsonl --json -q --trace run.trace.jsonl");
+    assert_eq!(again.out, ran.out);
+    let all = records(&place.join("run.trace.jsonl"));
+    assert!(all.iter().any(|record| matches!(&record.what, What::Join(node) if node.id.0 == 5)));
+    assert!(all.iter().any(|record| matches!(&record.what, What::Move(leaves) if leaves.node.0 == 0 && leaves.gone)));
+    // Somebody has ended it.
+    fs::write(place.join("run.edits.jsonl"), format!("{EDITS}{{\"time_ns\":1600000000,\"end\":true}}\n")).unwrap();
+    assert_eq!(json(&sim(&place, "small.toml --edits run.edits.jsonl --json -q"))["end_s"], 1.6);
+}
+
+#[test]
+fn mistakes_in_edits_are_explained() {
+    let place = place("edit-mistakes");
+    fs::write(place.join("bad.jsonl"), format!("{EDITS}oops\n")).unwrap();
+    fs::write(place.join("gone.jsonl"), format!("{EDITS}{{\"time_ns\":1900000000,\"remove\":{{\"node\":0}}}}\n"))
+        .unwrap();
+    for (line, part) in [
+        ("small.toml --edits missing.jsonl", "cannot read the edits missing.jsonl"),
+        ("small.toml --edits bad.jsonl", "in bad.jsonl: line 9: "),
+        ("small.toml --edits small.toml", "this is no file of edits"),
+        ("small.toml --edits gone.jsonl", "edit 8 (remove at 1.900000000 s) cannot be done: node 0 has left"),
+        ("small.toml --open", "--view"),
+        ("small.toml --view=nowhere", "--view"),
+        ("small.toml --view --json", "--json"),
+    ] {
+        let ran = sim(&place, line);
+        assert_eq!(ran.code, Some(2), "{line}\n{}{}", ran.out, ran.err);
+        assert!(ran.err.contains(part), "{line}: {part} is not in\n{}", ran.err);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shown_run_ends_with_the_command_that_runs_it_again() {
+    use std::io::BufRead;
+    let place = place("shown");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meshlock"))
+        .args(["sim", "small.toml", "--view=127.0.0.1:0", "--trace", "run.trace.jsonl"])
+        .current_dir(&place)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    err.read_line(&mut told).unwrap();
+    assert!(told.starts_with("viewer: http://127.0.0.1:"), "{told}");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let (mut out, mut rest) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{out}{rest}");
+    assert_eq!(out, "run it again: meshlock sim small.toml --seed 3 --trace run.trace.jsonl --views\n");
+    assert!(rest.contains("after 0 edits"), "{rest}");
+    assert!(!place.join("small.edits.jsonl").exists(), "nothing was done");
+    records(&place.join("run.trace.jsonl"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_after_the_results() {

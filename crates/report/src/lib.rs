@@ -15,3 +15,7 @@ mod number;
 pub mod page;
 pub mod table;
 mod text;
+
+/// The style sheet that all pages of meshlock begin with: colours for light and dark screens as custom properties, type,
+/// tables, and the classes of charts. It needs nothing else and loads nothing.
+pub const THEME: &str = include_str!("theme.css");

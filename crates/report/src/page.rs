@@ -62,7 +62,8 @@ impl Page {
     pub fn html(&self) -> String {
         let mut outline = Outline::of(&self.blocks);
         let content = render(&self.blocks, &mut outline, true);
-        let (title, contents, style) = (escape(&self.title), outline.contents(), include_str!("page/style.css"));
+        let (title, contents) = (escape(&self.title), outline.contents());
+        let (theme, style) = (crate::THEME, include_str!("page/style.css"));
         let subtitle = match self.subtitle.trim() {
             "" => String::new(),
             text => format!("<p class=\"subtitle\">{}</p>\n", inline::render(text)),
@@ -74,7 +75,7 @@ impl Page {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\"/>\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
              <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{title}</title>\n\
-             <style>\n{style}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n{subtitle}</header>\n\
+             <style>\n{theme}{style}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n{subtitle}</header>\n\
              {contents}<main>\n{content}</main>\n</body>\n</html>\n"
         )
     }

@@ -110,7 +110,15 @@ mod tests {
         }
         agenda.add(Time(4), Due::Change);
         let order: Vec<Due> = std::iter::from_fn(|| agenda.next()).map(|(_, due)| due).collect();
-        assert_eq!(order, [Due::Change, Due::Leg { node: 3, version: 0 }, Due::Leg { node: 1, version: 0 }, Due::Leg { node: 2, version: 0 }]);
+        assert_eq!(
+            order,
+            [
+                Due::Change,
+                Due::Leg { node: 3, version: 0 },
+                Due::Leg { node: 1, version: 0 },
+                Due::Leg { node: 2, version: 0 }
+            ]
+        );
     }
 
     #[test]

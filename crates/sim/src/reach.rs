@@ -134,14 +134,7 @@ impl Reach {
 
     /// A node starts its next leg. A node that vanishes or jumps may leave links behind: the crossings of those are
     /// due at once. False if what was planned has been overtaken.
-    pub(crate) fn next_leg(
-        &mut self,
-        node: u32,
-        version: u32,
-        links: &Links,
-        now: Time,
-        agenda: &mut Agenda,
-    ) -> bool {
+    pub(crate) fn next_leg(&mut self, node: u32, version: u32, links: &Links, now: Time, agenda: &mut Agenda) -> bool {
         let pace = self.pace;
         let traveller = &mut self.nodes[node as usize];
         if traveller.version != version {

@@ -105,9 +105,8 @@ mod tests {
     use super::*;
 
     fn answer(method: Method, path: &str, token: Option<&str>, headers: &[(&'static str, &str)]) -> u16 {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| (header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
+        let headers =
+            headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
         match verdict(&headers.collect(), &method, path, token) {
             Ok(()) => 200,
             Err((status, _)) => status.as_u16(),

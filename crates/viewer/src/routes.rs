@@ -54,7 +54,7 @@ impl IntoResponse for Refusal {
 
 fn file(name: &str) -> Response {
     match assets::find(name) {
-        Some(asset) => ([(header::CONTENT_TYPE, asset.kind)], asset.text).into_response(),
+        Some((kind, text)) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
         None => refused(StatusCode::NOT_FOUND, format!("the page has no file {name}")),
     }
 }

@@ -4,7 +4,7 @@ use meshlock_core::{NodeId, Protocol};
 use meshlock_properties::{Occurrence, Violation};
 
 use super::turn::Turn;
-use super::{Space, Vanished};
+use super::{Noted, Space, Vanished};
 use crate::counterexample::Fate;
 use crate::environment::LinkState;
 use crate::finding::Finding;
@@ -26,8 +26,13 @@ impl<P: Protocol> Space<P> {
                 LocalEffect::Send { to, message } => self.send(turn, place, to, message)?,
                 LocalEffect::Broadcast { message } => {
                     for channel in 0..self.layout.channels.len() {
-                        if self.layout.channels[channel].from == node && self.carries(turn, channel) == Carries::Yes {
-                            self.push(turn, channel, message)?;
+                        if self.layout.channels[channel].from != node {
+                            continue;
+                        }
+                        match self.carries(turn, channel) {
+                            Carries::Yes => self.push(turn, channel, message)?,
+                            Carries::Swallows => self.note_swallowed(channel, message),
+                            Carries::No => {}
                         }
                     }
                 }
@@ -57,9 +62,7 @@ impl<P: Protocol> Space<P> {
         match carries {
             Some((channel, Carries::Yes)) => self.push(turn, channel, message),
             Some((channel, Carries::Swallows)) => {
-                if let Some(vanished) = &mut self.vanished {
-                    vanished.push(Vanished { channel, message, fate: Fate::Cut });
-                }
+                self.note_swallowed(channel, message);
                 Ok(())
             }
             Some((_, Carries::No)) | None if self.model.allow_stray_sends => Ok(()),
@@ -68,6 +71,14 @@ impl<P: Protocol> Space<P> {
                 let node = NodeId(crate::intern::next_id(node));
                 Err(if to == node { Finding::SelfSend { node, kind } } else { Finding::StraySend { node, to, kind } })
             }
+        }
+    }
+
+    /// Records that a message was sent over a link that is cut.
+    fn note_swallowed(&mut self, channel: usize, message: u32) {
+        self.note_sent(channel, message);
+        if let Some(Noted { vanished, .. }) = &mut self.noted {
+            vanished.push(Vanished { channel, message, fate: Fate::Cut });
         }
     }
 
@@ -86,13 +97,15 @@ impl<P: Protocol> Space<P> {
     }
 
     fn push(&mut self, turn: &mut Turn<'_>, channel: usize, message: u32) -> Result<(), Finding> {
-        let content = &mut turn.next[self.layout.nodes + channel];
-        *content = match self.model.fifo {
-            true => self.channels.append(*content, message),
-            false => self.channels.insert_sorted(*content, message),
+        let before = turn.next[self.layout.nodes + channel];
+        let content = match self.model.fifo {
+            true => self.channels.append(before, message),
+            false => self.insert_without_order(before, message),
         };
+        turn.next[self.layout.nodes + channel] = content;
+        self.note_sent(channel, message);
         self.pushed.push(u16::try_from(channel).unwrap_or(u16::MAX));
-        if self.channels.len(*content) > self.model.max_channel {
+        if self.channels.len(content) > self.model.max_channel {
             if self.model.wait_when_full.unwrap_or(self.model.workload.endless) {
                 turn.overfull = true;
                 return Ok(());

@@ -17,8 +17,8 @@ pub trait Visitor {
     /// Does it.
     fn visit<P>(self, model: Model<P>) -> Self::Output
     where
-        P: Protocol,
-        P::Message: Serialize;
+        P: Protocol + Send + 'static,
+        P::Message: Serialize + Send;
 }
 
 /// Delays mean nothing to the checker.

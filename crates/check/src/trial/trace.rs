@@ -1,31 +1,35 @@
-//! A counterexample in the trace format.
+//! A run in the trace format.
 
-use meshlock_core::Protocol;
+use meshlock_core::{Effect, Event, Protocol};
 use meshlock_trace::{At, End, Happening, Header, Link, Lost, NodeInfo, Record, Source, Violation, What, Writer};
 use serde::Serialize;
+use serde_json::Value;
 
+use super::causes::Causes;
 use crate::action::Action;
 use crate::counterexample::Step;
 use crate::report::Broken;
 use crate::spec::{Spec, Variant};
 
-/// The whole trace as text.
+/// The whole trace of a run that breaks a rule, as text.
 pub(super) fn write<P>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, replay: &str) -> String
 where
     P: Protocol,
     P::Message: Serialize,
 {
-    let mut writer =
-        Writer::new(Vec::new(), &header(spec, broken, seed, replay)).expect("a header of our own is sound");
     let counterexample = &broken.counterexample;
+    let header = header(spec, &counterexample.start, seed, replay);
+    let mut writer = Writer::new(Vec::new(), &header).expect("a header of our own is sound");
+    let mut causes = Causes::new(counterexample.renumbered);
+    let mut line = HEADER_LINE;
     for (number, step) in (1..).zip(&counterexample.steps) {
-        for what in happenings(step) {
-            writer.write(&Record { at: At::Step(number), what }).expect("a step of our own is sound");
+        for what in happenings(step, &mut causes, line + 1) {
+            line = writer.write(&Record { at: At::Step(number), what }).expect("a step of our own is sound");
         }
     }
     let last = counterexample.steps.len() as u64;
     let violation = Violation {
-        rule: broken.finding.rule().map_or("protocol", |rule| rule.name()).to_string(),
+        rule: broken.finding.rule_name().to_string(),
         node: broken.finding.node(),
         what: broken.finding.to_string(),
     };
@@ -37,7 +41,11 @@ where
     String::from_utf8(bytes).expect("JSON is UTF-8")
 }
 
-fn header<P: Protocol>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, replay: &str) -> Header {
+/// Lines are counted from 1, with the header.
+pub(crate) const HEADER_LINE: u64 = 1;
+
+/// The header of a trace of a model, with the nodes as they are at the start.
+pub(crate) fn header<P: Protocol>(spec: &Spec, start: &[P], seed: Option<u64>, replay: &str) -> Header {
     let variant = match &spec.variant {
         Variant::Repaired if spec.subject.is_baseline() => "baseline",
         Variant::Repaired => "repaired",
@@ -45,12 +53,12 @@ fn header<P: Protocol>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, repla
     };
     let node =
         |node: &P| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
-    let nodes = broken.counterexample.start.iter().map(node).collect();
+    let nodes = start.iter().map(node).collect();
     let up = spec.topology.links().iter().filter(|link| !spec.down.contains(link));
     let links =
         if spec.subject.is_any_to_any() { Vec::new() } else { up.map(|link| (link.low(), link.high())).collect() };
     let mut header = Header::new(Source::Check, spec.subject.name(), variant, nodes, links);
-    let mut set = |name: &str, value: serde_json::Value| header.parameters.insert(name.to_string(), value);
+    let mut set = |name: &str, value: Value| header.parameters.insert(name.to_string(), value);
     set("topology", spec.topology.to_string().into());
     set("capacity", spec.setting().capacity.0.into());
     if let Variant::Published { repairs } = &spec.variant {
@@ -62,22 +70,54 @@ fn header<P: Protocol>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, repla
     header
 }
 
-/// What a step is in the words of a trace: the link, the events, what was lost.
-fn happenings<P: Protocol>(step: &Step<P>) -> Vec<What<P::Message>> {
+/// What a step is in the words of a trace, from this line on: the link, the events, what was lost.
+pub(crate) fn happenings<P: Protocol>(
+    step: &Step<P>,
+    causes: &mut Causes<P::Message>,
+    first_line: u64,
+) -> Vec<What<P::Message>> {
     let mut all = Vec::new();
     match (step.action, step.link) {
         (Action::Cut { .. }, Some(between)) => all.push(What::Link(Link { between, up: false })),
         (Action::Form { .. }, Some(between)) => all.push(What::Link(Link { between, up: true })),
         _ => {}
     }
-    for m in &step.moves {
-        let happening =
-            Happening { effects: m.effects.clone(), view: Some(m.view()), ..Happening::new(m.node, m.event.clone()) };
-        all.push(What::Event(happening));
+    for (place, made) in step.moves.iter().enumerate() {
+        let cause = causes.moves(step, place, made, first_line + all.len() as u64);
+        let (effects, view) = (made.effects.clone(), Some(made.view()));
+        all.push(What::Event(Happening { effects, view, cause, ..Happening::new(made.node, made.event.clone()) }));
     }
     for lost in &step.vanished {
+        let cause = causes.vanishes(step, lost);
         let (from, to, message) = (lost.from, lost.to, lost.message.clone());
-        all.push(What::Lost(Lost { from, to, message, cause: None }));
+        all.push(What::Lost(Lost { from, to, message, cause }));
     }
     all
+}
+
+/// The same with messages as a viewer reads them.
+pub(crate) fn untyped<M: Serialize>(what: What<M>) -> What {
+    let value = |message: M| serde_json::to_value(message).unwrap_or(Value::Null);
+    match what {
+        What::Event(Happening { node, event, effects, misuse, view, cause }) => {
+            let effects = effects.into_iter().map(|effect| untyped_effect(effect, value)).collect();
+            What::Event(Happening { node, event: Event::map(event, value), effects, misuse, view, cause })
+        }
+        What::Lost(Lost { from, to, message, cause }) => What::Lost(Lost { from, to, message: value(message), cause }),
+        What::Link(link) => What::Link(link),
+        What::Move(moved) => What::Move(moved),
+        What::Join(node) => What::Join(node),
+        What::End(end) => What::End(end),
+    }
+}
+
+fn untyped_effect<M>(effect: Effect<M>, value: impl FnOnce(M) -> Value) -> Effect<Value> {
+    match effect {
+        Effect::Send { to, message } => Effect::Send { to, message: value(message) },
+        Effect::Multicast { to, message } => Effect::Multicast { to, message: value(message) },
+        Effect::Broadcast { message } => Effect::Broadcast { message: value(message) },
+        Effect::Granted { grant } => Effect::Granted { grant },
+        Effect::Arm { timer, after } => Effect::Arm { timer, after },
+        Effect::Reject { from, reason } => Effect::Reject { from, reason },
+    }
 }

@@ -1,5 +1,6 @@
 //! The arguments of `meshlock check`, in the order of its help.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -63,6 +64,20 @@ pub(crate) struct Output {
     /// Write a trace for every model that breaks a rule into this directory.
     #[arg(long, value_name = "DIR", conflicts_with = "trace")]
     pub(crate) traces: Option<PathBuf>,
+    /// Step through the states of one model in the browser, until Ctrl-C. The page is served on 127.0.0.1:8460, or on
+    /// another port if that is taken; --view=ADDR says where.
+    #[arg(
+        long,
+        value_name = "ADDR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = crate::view::USUAL,
+        conflicts_with_all = ["walks", "json", "list", "rules", "trace", "traces"],
+    )]
+    pub(crate) view: Option<SocketAddr>,
+    /// Also open the browser there.
+    #[arg(long, requires = "view")]
+    pub(crate) open: bool,
 }
 
 /// Which text of a protocol.

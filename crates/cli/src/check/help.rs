@@ -8,7 +8,8 @@ Without a name, all standard models are run. The published texts are expected to
 number of steps; the repaired ones are expected to hold, with a known number of different states.
 
 With the name of a protocol, a model of your own is built from the options below. A broken rule is shown as the \
-shortest run that breaks it, and written as a trace file.";
+shortest run that breaks it, and written as a trace file. With --view one steps through the states of a model in \
+the browser.";
 
 /// How it is used, and how it ends.
 pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -18,6 +19,8 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       what they are, what they show and what is expected of them
   meshlock check reverse-link/p1
       one of them, with the run that breaks a rule
+  meshlock check reverse-link/p1 --view
+      the same model in the browser: step by step, with examples and the run that breaks a rule
   meshlock check reverse-link/ flood/ --json
       all standard models of two protocols, for a script
   meshlock check reverse-link --variant published --topology line:3 --rule nobody-waits
@@ -39,6 +42,6 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
        (a verdict, the length of a run, or the number of different states)
     2  wrong arguments, or a file that cannot be written
     3  nothing is wrong so far, but a limit ended the search early
-  130  ended by Ctrl-C, with a summary of what was done
+  130  ended by Ctrl-C, with a summary of what was done (with --view: 0)
 
 Colours are used on a terminal, unless NO_COLOR is set.";

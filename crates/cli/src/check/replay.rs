@@ -5,7 +5,7 @@ use meshlock_study::shell::quoted;
 
 /// The command line without options of output, time and memory.
 pub(super) fn command(words: &[String]) -> String {
-    let flags = ["--json", "--quiet", "-q", "--no-trace"];
+    let flags = ["--json", "--quiet", "-q", "--no-trace", "--view", "--open"];
     let options = ["--trace", "--traces", "--max-seconds", "--max-memory"];
     join(&without(words, &flags, &options))
 }
@@ -33,7 +33,8 @@ fn without(words: &[String], flags: &[&str], options: &[&str]) -> Vec<String> {
             continue;
         }
         let is_option = word.split_once('=').is_some_and(|(name, _)| options.contains(&name));
-        if !is_option && !flags.contains(&word.as_str()) {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if !is_option && !flags.contains(&name) {
             kept.push(word.clone());
         }
     }
@@ -61,6 +62,9 @@ mod tests {
     fn options_of_output_are_left_out() {
         let typed = words("-q flood --trace here --losses 1 --json --traces=there --max-seconds 9 --node 0=-");
         assert_eq!(command(&typed), "meshlock check flood --losses 1 --node 0=-");
+        let typed = words("--view flood --open");
+        assert_eq!(command(&typed), "meshlock check flood");
+        assert_eq!(command(&words("flood --view=127.0.0.1:9")), "meshlock check flood");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use meshlock_check::{Search, Shown, Trial, Way};
 
+use meshlock_study::shell::quoted;
+
 use super::describe::describe;
 use super::job::{Done, Job, Judgement, expected_text};
 use super::table::Look;
@@ -43,6 +45,7 @@ pub(super) fn conclude(out: &mut impl Write, done: &Done) -> io::Result<()> {
     }
     if let Some(trace) = &done.trace {
         labelled(out, "trace", trace)?;
+        labelled(out, "look", &format!("meshlock view {}", quoted(trace)))?;
     }
     if let Some(replay) = &done.replay {
         labelled(out, "replay", replay)?;

@@ -6,7 +6,10 @@ Run a scenario once: nodes, radio, movement, clients; and measure it.
 
 A scenario file and a seed decide a run completely, on every machine: the trace hash of the summary is the same exactly \
 if the same events happened in the same order. All rules that the protocol promises are watched while it runs. A broken \
-rule ends the run, but for printed texts, which are known to break rules: theirs are counted.";
+rule ends the run, but for printed texts, which are known to break rules: theirs are counted.
+
+With --view the run goes at the pace of a clock and is shown in the browser, where one can take part. Everything that was \
+done is kept in a file of edits; scenario, seed and edits decide the run as completely.";
 
 /// How it is used, and how it ends.
 pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -22,11 +25,16 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       one of the variants of a study
   meshlock sim docks.toml --json
       all measures for a script
+  meshlock sim docks.toml --view --open
+      watch it in the browser and take part: move nodes, cut links, ask by hand; Ctrl-C ends it
+  meshlock sim docks.toml --edits docks.edits.jsonl
+      run it again exactly, with all that was done
   meshlock sim --keys
       what a scenario file can say
 
 \x1b[1;4mExit codes:\x1b[0m
-    0  the run is done
+    0  the run is done; with --view: ended by Ctrl-C
     1  a rule broke in a protocol that should keep it; the command that shows it again is told
-    2  wrong arguments, a wrong file, a scenario that cannot be run, or a trace that cannot be written
+    2  wrong arguments, a wrong file, a scenario that cannot be run, an edit that cannot be made,
+       or a trace that cannot be written
   130  ended by Ctrl-C, with a summary of what was measured until then";

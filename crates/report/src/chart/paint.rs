@@ -87,3 +87,43 @@ pub(super) fn style() -> String {
     }
     format!("<style>@media screen and (prefers-color-scheme:dark){{{rules}}}</style>\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{HUES, Paint};
+    use crate::THEME;
+
+    /// The values of a custom property in the theme: light, dark by the reader's setting, dark by choice.
+    fn values(name: &str) -> Vec<&'static str> {
+        let declarations = THEME.split([';', '{', '}']).filter_map(|part| part.trim().split_once(": "));
+        declarations.filter(|(property, _)| *property == name).map(|(_, value)| value).collect()
+    }
+
+    #[test]
+    fn charts_have_the_colours_of_the_theme() {
+        let named = [
+            (Paint::Ink, "--ink"),
+            (Paint::Muted, "--muted"),
+            (Paint::Axis, "--axis"),
+            (Paint::Grid, "--grid"),
+            (Paint::Paper, "--ground"),
+        ];
+        let paints = named.into_iter().map(|(paint, name)| (paint, name.to_owned()));
+        for (paint, name) in paints.chain((0..HUES).map(|index| (Paint::Hue(index), format!("--s{index}")))) {
+            let [light, dark] = paint.colours();
+            assert_eq!(values(&name), [light, dark, dark], "{name}");
+            for class in [paint.fill_class(), paint.stroke_class()] {
+                assert!(THEME.contains(&format!(".meshlock-chart .{class} {{")), "{class}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_ways_to_the_dark_theme_give_the_same_colours() {
+        for name in ["--panel", "--line", "--accent", "--token", "--alarm", "--good", "--s7"] {
+            let values = values(name);
+            assert_eq!(values.len(), 3, "{name}");
+            assert_eq!(values[1], values[2], "{name}");
+        }
+    }
+}

@@ -134,7 +134,9 @@ fn read_line(text: &str) -> Result<(Time, Option<Change>), String> {
     match names.as_slice() {
         ["end"] if fields["end"] == json!(true) => Ok((at, None)),
         ["end"] => Err("`end` must be true".to_owned()),
-        [_] => serde_json::from_value(Value::Object(fields)).map(|change| (at, Some(change))).map_err(|error| error.to_string()),
+        [_] => serde_json::from_value(Value::Object(fields))
+            .map(|change| (at, Some(change)))
+            .map_err(|error| error.to_string()),
         [] => Err(format!("what is done is missing: one of {ALL}")),
         several => Err(format!("says several things at once: {}; give each a line of its own", several.join(", "))),
     }

@@ -17,6 +17,8 @@ use crate::record::Recorder;
 use crate::run::{Advance, Course};
 use crate::scenario::Scenario;
 use crate::time::{Span, Time};
+#[cfg(test)]
+use crate::world::World;
 
 /// The least and the greatest speed, in simulated seconds per second.
 pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=10_000.0;
@@ -94,6 +96,11 @@ where
             pace: air.map_or(1.0, |(_, pace)| pace),
             edits: self.done.len(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn world(&self) -> &World<P> {
+        &self.course.world
     }
 
     /// What was done so far.

@@ -43,7 +43,8 @@ where
             return self.post(from, to, message, observer);
         }
         let link = if self.manner.direct { Some(0) } else { self.links.generation(from, to) };
-        let Some(link) = link.filter(|_| (to as usize) < self.nodes.len() && !self.is_gone(to) && !self.is_gone(from)) else {
+        let Some(link) = link.filter(|_| (to as usize) < self.nodes.len() && !self.is_gone(to) && !self.is_gone(from))
+        else {
             return self.lose(from, to, &message, observer);
         };
         self.dispatch(from, vec![Hop { node: to, link, delivered: false }], message, true, None, observer);
@@ -81,7 +82,10 @@ where
         }
         let hop = |(node, link)| Hop { node, link, delivered: false };
         let to: Vec<Hop> = if self.manner.direct {
-            everybody.filter(|to| *to != from && !self.is_gone(*to) && !self.is_gone(from)).map(|to| hop((to, 0))).collect()
+            everybody
+                .filter(|to| *to != from && !self.is_gone(*to) && !self.is_gone(from))
+                .map(|to| hop((to, 0)))
+                .collect()
         } else {
             self.links.with_generations(from).iter().copied().map(hop).collect()
         };

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use meshlock_core::{Deadline, Demand, Event, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session, Units};
 use meshlock_core::Urgency;
+use meshlock_core::{Deadline, Demand, Event, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session, Units};
 use serde::Serialize;
 
 use super::carry::Outbox;
@@ -227,7 +227,9 @@ where
     fn set_range(&mut self, metres: f64) -> Result<Done, EditError> {
         let Medium::Air { reach, radio } = &mut self.medium else { return refuse("there is no radio on wires") };
         if !(metres > 0.0 && metres <= WIDEST_RANGE) {
-            return refuse(format!("a range of {metres} m is not possible: give more than 0 m, up to {WIDEST_RANGE} m"));
+            return refuse(format!(
+                "a range of {metres} m is not possible: give more than 0 m, up to {WIDEST_RANGE} m"
+            ));
         }
         radio.range = metres;
         reach.set_range(metres, &self.links, self.now, &mut self.agenda);

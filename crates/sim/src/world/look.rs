@@ -48,9 +48,7 @@ where
             }
         };
         for frame in self.frames.iter() {
-            let alive = |hop: &&crate::frames::Hop| {
-                self.is_under_way(frame.from, **hop) && !hop.delivered
-            };
+            let alive = |hop: &&crate::frames::Hop| self.is_under_way(frame.from, **hop) && !hop.delivered;
             match frame.letter {
                 Some(letter) if frame.to.iter().any(|hop| !hop.delivered) => {
                     note(letter.origin, letter.to, &frame.message);

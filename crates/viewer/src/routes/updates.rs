@@ -12,7 +12,7 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
 use super::Shown;
-use crate::source::Playing;
+use crate::source::{About, Playing};
 use crate::tape::Extent;
 
 /// How often the page may hear of something; a screen shows no more.
@@ -39,12 +39,12 @@ struct Told {
     source: Shown,
     extents: Vec<Extent>,
     playing: Option<Playing>,
-    version: Option<u64>,
+    about: Option<About>,
     when: Instant,
 }
 
 pub(super) async fn stream(State(source): State<Shown>) -> Response {
-    let told = Told { source, extents: Vec::new(), playing: None, version: None, when: Instant::now() };
+    let told = Told { source, extents: Vec::new(), playing: None, about: None, when: Instant::now() };
     let lines = stream::unfold(told, async |mut told| {
         let update = told.next().await;
         let mut line = serde_json::to_vec(&update).unwrap_or_default();
@@ -58,9 +58,10 @@ impl Told {
     /// Waits until there is something to tell. The first time there is.
     async fn next(&mut self) -> Update {
         loop {
-            let first = self.version.is_none();
-            let version = *self.source.changes().borrow();
-            let about = self.version.replace(version).is_some_and(|before| before != version);
+            let first = self.about.is_none();
+            let now = self.source.about();
+            let about = self.about.as_ref().is_some_and(|before| *before != now);
+            self.about = Some(now);
             let extents: Vec<Extent> = self.source.tapes().iter().map(|tape| tape.extent()).collect();
             let is_new = |(tape, extent): &(usize, &Extent)| self.extents.get(*tape) != Some(*extent);
             let new = extents.iter().enumerate().filter(is_new);

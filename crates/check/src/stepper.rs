@@ -1,0 +1,165 @@
+//! The states of a model one by one: a way there, and what may happen next.
+//!
+//! A path is a list of numbers: at each state, which of the things that may happen there happens. Their order is fixed,
+//! so a path means the same whenever the same model is looked at.
+
+mod known;
+
+use meshlock_core::Protocol;
+use meshlock_trace::{Header, Record};
+use serde::Serialize;
+
+use crate::action::Action;
+use crate::finding::Finding;
+use crate::model::{Model, ModelError};
+use crate::spec::{SpecError, Visitor};
+use crate::trial::{Trial, Way};
+use known::Known;
+
+/// Steps through one model, whatever its protocol. What was seen once is remembered, so that one step further is quick.
+pub struct Stepper(Box<dyn Steps>);
+
+/// One state of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The way there, as a trace: its header ...
+    pub header: Header,
+    /// ... and its records.
+    pub records: Vec<Record>,
+    /// What may happen next, in the order of the numbers of a path.
+    pub next: Vec<Choice>,
+    /// What is wrong here.
+    pub broken: Option<Wrong>,
+    /// Nothing is under way.
+    pub quiet: bool,
+}
+
+/// Something that may happen next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What.
+    pub action: Action,
+    /// In words.
+    pub label: String,
+    /// At which node, if at one.
+    pub node: Option<u32>,
+    /// The rule that it breaks at once.
+    pub breaks: Option<&'static str>,
+}
+
+/// Something wrong in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The rule, or `protocol` for what no rule needs to say.
+    pub rule: &'static str,
+    /// What it says.
+    pub words: &'static str,
+    /// What was seen.
+    pub what: String,
+}
+
+impl Wrong {
+    /// This finding in words.
+    pub fn of(finding: &Finding) -> Self {
+        Self { rule: finding.rule_name(), words: finding.rule_words(), what: finding.to_string() }
+    }
+}
+
+/// Why a path leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// A number that is too large.
+    #[error(
+        "step {step} of this path is not possible: it is number {number}, but {}; go back to step {before}",
+        possible(*.choices), before = .step - 1
+    )]
+    NoSuchStep {
+        /// Which step, counted from 1.
+        step: usize,
+        /// The number in the path.
+        number: u32,
+        /// How many things may happen there.
+        choices: usize,
+    },
+    /// An action that cannot happen.
+    #[error("step {step} of this run is not possible: {action:?}")]
+    NoSuchAction {
+        /// Which step, counted from 1.
+        step: usize,
+        /// The action.
+        action: Action,
+    },
+    /// Too many steps.
+    #[error("a path of {0} steps is too long: at most {MOST_STEPS} are followed")]
+    TooLong(usize),
+}
+
+fn possible(choices: usize) -> String {
+    match choices {
+        0 => "nothing can happen there".to_owned(),
+        1 => "only number 0 can happen there".to_owned(),
+        more => format!("the numbers there are 0 to {}", more - 1),
+    }
+}
+
+/// The longest path that is followed.
+pub const MOST_STEPS: usize = 10_000;
+
+impl Stepper {
+    /// At the start of the model of a trial. `replay` is the command for it. With `reduce`, messages that their receiver
+    /// is certain to ignore are removed, as in the search whose paths are to be followed.
+    pub fn new(trial: &Trial, reduce: bool, replay: &str) -> Result<Self, SpecError> {
+        Ok(Self(trial.spec.with_model(Build { trial, reduce, replay })??))
+    }
+
+    /// The state at the end of a path.
+    pub fn at(&mut self, path: &[u32]) -> Result<Place, StepError> {
+        self.0.at(path)
+    }
+
+    /// The path of a run.
+    pub fn path(&mut self, run: &[Action]) -> Result<Vec<u32>, StepError> {
+        self.0.path(run)
+    }
+}
+
+impl std::fmt::Debug for Stepper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Stepper").finish_non_exhaustive()
+    }
+}
+
+/// What a stepper does, whatever the type of the protocol.
+trait Steps: Send {
+    fn at(&mut self, path: &[u32]) -> Result<Place, StepError>;
+    fn path(&mut self, run: &[Action]) -> Result<Vec<u32>, StepError>;
+}
+
+struct Build<'a> {
+    trial: &'a Trial,
+    reduce: bool,
+    replay: &'a str,
+}
+
+impl Visitor for Build<'_> {
+    type Output = Result<Box<dyn Steps>, ModelError>;
+
+    fn visit<P>(self, model: Model<P>) -> Self::Output
+    where
+        P: Protocol + Send + 'static,
+        P::Message: Serialize + Send,
+    {
+        let spec = &self.trial.spec;
+        let renumbers = match self.trial.way {
+            Way::Explore { canonical, .. } => canonical.unwrap_or(spec.workload.endless),
+            Way::Walk { .. } => false,
+        };
+        // Numbers as they are read better. Without order in channels a place depends on what messages say, so there the
+        // numbers of the search are kept.
+        let canonical = renumbers && !spec.fifo;
+        Ok(Box::new(Known::new(spec, model, self.reduce, canonical, self.replay)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Which line of a trace sent the message that arrives or is lost now, or armed the timer that runs out now.
+
+use std::collections::BTreeMap;
+
+use meshlock_core::{Effect, Event, NodeId, Protocol};
+
+use crate::counterexample::{Fate, Message, Move, Step};
+
+/// What is under way, with the lines that sent and armed it.
+#[derive(Clone, Debug)]
+pub(crate) struct Causes<M> {
+    /// By sender and receiver, in the order of sending.
+    sent: BTreeMap<(NodeId, NodeId), Vec<(M, u64)>>,
+    armed: BTreeMap<(NodeId, u64), u64>,
+    /// Messages arrive as they were sent; otherwise nothing can be said.
+    known: bool,
+}
+
+impl<M: Clone + Eq> Causes<M> {
+    /// Nothing is under way. Where numbers are replaced after each step, no cause is ever told.
+    pub(crate) const fn new(renumbered: bool) -> Self {
+        Self { sent: BTreeMap::new(), armed: BTreeMap::new(), known: !renumbered }
+    }
+
+    /// Takes in what one node of a step made of its event, told in this line, and returns what it answers.
+    pub(super) fn moves<P>(&mut self, step: &Step<P>, place: usize, made: &Move<P>, line: u64) -> Option<u64>
+    where
+        P: Protocol<Message = M>,
+    {
+        if !self.known {
+            return None;
+        }
+        let cause = match &made.event {
+            Event::Receive { from, message } => self.take(*from, made.node, message, Which::Oldest),
+            Event::Expired { timer } => self.armed.remove(&(made.node, timer.epoch)),
+            Event::Request { .. }
+            | Event::Cancel { .. }
+            | Event::Reprioritize { .. }
+            | Event::Release { .. }
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Resize { .. }
+            | Event::Leave => None,
+        };
+        for effect in &made.effects {
+            if let Effect::Arm { timer, .. } = effect {
+                self.armed.insert((made.node, timer.epoch), line);
+            }
+        }
+        for sent in step.sent.iter().filter(|sent| sent.by == place) {
+            self.sent.entry((sent.from, sent.to)).or_default().push((sent.message.clone(), line));
+        }
+        cause
+    }
+
+    /// The line that sent a message which came to nothing in this step.
+    pub(super) fn vanishes<P>(&mut self, step: &Step<P>, gone: &Message<P>) -> Option<u64>
+    where
+        P: Protocol<Message = M>,
+    {
+        // What a node sends over a link that is cut never gets on its way; an equal one before it may still arrive.
+        let swallowed = gone.fate == Fate::Cut && step.moves.iter().any(|made| made.node == gone.from);
+        let which = if swallowed { Which::Newest } else { Which::Oldest };
+        if self.known { self.take(gone.from, gone.to, &gone.message, which) } else { None }
+    }
+
+    /// Takes a message from those under way. Of equal ones the oldest arrives first, also where the others may overtake
+    /// each other: there any of them will do.
+    fn take(&mut self, from: NodeId, to: NodeId, message: &M, which: Which) -> Option<u64> {
+        let queue = self.sent.get_mut(&(from, to))?;
+        let equal = |(sent, _): &(M, u64)| sent == message;
+        let place = match which {
+            Which::Oldest => queue.iter().position(equal),
+            Which::Newest => queue.iter().rposition(equal),
+        };
+        Some(queue.remove(place?).1)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    Oldest,
+    Newest,
+}

@@ -1,0 +1,54 @@
+// Who listens to the viewer, and how it tells the user something.
+
+/** @import { ViewerEvents } from "./types.d.ts" */
+
+export class Emitter {
+  /** @type {{ [K in keyof ViewerEvents]: Set<ViewerEvents[K]> }} */
+  #listeners = {
+    moment: new Set(),
+    summary: new Set(),
+    figures: new Set(),
+    selection: new Set(),
+    transport: new Set(),
+    about: new Set(),
+    check: new Set(),
+    notice: new Set(),
+  };
+
+  /**
+   * @template {keyof ViewerEvents} K
+   * @param {K} name
+   * @param {ViewerEvents[K]} listener
+   */
+  on(name, listener) {
+    this.#listeners[name].add(listener);
+  }
+
+  /** @param {Exclude<keyof ViewerEvents, "notice">} name */
+  emit(name) {
+    for (const listener of this.#listeners[name]) listener();
+  }
+
+  /**
+   * @param {string} text
+   * @param {"info" | "error"} [kind]
+   */
+  notice(text, kind = "info") {
+    for (const listener of this.#listeners.notice) listener({ text, kind });
+  }
+
+  /**
+   * Tells the user what went wrong instead of failing.
+   * @template T
+   * @param {Promise<T> | undefined} attempt
+   * @returns {Promise<T | undefined>}
+   */
+  async tried(attempt) {
+    try {
+      return await attempt;
+    } catch (problem) {
+      this.notice(problem instanceof Error ? problem.message : String(problem), "error");
+      return undefined;
+    }
+  }
+}

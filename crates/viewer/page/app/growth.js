@@ -1,0 +1,55 @@
+// How a tape that grows is kept up with, and where its end is between two pieces of news.
+
+/** @import { Moment, Playing, Summary, Update } from "./types.d.ts" */
+
+/** Without news for longer than this nothing is supposed to go on, in milliseconds. */
+const LONGEST_SILENCE = 600;
+
+/**
+ * Writes into a summary what an update tells, if it tells enough: only the last chunk grew.
+ * @param {Summary} summary
+ * @param {Update["tapes"][number]} news
+ * @param {number} chunks how many there were by the update before
+ * @returns {boolean} false if the summary must be fetched anew
+ */
+export function extend(summary, news, chunks) {
+  const last = summary.chunks.at(-1);
+  if (!last || news.chunks !== chunks || !news.grows || news.read !== summary.read) return false;
+  last.records = news.lines - last.line + 1;
+  last.to = news.last;
+  summary.lines = news.lines;
+  summary.last = news.last;
+  return true;
+}
+
+/**
+ * Whether an update says what the summary says already.
+ * @param {Summary} summary
+ * @param {Update["tapes"][number]} news
+ */
+export function isKnown(summary, news) {
+  return news.lines === summary.lines && news.grows === summary.grows && news.read === summary.read;
+}
+
+/**
+ * How many seconds of the tape go by in a second of the viewer, at a live source.
+ * @param {Playing | null} live null for a mesh, which goes as fast as it goes
+ */
+export function liveSpeed(live) {
+  if (!live) return 1;
+  return live.paused ? 0 : live.speed;
+}
+
+/**
+ * Where a live source is now: where it was by the last news, and on from there.
+ * @param {Summary | null} summary
+ * @param {Playing | null} live
+ * @param {number} silence since the last news, in milliseconds
+ * @returns {{ moment: Moment, rate: number, moving: boolean }}
+ */
+export function liveMoment(summary, live, silence) {
+  const rate = liveSpeed(live) * (summary?.clock === "step" ? 1 : 1e9);
+  const known = Math.max(live?.now ?? 0, summary?.last ?? 0);
+  const moving = rate > 0 && silence < LONGEST_SILENCE;
+  return { moment: known + (rate * Math.min(silence, LONGEST_SILENCE)) / 1000, rate, moving };
+}

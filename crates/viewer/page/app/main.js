@@ -1,0 +1,34 @@
+// Puts the page together.
+
+import { panels } from "./panels/index.js";
+import { Server, takeToken } from "./server.js";
+import { stage } from "./stage/index.js";
+import { inBrowser } from "./surroundings.js";
+import { TapeViewer } from "./viewer.js";
+
+async function main() {
+  const server = new Server({ token: takeToken(window) });
+  const about = await server.about();
+  const viewer = new TapeViewer(about, inBrowser(server));
+  document.title = `${about.title} – meshlock`;
+  stage(viewer, /** @type {HTMLElement} */ (document.querySelector("#stage")));
+  panels(viewer, document);
+  addEventListener("popstate", () => viewer.addressChanged());
+  // For tests in a browser, and for the curious in its console.
+  Object.assign(window, { viewer });
+
+  await viewer.begin();
+  server.listen(
+    (update) => viewer.updated(update),
+    (reachable, why) => viewer.notice(reachable ? "The server is back." : why, reachable ? "info" : "error"),
+  );
+}
+
+main().catch((problem) => {
+  // Nothing is there yet that could show a notice.
+  const words = document.createElement("p");
+  words.className = "fatal";
+  words.setAttribute("role", "alert");
+  words.textContent = problem instanceof Error ? problem.message : String(problem);
+  document.body.prepend(words);
+});

@@ -1,0 +1,91 @@
+// A live simulation: run and pause the simulation itself, how fast it goes, and what the world is like.
+
+/** @import { Action, Viewer } from "../types.d.ts" */
+
+import { command } from "./command.js";
+import { button, fill, h } from "./dom.js";
+import { significant } from "./format.js";
+
+/** Sliders go by powers of ten: fine where small, coarse where large. */
+const SLIDERS = /** @type {const} */ ({
+  speed: { name: "Simulated speed", least: -2, most: 2, title: "Simulated seconds per second" },
+  pace: { name: "Movement", least: -1, most: 1, title: "How many times as fast as the scenario says nodes move" },
+});
+
+/** @param {Viewer} viewer @param {HTMLElement} element */
+export function live(viewer, element) {
+  const can = (/** @type {Action["do"]} */ what) => viewer.about.can.includes(what);
+  if (!can("play") && !can("range") && !can("pace")) return;
+  const act = (/** @type {Action} */ action) => viewer.act(action).catch(() => {});
+  const run = button("Run", () => act({ do: viewer.live?.paused ? "play" : "pause" }));
+  const step = button("One event", () => act({ do: "step", events: 1 }), { title: "One event of the simulation" });
+  const state = h("span", { class: "muted" });
+  const speed = slider(SLIDERS.speed, (factor) => act({ do: "speed", factor }));
+  const pace = slider(SLIDERS.pace, (factor) => act({ do: "pace", factor }));
+  const range = rangeSlider((metres) => act({ do: "range", metres }));
+  const replay = h("div", { class: "command" });
+  const line = h(
+    "div",
+    { class: "live", role: "group", "aria-label": "The simulation" },
+    h("strong", {}, can("play") ? "Simulation" : "Movement"),
+    can("play") && run,
+    can("step") && step,
+    can("play") && state,
+    can("speed") && speed.label,
+    can("range") && range.label,
+    can("pace") && pace.label,
+    replay,
+  );
+  element.append(line);
+
+  let shown = "";
+  function draw() {
+    const { live } = viewer;
+    line.hidden = live === null;
+    if (!live) return;
+    run.textContent = live.paused ? "Run" : "Pause";
+    step.disabled = !live.paused;
+    // Clients of the scenario ask no more, but nodes move on, and one can still take part.
+    state.textContent = live.paused ? "paused" : live.over ? "running on, the scenario is over" : "running";
+    speed.show(live.speed, `×${significant(live.speed, 2)}`);
+    pace.show(live.pace, `×${significant(live.pace, 2)}`);
+    range.label.hidden = live.range === null;
+    range.show(live.range ?? 0);
+    if (shown === live.replay) return;
+    shown = live.replay ?? "";
+    fill(replay, live.replay ? ["again:", command(live.replay)] : []);
+  }
+  viewer.on("transport", draw);
+  draw();
+}
+
+/**
+ * @param {{ name: string, least: number, most: number, title: string }} kind
+ * @param {(value: number) => void} set
+ */
+function slider({ name, least, most, title }, set) {
+  const input = h("input", { type: "range", min: least, max: most, step: 0.05, "aria-label": name });
+  const output = h("output", {});
+  input.addEventListener("change", () => set(Number(significant(10 ** Number(input.value), 2))));
+  const show = (/** @type {number} */ value, /** @type {string} */ words) => {
+    // While it is held, it belongs to the hand.
+    if (!input.matches(":active")) input.value = String(Math.log10(Math.max(value, 1e-3)));
+    input.setAttribute("aria-valuetext", words);
+    output.textContent = words;
+  };
+  return { label: h("label", { title }, name, input, output), show };
+}
+
+/** @param {(metres: number) => void} set */
+function rangeSlider(set) {
+  const input = h("input", { type: "range", min: 1, step: 1, "aria-label": "Radio range" });
+  const output = h("output", {});
+  input.addEventListener("change", () => set(Number(input.value)));
+  const show = (/** @type {number} */ metres) => {
+    if (input.max === "") input.max = String(Math.max(10, Math.ceil(metres * 3)));
+    if (!input.matches(":active")) input.value = String(metres);
+    input.setAttribute("aria-valuetext", `${metres} metres`);
+    output.textContent = `${significant(metres, 3)} m`;
+  };
+  return { label: h("label", { title: "How far nodes hear each other" }, "Range", input, output), show };
+}

@@ -1,0 +1,197 @@
+// The selected node, or else the whole run.
+
+/** @import { Header, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
+
+import { isTokenMessage, urgencyWords } from "../words.js";
+import { actions } from "./actions.js";
+import { changedFields, claimWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
+import { button, fill, h, paced } from "./dom.js";
+import { session, span } from "./format.js";
+import { selectedLink } from "./link.js";
+import { clockOf, namer, nodeButton, selectedNode } from "./names.js";
+import { howToRecordViews, overview } from "./overview.js";
+
+/** @param {Viewer} viewer @param {HTMLElement} element */
+export function node(viewer, element) {
+  const facts = h("div", { class: "stack" });
+  const doing = h("div", { class: "stack" });
+  const about = h("div", { class: "stack" });
+  element.append(h("div", { class: "stack" }, facts, doing, about));
+  const drawActions = actions(viewer, doing);
+
+  let shown = "";
+  function draw() {
+    const header = viewer.summary?.header ?? viewer.place?.header;
+    const id = selectedNode(viewer);
+    const node = viewer.scene?.nodes.find((one) => one.id === id);
+    drawActions(node ?? null);
+    if (!header) return fill(facts, h("p", { class: "muted" }, "Loading…"));
+    if (viewer.selected && "link" in viewer.selected && viewer.scene) {
+      shown = "";
+      fill(facts, ...selectedLink(viewer, viewer.selected.link));
+      return fill(about);
+    }
+    if (node) {
+      shown = "";
+      fill(facts, ...selected(viewer, node));
+      return fill(about, howToRecordViews(viewer, header));
+    }
+    // Most moments change nothing of the whole; what did not change keeps its place, its focus and its open parts.
+    const now = signature(viewer, header);
+    if (now === shown) return;
+    shown = now;
+    const open = facts.querySelector("details")?.open ?? false;
+    fill(facts, ...overview(viewer, header));
+    const details = facts.querySelector("details");
+    if (details) details.open = open;
+    fill(about, howToRecordViews(viewer, header));
+  }
+  const soon = paced(element, draw, 120);
+  for (const name of /** @type {const} */ (["moment", "summary", "selection", "about", "check"])) viewer.on(name, soon);
+  soon();
+}
+
+/** All that the overview depends on. @param {Viewer} viewer @param {Header} header */
+function signature(viewer, header) {
+  const nodes = viewer.scene?.nodes.map(({ id, name, gone, open, view }) => [
+    id,
+    name,
+    gone,
+    open.map(({ granted }) => granted !== null),
+    view?.token?.free,
+    view?.holding?.length,
+    view?.waiting?.length,
+  ]);
+  const tokens = viewer.scene?.under_way.filter(({ message }) => isTokenMessage(message)).length;
+  const { problem } = viewer.summary ?? {};
+  return JSON.stringify([
+    problem,
+    viewer.about.notes,
+    header.replay,
+    viewer.tape,
+    nodes,
+    viewer.scene?.links.length,
+    tokens,
+    viewer.scene?.end,
+  ]);
+}
+
+/** @param {Viewer} viewer @param {SceneNode} node @returns {HTMLElement[]} */
+function selected(viewer, node) {
+  const { scene } = viewer;
+  const line = scene?.line ?? 0;
+  const record = viewer.recordAt(line);
+  const touched = record?.node === node.id && record.view !== undefined;
+  const changed = new Set(touched ? changedFields(viewBefore(viewer, node.id, line), node.view) : []);
+  const title = h(
+    "div",
+    { class: "row" },
+    h("h2", {}, node.name),
+    node.gone && h("span", { class: "badge" }, "gone"),
+    h("span", { class: "spacer" }),
+    button("Overview", () => viewer.select(null), { "data-key": "overview", title: "Select nothing (Esc)" }),
+  );
+  const rows = node.view ? fromView(viewer, node, node.view) : fromRequests(viewer, node);
+  const list = h("dl", { class: "facts" });
+  for (const { field, name, content } of rows) {
+    const mark = changed.has(field) ? "changed" : null;
+    list.append(h("dt", {}, name), h("dd", { class: mark, title: mark && "changed by the last event" }, content));
+  }
+  return [title, list];
+}
+
+/** @typedef {{ field: keyof View, name: string, content: (Node | string)[] }} Row */
+
+/** @param {Viewer} viewer @param {SceneNode} node @param {View} view @returns {Row[]} */
+function fromView(viewer, node, view) {
+  const nameOf = namer(viewer);
+  const rows = /** @type {(keyof View)[]} */ (Object.keys(FIELDS)).map((field) => {
+    const content = special(viewer, node, view, field) ?? [fieldWords(view, field, nameOf)];
+    return { field, name: FIELDS[field], content };
+  });
+  // State, what it has and what it waits for are always told; the rest only where there is something.
+  const always = new Set(["role", "token", "holding", "waiting", "queue", "neighbours"]);
+  return rows.filter(({ field, content }) => always.has(field) || content[0] !== "–");
+}
+
+/** Fields that are more than words. @param {Viewer} viewer @param {SceneNode} node @param {View} view @param {keyof View} field */
+function special(viewer, node, view, field) {
+  const nameOf = namer(viewer);
+  if (field === "asked" && view.asked !== undefined) {
+    return [
+      h("span", { class: "next" }, "→ "),
+      nodeButton(viewer, view.asked, "asked"),
+      " has its most urgent request",
+    ];
+  }
+  if (field === "captain" && view.captain !== undefined) return [nodeButton(viewer, view.captain, "captain")];
+  if (field === "keeps_copy" && view.keeps_copy) return ["gave the token away and has not heard yet that it arrived"];
+  if (field === "neighbours" && view.neighbours?.length) {
+    return [h("span", { class: "row" }, ...view.neighbours.map((id) => nodeButton(viewer, id, "neighbour")))];
+  }
+  if (field === "queue" && view.queue?.length) {
+    return [
+      list(view.queue.map((claim, index) => [index === 0 ? h("b", {}, "first: ") : "", claimWords(claim, nameOf)])),
+    ];
+  }
+  if (field === "token" && view.token) return [tokenFacts(viewer, view)];
+  if (field === "holding" && view.holding?.length) {
+    return [
+      list(view.holding.map((grant) => [fieldWords({ holding: [grant] }, field, nameOf), since(viewer, node, grant)])),
+    ];
+  }
+  if (field === "waiting" && view.waiting?.length) {
+    return [list(view.waiting.map((one) => [fieldWords({ waiting: [one] }, field, nameOf), since(viewer, node, one)]))];
+  }
+  return null;
+}
+
+/** @param {Viewer} viewer @param {View} view */
+function tokenFacts(viewer, view) {
+  const nameOf = namer(viewer);
+  const ledger = (view.token?.ledger ?? []).map(({ grant, units, session: of }) => {
+    const words = ` holds ${units === 1 ? "1 unit" : `${units} units`}${of === null ? "" : `, session ${session(of)}`}`;
+    return [nodeButton(viewer, grant.node, "ledger"), words];
+  });
+  const queue = (view.token?.queue ?? []).map((claim) => [`waits: ${claimWords(claim, nameOf)}`]);
+  const words = h("span", { class: "token" }, `● ${fieldWords(view, "token", nameOf)}`);
+  return h("div", {}, words, ledger.length + queue.length > 0 ? list([...ledger, ...queue]) : "");
+}
+
+/** What is known without views: its requests. @param {Viewer} viewer @param {SceneNode} node @returns {Row[]} */
+function fromRequests(viewer, node) {
+  const { scene } = viewer;
+  const words = (/** @type {OpenRequest} */ open) => {
+    const parts = [open.units === 1 ? "1 unit" : `${open.units} units`, urgencyWords(open.urgency)];
+    if (open.session !== null) parts.push(`session ${session(open.session)}`);
+    return [`${parts.join(", ")}${fenceWords(open.fence)}`, since(viewer, node, open)];
+  };
+  const held = node.open.filter(({ granted }) => granted !== null);
+  const waits = node.open.filter(({ granted }) => granted === null);
+  const near = (scene?.links ?? []).filter((pair) => pair.includes(node.id)).map(([a, b]) => (a === node.id ? b : a));
+  return [
+    { field: "holding", name: "Holds", content: held.length ? [list(held.map(words))] : ["–"] },
+    { field: "waiting", name: "Waits for", content: waits.length ? [list(waits.map(words))] : ["–"] },
+    {
+      field: "neighbours",
+      name: "Neighbours",
+      content: near.length
+        ? [h("span", { class: "row" }, ...near.map((id) => nodeButton(viewer, id, "neighbour")))]
+        : ["–"],
+    },
+  ];
+}
+
+/** @param {Viewer} viewer @param {SceneNode} node @param {{ request: number }} of */
+function since(viewer, node, of) {
+  const open = node.open.find(({ request }) => request === of.request);
+  if (!open) return "";
+  const clock = clockOf(viewer);
+  const length = Math.max(0, viewer.now - (open.granted ?? open.asked));
+  return h("span", { class: "muted" }, ` for ${span(clock === "step" ? Math.floor(length) : length, clock)}`);
+}
+
+/** @param {(Node | string)[][]} items */
+function list(items) {
+  return h("ul", { class: "plain" }, ...items.map((item) => h("li", {}, item)));
+}

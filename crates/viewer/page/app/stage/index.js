@@ -1,0 +1,168 @@
+// The picture of the mesh: nodes, links, the token and messages, on a canvas.
+
+import { Camera } from "./camera.js";
+import { drawFlights } from "./draw-flights.js";
+import { drawChosenLink, drawGround, drawLinks } from "./draw-links.js";
+import { drawNodes } from "./draw-nodes.js";
+import { addFloating } from "./floating.js";
+import { frameOf } from "./frame.js";
+import { addKeys } from "./keys.js";
+import { sentence } from "./look.js";
+import { addMenu } from "./menu.js";
+import { Places } from "./places.js";
+import { addPointer } from "./pointer.js";
+import { addStyle } from "./style.js";
+import { readTheme, watchTheme } from "./theme.js";
+
+/** @import { NodeId, Viewer } from "../types.d.ts" */
+/** @import { Frame } from "./frame.js" */
+
+/** The words for those who do not see the picture change at most so often, in milliseconds. */
+const WORDS_EVERY = 1000;
+
+/**
+ * What the parts of the stage share.
+ * @typedef {object} Stage
+ * @property {Viewer} viewer
+ * @property {HTMLElement} element
+ * @property {HTMLCanvasElement} canvas
+ * @property {Camera} camera
+ * @property {Places} places
+ * @property {{ hovered: NodeId | null, focused: NodeId | null, pulse: number }} pointer
+ * @property {() => Frame | null} frame what was drawn last
+ * @property {() => void} redraw with the next frame
+ * @property {() => void} fit
+ */
+
+/**
+ * @typedef {HTMLElement & { drawStats?: () => { ms: number, worst: number, frames: number },
+ *   placeOf?: (node: NodeId) => [number, number] | null }} Measured how long drawing takes and where a node is in the
+ *   window, for tests
+ */
+
+/**
+ * @param {Viewer} viewer
+ * @param {Measured} element
+ */
+export function stage(viewer, element) {
+  addStyle();
+  element.classList.add("stage");
+  const canvas = document.createElement("canvas");
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-roledescription", "picture of the mesh");
+  element.append(canvas);
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+
+  const camera = new Camera();
+  const places = new Places(viewer);
+  let theme = readTheme(element);
+  /** @type {Frame | null} */
+  let frame = null;
+  let scheduled = false;
+  let wordsAt = Number.NEGATIVE_INFINITY;
+  const stats = { ms: 0, worst: 0, frames: 0 };
+  element.drawStats = () => ({ ...stats });
+  element.placeOf = (node) => {
+    const dot = frame?.byId.get(node);
+    const { left, top } = canvas.getBoundingClientRect();
+    return dot ? [left + dot.x, top + dot.y] : null;
+  };
+
+  /** @type {Stage} */
+  const shared = {
+    viewer,
+    element,
+    canvas,
+    camera,
+    places,
+    pointer: { hovered: null, focused: null, pulse: 0 },
+    frame: () => frame,
+    redraw: () => {
+      if (scheduled) return;
+      scheduled = true;
+      requestAnimationFrame(draw);
+    },
+    fit: () => {
+      camera.fit(places.box(), places.nearest);
+      shared.redraw();
+    },
+  };
+  const menu = addMenu(shared);
+  const floating = addFloating(shared);
+  addPointer(shared, menu);
+  addKeys(shared, menu);
+
+  function draw() {
+    scheduled = false;
+    const began = performance.now();
+    if (places.update() && !camera.touched) camera.fit(places.box(), places.nearest);
+    const goesBy = viewer.playing || viewer.following;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    shared.pointer.pulse = goesBy && !calm ? 0.5 + 0.5 * Math.sin(began / 350) : 0;
+    frame = frameOf(viewer, camera, places, theme, shared.pointer);
+    const density = canvas.width / camera.width;
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, camera.width, camera.height);
+    if (frame) {
+      drawGround(context, frame);
+      drawLinks(context, frame);
+      drawChosenLink(context, frame);
+      drawNodes(context, frame);
+      drawFlights(context, frame);
+    }
+    floating.place();
+    tell(goesBy);
+    stats.ms = performance.now() - began;
+    stats.worst = Math.max(stats.worst, stats.ms);
+    stats.frames++;
+  }
+
+  /** @param {boolean} goesBy */
+  function tell(goesBy) {
+    const time = performance.now();
+    if (!viewer.scene || (goesBy && time < wordsAt + WORDS_EVERY)) return;
+    wordsAt = time;
+    const words = `The mesh: ${sentence(viewer.scene)} Keys: n and p go through the nodes, Enter selects.`;
+    if (canvas.getAttribute("aria-label") !== words) canvas.setAttribute("aria-label", words);
+  }
+
+  function resize() {
+    const { width, height } = element.getBoundingClientRect();
+    if (width < 1 || height < 1) return;
+    const density = devicePixelRatio || 1;
+    canvas.width = Math.round(width * density);
+    canvas.height = Math.round(height * density);
+    camera.width = width;
+    camera.height = height;
+    if (!camera.touched) camera.fit(places.box(), places.nearest);
+    draw();
+  }
+
+  new ResizeObserver(resize).observe(element);
+  watchDensity(resize);
+  watchTheme(() => {
+    theme = readTheme(element);
+    shared.redraw();
+  });
+  viewer.on("moment", shared.redraw);
+  viewer.on("selection", shared.redraw);
+  viewer.on("transport", shared.redraw);
+  viewer.on("summary", shared.redraw);
+}
+
+/**
+ * Calls back when the page moves to a screen of another density, or is zoomed.
+ * @param {() => void} changed
+ */
+function watchDensity(changed) {
+  const query = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+  query.addEventListener(
+    "change",
+    () => {
+      changed();
+      watchDensity(changed);
+    },
+    { once: true },
+  );
+}

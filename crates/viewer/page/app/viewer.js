@@ -1,0 +1,412 @@
+// What all parts of the page share: see `Viewer` in types.d.ts.
+
+import { Chunks } from "./chunks.js";
+import { Cursor } from "./cursor.js";
+import { Emitter } from "./emitter.js";
+import { arrivalRate, flightsAt, typicalFlight } from "./flights.js";
+import { extend, isKnown, liveMoment, liveSpeed } from "./growth.js";
+import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
+import { Player } from "./player.js";
+import { firstSpeed } from "./speed.js";
+import { throttle } from "./throttle.js";
+
+/**
+ * @import { About, Action, Chunk, Done, Figures, FindQuery, MarkKind, Moment, Overview, Place, Playing, Position,
+ *   SceneNode, Selection, Summary, Update, Viewer } from "./types.d.ts"
+ */
+/** @import { Surroundings } from "./surroundings.js" */
+
+/** Figures are asked for at most so often, in milliseconds; and for so many spans. */
+const FIGURES_EVERY = 2000;
+const BUCKETS = 240;
+/** The overview of a search is asked for so often, in milliseconds. */
+const OVERVIEW_EVERY = 1000;
+/** A message is shown at least so long while time goes by, in seconds of the viewer. */
+const SEEN_AT_LEAST = 0.45;
+
+/**
+ * @implements {Viewer}
+ */
+export class TapeViewer extends Emitter {
+  /** @type {About} */
+  about;
+  /** @type {Summary | null} */
+  summary = null;
+  tape = 0;
+  /** @type {Playing | null} */
+  live = null;
+  /** @type {Figures | null} */
+  figures = null;
+  /** @type {Selection | null} */
+  selected = null;
+  /** @type {Overview | null} */
+  overview = null;
+  /** @type {Place | null} */
+  place = null;
+
+  #around;
+  /** @type {Cursor | null} */
+  #cursor = null;
+  /** How long messages usually take, in moments. */
+  #typical = 0;
+  #player;
+  /** When the last news came, by the clock of the surroundings. */
+  #newsAt = 0;
+  /** How many chunks there were by the last update. */
+  #chunkCount = -1;
+  #wantFigures;
+  /** @type {Promise<void>} the step that is being made */
+  #step = Promise.resolve();
+
+  /**
+   * @param {About} about
+   * @param {Surroundings} around
+   */
+  constructor(about, around) {
+    super();
+    this.about = about;
+    this.#around = around;
+    this.#player = new Player(this.#track(), around.requestFrame);
+    this.#wantFigures = throttle(
+      () => this.#fetchFigures(),
+      (callback) => around.later(callback, FIGURES_EVERY),
+    );
+  }
+
+  /** Shows the first tape, or the place that the address of the page names. */
+  async begin() {
+    if (this.about.source === "check") {
+      this.#watchSearch();
+      await this.goTo(pathOf(this.#around.address.hash()) ?? [], "replace");
+    } else if (this.about.tapes.length > 0) {
+      await this.showTape(0);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------ what is shown
+
+  get scene() {
+    return this.#cursor?.scene ?? null;
+  }
+
+  get now() {
+    return this.#cursor?.now ?? 0;
+  }
+
+  get playing() {
+    return this.#player.mode === "play";
+  }
+
+  get following() {
+    return this.#player.mode === "follow";
+  }
+
+  get speed() {
+    return this.#player.speed;
+  }
+
+  /** @param {number} line */
+  recordAt(line) {
+    return this.#cursor?.recordAt(line) ?? null;
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} to
+   */
+  async records(from, to) {
+    return (await this.#cursor?.chunks.records(from, to)) ?? [];
+  }
+
+  /** @param {FindQuery} query */
+  async find(query) {
+    if (this.place) return findIn(this.place, query);
+    return this.#around.server.find(this.tape, query);
+  }
+
+  flights() {
+    const { summary } = this;
+    if (!this.#cursor || !summary) return [];
+    const { scene, now } = this.#cursor;
+    const passing = this.playing ? this.speed : this.following ? liveSpeed(this.live) : 0;
+    const shortest = summary.clock === "step" ? 0 : passing * SEEN_AT_LEAST * 1e9;
+    const moments = { now, clock: summary.clock, typical: this.#typical, shortest };
+    return flightsAt(scene, this.#cursor.around(), moments);
+  }
+
+  /**
+   * @param {SceneNode} node
+   * @returns {Position | null}
+   */
+  positionOf(node) {
+    if (!node.position || !node.velocity || this.summary?.clock === "step") return node.position;
+    const seconds = (this.now - node.moved) / 1e9;
+    return [node.position[0] + node.velocity[0] * seconds, node.position[1] + node.velocity[1] * seconds];
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- moving on
+
+  /** @param {number} line */
+  async seek(line) {
+    this.#rest();
+    if (await this.tried(this.#cursor?.toLine(line))) this.emit("moment");
+  }
+
+  /** @param {Moment} moment */
+  async seekTo(moment) {
+    if (this.following) this.#rest();
+    const wanted = Math.max(0, Math.min(moment, this.summary?.last ?? 0));
+    if (await this.tried(this.#cursor?.toMoment(wanted))) this.emit("moment");
+  }
+
+  /** @param {1 | -1} by */
+  step(by) {
+    this.#rest(); // ends a glide at once
+    this.#step = this.#step.then(() => this.#stepBy(by));
+    return this.#step;
+  }
+
+  /** @param {1 | -1} by */
+  async #stepBy(by) {
+    const cursor = this.#cursor;
+    if (!cursor || !this.summary) return;
+    if (this.place && by < 0 && cursor.scene.line >= this.summary.lines) {
+      if (this.place.path.length > 0) await this.goTo(this.place.path.slice(0, -1));
+      return;
+    }
+    const line = await this.tried(cursor.shownLine(by));
+    if (line !== undefined) await (by > 0 ? this.#glideTo(line) : this.seek(line));
+  }
+
+  /**
+   * To a later line; where steps have no time, messages are seen travelling on the way.
+   * @param {number} line
+   */
+  async #glideTo(line) {
+    const cursor = /** @type {Cursor} */ (this.#cursor);
+    const record = cursor.recordAt(line);
+    const at = record?.step;
+    if (at !== undefined && at > cursor.now && !this.#around.calm()) {
+      await this.#player.glide(at - 1e-6);
+      if (this.#player.mode !== "rest" || cursor !== this.#cursor) return;
+    }
+    await this.seek(line);
+  }
+
+  /**
+   * @param {MarkKind} kind
+   * @param {boolean} back
+   */
+  async jump(kind, back) {
+    const line = this.scene?.line ?? 1;
+    const found = this.place
+      ? findIn(this.place, { line, count: 1, back, kind }).found[0]
+      : await this.tried(this.#around.server.next(this.tape, { line, kind, back }));
+    if (!found?.line) return false;
+    await this.seek(found.line);
+    return true;
+  }
+
+  play() {
+    if (!this.summary) return;
+    const atEnd = this.now >= this.summary.last;
+    if (this.#isLive() && atEnd) {
+      this.follow();
+      return;
+    }
+    if (atEnd && !this.summary.grows) {
+      this.tried(this.#cursor?.toLine(0)).then(() => this.#setMode("play"));
+      return;
+    }
+    this.#setMode("play");
+  }
+
+  pause() {
+    this.#rest();
+  }
+
+  /** @param {number} speed */
+  setSpeed(speed) {
+    if (!Number.isFinite(speed) || speed <= 0) return;
+    this.#player.speed = speed;
+    this.emit("transport");
+  }
+
+  follow() {
+    if (this.summary) this.#setMode("follow");
+  }
+
+  /** @param {Selection | null} what */
+  select(what) {
+    this.selected = what;
+    this.emit("selection");
+  }
+
+  /** @param {number} tape */
+  async showTape(tape) {
+    const summary = await this.tried(this.#around.server.summary(tape));
+    if (!summary) return;
+    this.tape = tape;
+    this.#chunkCount = -1;
+    this.figures = null;
+    this.selected = null;
+    this.#show(summary, (chunk, after) => this.#around.server.chunk(tape, chunk, after));
+    const cursor = /** @type {Cursor} */ (this.#cursor);
+    const live = this.#isLive();
+    await this.tried(cursor.toLine(live ? summary.lines : 1));
+    this.#measure();
+    this.#player.speed = firstSpeed(summary, this.#typical, arrivalRate(this.#journeys()));
+    this.#setMode(live ? "follow" : "rest");
+    this.emit("selection");
+    this.emit("moment");
+    this.#wantFigures();
+  }
+
+  /** @param {Action} action */
+  async act(action) {
+    try {
+      return /** @type {Done} */ (await this.#around.server.act(action));
+    } catch (problem) {
+      this.notice(problem instanceof Error ? problem.message : String(problem), "error");
+      throw problem;
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- checks
+
+  /**
+   * @param {number[]} path
+   * @param {"push" | "replace" | "keep"} [address] what becomes of the address of the page
+   */
+  async goTo(path, address = "push") {
+    const place = await this.tried(this.#around.server.place(path));
+    if (!place) return;
+    const before = this.place?.path;
+    const { summary, chunk } = tapeOf(place);
+    const oldLast = this.summary?.last ?? 0;
+    this.place = place;
+    this.#rest();
+    this.#show(summary, async () => chunk);
+    if (address !== "keep") this.#around.address[address](addressOf(place.path));
+    const cursor = /** @type {Cursor} */ (this.#cursor);
+    this.emit("check");
+    if (before && isNext(place.path, before)) {
+      await cursor.toMoment(oldLast);
+      await this.#glideTo(summary.lines);
+    }
+    await cursor.toLine(summary.lines);
+    this.#measure();
+    this.emit("moment");
+  }
+
+  /** The address of the page changed: back or forward. */
+  addressChanged() {
+    const path = pathOf(this.#around.address.hash());
+    if (this.about.source === "check" && path) this.goTo(path, "keep");
+  }
+
+  async #watchSearch() {
+    const overview = await this.tried(this.#around.server.overview());
+    if (overview) {
+      this.overview = overview;
+      this.emit("check");
+    }
+    if (!overview?.search.done) this.#around.later(() => this.#watchSearch(), OVERVIEW_EVERY);
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- news
+
+  /** @param {Update} update */
+  async updated(update) {
+    this.live = update.playing;
+    this.#newsAt = this.#around.milliseconds();
+    if (update.about) {
+      const about = await this.tried(this.#around.server.about());
+      if (about) this.about = about;
+      this.emit("about");
+    }
+    if (!this.summary && this.about.tapes.length > 0 && this.about.source !== "check") await this.showTape(0);
+    const mine = update.tapes.find(({ tape }) => tape === this.tape);
+    if (mine && !this.place) await this.#grow(mine);
+    this.emit("transport");
+    this.#player.wake();
+  }
+
+  /** @param {Update["tapes"][number]} news */
+  async #grow(news) {
+    const { summary } = this;
+    if (!summary || isKnown(summary, news)) return;
+    if (!extend(summary, news, this.#chunkCount)) {
+      const newer = await this.tried(this.#around.server.summary(this.tape));
+      if (!newer || !this.#cursor || news.tape !== this.tape) return;
+      this.#chunkCount = news.chunks;
+      this.summary = newer;
+      this.#cursor.chunks.infos = newer.chunks;
+    }
+    const end = this.summary?.chunks.at(-1);
+    if (end && this.following) await this.tried(this.#cursor?.chunks.load(end));
+    if (this.#typical === 0) this.#measure();
+    this.emit("summary");
+    this.#wantFigures();
+  }
+
+  async #fetchFigures() {
+    const { tape } = this;
+    const figures = await this.tried(this.#around.server.figures(tape, BUCKETS));
+    if (!figures || tape !== this.tape) return;
+    this.figures = figures;
+    this.emit("figures");
+  }
+
+  // -------------------------------------------------------------------------------------------------------------- inside
+
+  /**
+   * @param {Summary} summary
+   * @param {(chunk: number, after?: number) => Promise<Chunk>} fetch
+   */
+  #show(summary, fetch) {
+    this.summary = summary;
+    const chunks = new Chunks(fetch);
+    chunks.infos = summary.chunks;
+    this.#cursor = new Cursor(chunks, () => this.summary ?? summary);
+    this.emit("summary");
+  }
+
+  /** Learns from what is at hand how long messages usually take. */
+  #measure() {
+    this.#typical = typicalFlight(this.#journeys());
+  }
+
+  #journeys() {
+    return this.#cursor?.around().flatMap((chunk) => chunk?.journeys ?? []) ?? [];
+  }
+
+  #isLive() {
+    return (this.summary?.grows ?? false) && (this.about.source === "sim" || this.about.source === "mesh");
+  }
+
+  #rest() {
+    if (this.#player.mode !== "rest") this.#setMode("rest");
+  }
+
+  /** @param {"rest" | "play" | "follow"} mode */
+  #setMode(mode) {
+    this.#player.set(mode);
+    this.emit("transport");
+  }
+
+  /** @returns {import("./player.js").Track} */
+  #track() {
+    return {
+      now: () => this.now,
+      advanceTo: (moment) => this.#cursor?.advanceTo(moment) ?? false,
+      end: () => ({ moment: this.summary?.last ?? 0, final: !this.summary?.grows }),
+      unit: () => (this.summary?.clock === "step" ? 1 : 1e9),
+      live: () => liveMoment(this.summary, this.live, this.#around.milliseconds() - this.#newsAt),
+      changed: () => {
+        this.emit("moment");
+        if (this.#player.mode === "rest") this.emit("transport");
+      },
+    };
+  }
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { extend, liveMoment, liveSpeed } from "../../app/growth.js";
+import { firstSpeed, roundUp } from "../../app/speed.js";
+import { throttle } from "../../app/throttle.js";
+import { asksFor, tape, timed } from "./samples.js";
+
+const playing = { paused: false, speed: 2, now: 5e9, over: false, range: null, pace: 1, replay: null };
+
+/** @param {number} seconds */
+const lasting = (seconds) => tape([asksFor(0, 0, 1, 1), asksFor(seconds, 0, 2, 1)].map(timed), 10).summary;
+
+test("an update that only makes the last chunk longer is written into the summary", () => {
+  const { summary } = tape([asksFor(1, 0, 1, 1), asksFor(2, 0, 2, 1)].map(timed), 10);
+  const news = { tape: 0, lines: 7, last: 9e9, chunks: 1, grows: true, read: 1 };
+  assert.ok(extend(summary, news, 1));
+  assert.deepEqual(summary.chunks, [{ chunk: 0, line: 2, records: 6, from: 1e9, to: 9e9 }]);
+  assert.ok(!extend(summary, { ...news, chunks: 2 }, 1));
+  assert.ok(!extend(summary, { ...news, grows: false }, 1));
+});
+
+test("between two pieces of news a live source goes on, but not for long", () => {
+  const summary = lasting(4);
+  assert.deepEqual(liveMoment(summary, playing, 100), { moment: 5.2e9, rate: 2e9, moving: true });
+  assert.equal(liveMoment(summary, playing, 60_000).moving, false);
+  assert.equal(liveMoment(summary, { ...playing, paused: true }, 100).moment, 5e9);
+  assert.equal(liveSpeed({ ...playing, over: true }), 0);
+  assert.equal(liveMoment(summary, null, 100).moment, 4.1e9);
+});
+
+test("the first speed: messages are seen, the whole does not take too long", () => {
+  assert.equal(firstSpeed(tape([asksFor(1, 0, 1, 1)], 10).summary, 0, 0), 1);
+  assert.equal(firstSpeed(lasting(6), 1e6, 5), 0.1); // a minute in all
+  assert.equal(firstSpeed(lasting(600), 1e6, 5), 1); // never faster than it was
+  assert.equal(firstSpeed(lasting(0.06), 6e6, 5), 0.01); // a flight of 6 ms is seen for 0.6 s
+  assert.equal(firstSpeed(lasting(60), 1e6, 300), 0.1); // very many messages
+});
+
+test("speeds are numbers that can be said", () => {
+  assert.deepEqual([0.013, 0.2, 0.6, 1, 3, 7].map(roundUp), [0.02, 0.2, 1, 1, 5, 10]);
+});
+
+test("a throttle runs at once, and once more after the pause if it was wanted meanwhile", () => {
+  let runs = 0;
+  /** @type {(() => void)[]} */
+  const pauses = [];
+  const wanted = throttle(
+    () => runs++,
+    (callback) => pauses.push(callback),
+  );
+  wanted();
+  wanted();
+  wanted();
+  assert.equal(runs, 1);
+  pauses.shift()?.();
+  assert.equal(runs, 2);
+  pauses.shift()?.();
+  assert.equal(runs, 2);
+  wanted();
+  assert.equal(runs, 3);
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyRecord, nodeOf, sceneFromHeader } from "../../app/scene.js";
+import { hasOwnName, labelOf, lookOf, nodeWords, sentence, slope } from "../../app/stage/look.js";
+import { asksFor, header } from "./samples.js";
+
+/** @import { SceneNode, View } from "../../app/types.d.ts" */
+
+/**
+ * @param {View | null} view
+ * @param {string} [name]
+ * @returns {SceneNode}
+ */
+function node(view, name = "ann") {
+  return { id: 0, name, position: null, velocity: null, moved: 0, gone: false, view, open: [] };
+}
+
+/** @param {number} level @param {number} depth @param {number} id */
+const at = (level, depth, id) => node({ height: { level, depth, id } });
+
+test("links point from the higher to the lower end", () => {
+  assert.equal(slope(at(0, 2, 0), at(0, 1, 9)), 1);
+  assert.equal(slope(at(0, -1, 0), at(0, 1, 9)), -1);
+  assert.equal(slope(at(1, 0, 0), at(0, 5, 1)), 1);
+  assert.equal(slope(at(0, 1, 4), at(0, 1, 3)), 1);
+});
+
+test("where an end has not heard of the token a link does not point; without heights none does", () => {
+  assert.equal(slope(at(2 ** 40, 0, 1), at(0, 0, 0)), 0);
+  assert.equal(slope(at(0, 0, 0), node({})), 0);
+  assert.equal(slope(node({}), node(null)), null);
+});
+
+test("the look of a node: what it holds, whether it waits, which claims it knows", () => {
+  const scene = sceneFromHeader(header());
+  applyRecord(scene, 2, asksFor(1, 0, 1, 2));
+  const ann = /** @type {SceneNode} */ (nodeOf(scene, 0));
+  assert.deepEqual(lookOf(ann), {
+    token: false,
+    copy: false,
+    held: 0,
+    session: null,
+    waiting: true,
+    chips: [{ text: "1", own: true, session: null }],
+  });
+  const grant = { request: 1, units: 2, session: 3, fence: 1 };
+  applyRecord(scene, 3, {
+    step: 2,
+    node: 0,
+    event: "leave",
+    effects: [{ granted: { grant } }],
+    view: { token: { queue: [{ origin: { node: 1 }, rank: -12_345_678, units: 1, session: null }] } },
+  });
+  const look = lookOf(ann);
+  assert.deepEqual([look.token, look.held, look.session, look.waiting], [true, 2, 3, false]);
+  assert.deepEqual(look.chips, [{ text: "-12M", own: false, session: null }]);
+  assert.equal(nodeWords(ann), "ann: has the token, holds 2 units, session 3, 1 claim in its queue");
+  assert.equal(sentence(scene), "3 nodes, 2 links; the token is at ann; ann is inside; 0 nodes wait.");
+});
+
+test("short names stand in the circle, long ones below it", () => {
+  assert.equal(labelOf(node(null, "n12")), "n12");
+  assert.equal(labelOf(node(null, "crane-west")), "0");
+  assert.ok(hasOwnName(node(null, "crane-west")));
+  assert.ok(!hasOwnName(node(null, "node 0")));
+});
