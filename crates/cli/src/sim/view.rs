@@ -126,9 +126,7 @@ impl Run {
         let wanted = args.record_edits.clone().unwrap_or_else(usual);
         let keeper = Arc::new(Mutex::new(Keeper::new(header, wanted)));
         let options = Args { set: args.set.clone(), trace: args.trace.clone(), views: true, ..Args::default() };
-        let again =
-            Box::new(move |subject: &Subject, edits: Option<&std::path::Path>| replay(subject, &options, edits));
-        Self { again, earlier: args.edits.clone(), live: Arc::new(live), tape, changes, keeper, subject }
+        Self { options, earlier: args.edits.clone(), live: Arc::new(live), tape, changes, keeper, subject }
     }
 
     fn command(&self) -> String {

@@ -33,7 +33,11 @@ async function look(name) {
   await page.waitForFunction(() => /** @type {any} */ (window).viewer?.scene);
   const first = Date.now() - began;
   await page.waitForFunction(() => !(/** @type {any} */ (window).viewer.summary.grows));
-  return { page, first, indexed: Date.now() - began, close: async () => (await browser.close(), await end()) };
+  const close = async () => {
+    await browser.close();
+    await end();
+  };
+  return { page, first, indexed: Date.now() - began, close };
 }
 
 /** Frames per second over some seconds, and the time that drawing took. @param {import("playwright-core").Page} page */
