@@ -11,13 +11,14 @@ test("one steps through a model, back, and to a counterexample; every path has a
   const page = await open(test, address);
   await until(page, "viewer.place?.path.length === 0 && viewer.place.next.length > 0");
   await page.keyboard.press("1");
-  await until(page, "viewer.place.path.length === 1");
+  // The page glides to the new state.
+  await until(page, "viewer.place.path.length === 1 && viewer.scene.line === viewer.summary.lines");
   const first = await ask(page, "JSON.stringify(viewer.scene.nodes)");
   assert.match(page.url(), /#\/path\/0$/);
   await page.keyboard.press("1");
   await until(page, "viewer.place.path.length === 2");
   await page.goBack();
-  await until(page, "viewer.place.path.length === 1");
+  await until(page, "viewer.place.path.length === 1 && viewer.scene.line === viewer.summary.lines");
   assert.equal(await ask(page, "JSON.stringify(viewer.scene.nodes)"), first);
 
   // The search finds the broken rule, and the page goes there.

@@ -20,15 +20,15 @@ const isLinked = (/** @type {number} */ a, /** @type {number} */ b) =>
 
 test("dragging a node away cuts its links, and the run can be run again", async (test) => {
   const cwd = await folder(test);
-  // Nodes stand still, so that only what is done here changes links.
-  const still = ["--set", 'mobility.model="static"', "--set", "duration=1h"];
-  const live = ["sim", file("scenarios/charging-docks.toml"), ...still, "--seed", "5"];
+  const live = ["sim", file("scenarios/charging-docks.toml"), "--set", "duration=1h", "--seed", "5"];
   const { address, end, said } = await serve(test, cwd, ...live, "--view=127.0.0.1:0", "--trace", "live.trace.jsonl");
   const page = await open(test, address);
   await until(page, "viewer.following && viewer.now > 0");
   const simulation = page.getByRole("group", { name: "The simulation" });
   await simulation.getByRole("button", { name: "Pause" }).click();
   await until(page, "viewer.live?.paused");
+  // Nodes stand still, so that only what is done here changes links.
+  await ask(page, 'viewer.act({ do: "pace", factor: 0 })');
   await ask(page, 'viewer.act({ do: "range", metres: 15 })');
   await until(page, "viewer.live.range === 15");
 
@@ -76,7 +76,8 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   await ask(page, `viewer.act({ do: "link", between: ${JSON.stringify(cut)}, up: true })`);
   await until(page, isLinked(...cut));
 
-  // A request by hand, at a node that is chosen by a click.
+  // A request by hand, at a node that is chosen by a click; everybody is in reach again.
+  await ask(page, 'viewer.act({ do: "range", metres: 100 })');
   const asked = cut[0];
   await page.mouse.click(...(await placeOf(page, asked)));
   await until(page, `viewer.selected?.node === ${asked}`);
