@@ -1,10 +1,12 @@
 // Messages on their way, and how far each is.
 
+import { LOOK_BACK, seenPasses } from "./passes.js";
 import { lowerBound } from "./scene.js";
 import { isTokenMessage, messageKind } from "./words.js";
 
 /** @import { Flight, Moment, Scene, UnderWay } from "./types.d.ts" */
 /** @import { Journey, LoadedChunk } from "./chunks.js" */
+/** @import { Pass } from "./passes.js" */
 
 /** More are not shown at once; those that carry the token always are. */
 const MOST_FLIGHTS = 600;
@@ -26,7 +28,9 @@ const UNKNOWN_END = 0.9;
  * @returns {Flight[]}
  */
 export function flightsAt(scene, chunks, moments) {
-  const flights = [...ended(scene, chunks, moments), ...underWay(scene, chunks, moments)];
+  const all = [...ended(scene, chunks, moments), ...underWay(scene, chunks, moments)];
+  const stretched = moments.clock === "time_ns" && moments.shortest > 0;
+  const flights = stretched ? withPasses(all, scene, chunks, moments) : all;
   if (flights.length <= MOST_FLIGHTS) return flights;
   const tokens = flights.filter((flight) => flight.token);
   return [...tokens, ...flights.filter((flight) => !flight.token).slice(tokens.length - MOST_FLIGHTS)];
@@ -74,6 +78,40 @@ function ended(scene, chunks, moments) {
     }
   }
   return flights;
+}
+
+/**
+ * Flights of the token in place of those that overlap. Lost ones fall as they are.
+ * @param {Flight[]} flights
+ * @param {Scene} scene
+ * @param {(LoadedChunk | undefined)[]} chunks
+ * @param {Moments} moments
+ */
+function withPasses(flights, scene, chunks, moments) {
+  /** @type {Pass[]} */
+  const passes = [];
+  const since = moments.now - LOOK_BACK * moments.shortest;
+  for (const chunk of [chunks[0], chunks[1]]) {
+    const journeys = chunk?.journeys ?? [];
+    const end = lowerBound(journeys, (one) => one.line <= scene.line);
+    for (let i = lowerBound(journeys, (one) => one.at < since); i < end; i++) {
+      const { message, lost } = journeys[i];
+      if (!lost && isTokenMessage(message.message)) passes.push({ message, journey: journeys[i] });
+    }
+  }
+  for (const message of scene.under_way) {
+    if (!isTokenMessage(message.message)) continue;
+    const journey = chunks[1]?.journeyOf(message, scene.line, 0) ?? chunks[2]?.journeyOf(message, scene.line, 0);
+    if (!journey?.lost) passes.push({ message, journey });
+  }
+  passes.sort((a, b) => a.message.line - b.message.line);
+  const seen = seenPasses(passes, moments.now, moments.shortest, moments.typical);
+  const shown = seen.map(({ pass, progress, towards }) => ({
+    ...flight(pass.message, pass.journey, moments),
+    progress,
+    towards,
+  }));
+  return [...flights.filter((one) => !one.token || one.lost), ...shown];
 }
 
 /**

@@ -20,6 +20,8 @@ impl Tape {
     /// A tape that somebody will write. Of more than `keep` bytes the oldest chunks are dropped.
     pub fn written(keep: usize) -> (Arc<Self>, TapeWriter) {
         let tape = Arc::new(Self::empty(keep as u64, None));
+        // What is written has been read.
+        tape.lock().read = 1.0;
         let writer = TapeWriter { tape: Arc::clone(&tape), partial: Vec::new(), begun: false };
         (tape, writer)
     }

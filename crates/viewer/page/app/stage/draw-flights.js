@@ -46,7 +46,7 @@ export function looksOf(kind) {
  * @param {Frame} frame
  */
 export function drawFlights(context, frame) {
-  const flights = frame.viewer.flights();
+  const { flights } = frame;
   if (flights.length === 0) return;
   const steps = frame.viewer.summary?.clock === "step";
   const queued = steps ? queues(flights) : null;

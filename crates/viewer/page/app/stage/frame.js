@@ -2,7 +2,7 @@
 
 import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
 
-/** @import { NodeId, Position, SceneNode, Viewer } from "../types.d.ts" */
+/** @import { Flight, NodeId, Position, SceneNode, Viewer } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Look } from "./look.js" */
 /** @import { Places } from "./places.js" */
@@ -35,6 +35,8 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {NodeId | null} hovered
  * @property {NodeId | null} focused by the keyboard
  * @property {NodeId | undefined} broken where a broken rule shows
+ * @property {Flight[]} flights messages on their way
+ * @property {Set<NodeId>} awaiting nodes that have the token, but it is still seen on its way there
  * @property {number} pulse 0 to 1, while time goes by; 0 otherwise
  */
 
@@ -68,7 +70,11 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     byId.set(node.id, dot);
     return dot;
   });
+  const flights = viewer.flights();
+  const flying = flights.filter((flight) => flight.token && !flight.lost);
   return {
+    flights,
+    awaiting: new Set(flying.map(({ to, towards }) => towards ?? to)),
     viewer,
     camera,
     theme,

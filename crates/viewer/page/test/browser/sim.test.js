@@ -69,15 +69,16 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   await until(page, `!(${isLinked(node, other)})`);
   await picture(page, "dragged");
 
-  // A link that is cut and restored.
+  // A link that is cut and restored; everybody is in reach again.
+  await ask(page, 'viewer.act({ do: "range", metres: 100 })');
+  await until(page, "viewer.live.range === 100");
   const { pair: cut } = await linked(page);
   await ask(page, `viewer.act({ do: "link", between: ${JSON.stringify(cut)}, up: false })`);
   await until(page, `!(${isLinked(...cut)})`);
   await ask(page, `viewer.act({ do: "link", between: ${JSON.stringify(cut)}, up: true })`);
   await until(page, isLinked(...cut));
 
-  // A request by hand, at a node that is chosen by a click; everybody is in reach again.
-  await ask(page, 'viewer.act({ do: "range", metres: 100 })');
+  // A request by hand, at a node that is chosen by a click.
   const asked = cut[0];
   await page.mouse.click(...(await placeOf(page, asked)));
   await until(page, `viewer.selected?.node === ${asked}`);
