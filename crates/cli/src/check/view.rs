@@ -34,7 +34,8 @@ pub(super) fn run(jobs: Vec<Job>, limits: Limits, address: SocketAddr, open: boo
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut signals = Signals::listen()?;
-        let _server = crate::view::serve(model, address, None, open).await?;
+        let source: Arc<dyn Source> = Arc::<Model>::clone(&model);
+        let _server = crate::view::serve(source, address, None, open).await?;
         signals.end().await;
         Ok(Exit::Fine)
     })
