@@ -9,6 +9,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::Shown;
@@ -37,6 +38,7 @@ struct TapeUpdate {
 /// What a page was told.
 struct Told {
     source: Shown,
+    changes: watch::Receiver<u64>,
     extents: Vec<Extent>,
     playing: Option<Playing>,
     about: Option<About>,
@@ -44,7 +46,8 @@ struct Told {
 }
 
 pub(super) async fn stream(State(source): State<Shown>) -> Response {
-    let told = Told { source, extents: Vec::new(), playing: None, about: None, when: Instant::now() };
+    let changes = source.changes();
+    let told = Told { source, changes, extents: Vec::new(), playing: None, about: None, when: Instant::now() };
     let lines = stream::unfold(told, async |mut told| {
         let update = told.next().await;
         let mut line = serde_json::to_vec(&update).unwrap_or_default();
@@ -75,7 +78,11 @@ impl Told {
                 }
                 return Update { tapes, playing, about };
             }
-            sleep(EVERY).await;
+            // Tapes are looked at; the source itself says when something else has changed.
+            tokio::select! {
+                () = sleep(EVERY) => {}
+                Ok(()) = self.changes.changed() => {}
+            }
         }
     }
 }
