@@ -5,7 +5,7 @@
 
 mod known;
 
-use meshlock_core::Protocol;
+use meshlock_core::{NodeId, Protocol};
 use meshlock_trace::{Header, Record};
 use serde::Serialize;
 
@@ -56,12 +56,15 @@ pub struct Wrong {
     pub words: &'static str,
     /// What was seen.
     pub what: String,
+    /// Where it shows, if at one node.
+    pub node: Option<NodeId>,
 }
 
 impl Wrong {
     /// This finding in words.
     pub fn of(finding: &Finding) -> Self {
-        Self { rule: finding.rule_name(), words: finding.rule_words(), what: finding.to_string() }
+        let (rule, words) = (finding.rule_name(), finding.rule_words());
+        Self { rule, words, what: finding.to_string(), node: finding.node() }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The server as a browser, and others, meet it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use meshlock_core::NodeId;
 use meshlock_viewer::source::{Acting, Kind, TapeName};
 use meshlock_viewer::{About, Action, Done, Refusal, ServeError, Server, Serving, Source, Tape, TapeWriter};
 use serde_json::Value;
@@ -39,10 +42,10 @@ impl Source for Shown {
 
     fn act(&self, action: Action) -> Acting<'_> {
         Box::pin(async move {
-            match action {
-                Action::Remove { node } if node.0 == 1 => Ok(Done { node: Some(node), request: None }),
-                _ => Err(Refusal::new("there is no such node")),
+            if let Action::Remove { node: node @ NodeId(1) } = action {
+                return Ok(Done { node: Some(node), request: None });
             }
+            Err(Refusal::new("there is no such node"))
         })
     }
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::bail;
 use meshlock_check::{ExampleLimits, Limits, Stepper, Way};
+use meshlock_core::NodeId;
+use meshlock_trace::{At, End, Record, Violation, What};
 use meshlock_viewer::explore::{BrokenRule, Search};
 use meshlock_viewer::source::Kind;
 use meshlock_viewer::{About, Explore, Next, Overview, Place, Refusal, Source, Tape};
@@ -110,6 +112,7 @@ impl Explore for Model {
 
     fn at(&self, path: &[u32]) -> Result<Place, Refusal> {
         let place = locked(&self.stepper).at(path).map_err(|error| Refusal::new(error.to_string()))?;
+        let shows_at = place.broken.as_ref().and_then(|wrong| wrong.node);
         let here = place.broken.map(|wrong| BrokenRule {
             rule: wrong.rule.to_owned(),
             words: wrong.words.to_owned(),
@@ -120,16 +123,20 @@ impl Explore for Model {
             node: choice.node,
             breaks: choice.breaks.map(str::to_owned),
         });
-        Ok(Place {
-            path: path.to_vec(),
-            header: place.header,
-            records: place.records,
-            next: next.collect(),
-            // A run that goes on for ever is wrong as a whole; that is said at its end.
-            broken: here.or_else(|| properties::broken_at(&self.searches.known(), path)),
-            quiet: place.quiet,
-        })
+        // A run that goes on for ever is wrong as a whole; that is said at its end.
+        let broken = here.or_else(|| properties::broken_at(&self.searches.known(), path));
+        let mut records = place.records;
+        // The way there is a trace like any other counterexample, and ends as one.
+        records.extend(broken.as_ref().map(|broken| ended(broken, shows_at, path.len())));
+        let (header, quiet) = (place.header, place.quiet);
+        Ok(Place { path: path.to_vec(), header, records, next: next.collect(), broken, quiet })
     }
+}
+
+/// The last record of a way to a broken rule.
+fn ended(broken: &BrokenRule, node: Option<NodeId>, steps: usize) -> Record {
+    let violation = Violation { rule: broken.rule.clone(), node, what: broken.what.clone() };
+    Record { at: At::Step(steps as u64), what: What::End(End { violation: Some(violation), ..End::default() }) }
 }
 
 /// What is behind a lock. A thread that panicked while it had it left something sound: nothing is half done there.

@@ -13,12 +13,20 @@ use super::{Shown, blocking, refused};
 use crate::marks::Mark;
 use crate::tape::{Query, Tape};
 
-fn tape(source: &Shown, place: usize) -> Result<Arc<Tape>, Response> {
-    let missing = || refused(StatusCode::NOT_FOUND, format!("there is no tape {place}"));
-    source.tapes().into_iter().nth(place).ok_or_else(missing)
+/// There is no tape of this number.
+pub(super) struct NoTape(usize);
+
+impl IntoResponse for NoTape {
+    fn into_response(self) -> Response {
+        refused(StatusCode::NOT_FOUND, format!("there is no tape {}", self.0))
+    }
 }
 
-pub(super) async fn summary(State(source): State<Shown>, Path(place): Path<usize>) -> Result<Response, Response> {
+fn tape(source: &Shown, place: usize) -> Result<Arc<Tape>, NoTape> {
+    source.tapes().into_iter().nth(place).ok_or(NoTape(place))
+}
+
+pub(super) async fn summary(State(source): State<Shown>, Path(place): Path<usize>) -> Result<Response, NoTape> {
     Ok(Json(tape(&source, place)?.summary()).into_response())
 }
 
@@ -31,7 +39,7 @@ pub(super) async fn chunk(
     State(source): State<Shown>,
     Path((place, chunk)): Path<(usize, u64)>,
     Asked(After { after }): Asked<After>,
-) -> Result<Response, Response> {
+) -> Result<Response, NoTape> {
     let tape = tape(&source, place)?;
     let read = move || match tape.chunk(chunk, after) {
         Ok(Some(text)) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
@@ -53,7 +61,7 @@ pub(super) async fn next(
     State(source): State<Shown>,
     Path(place): Path<usize>,
     Asked(Next { line, kind, back }): Asked<Next>,
-) -> Result<Response, Response> {
+) -> Result<Response, NoTape> {
     let found = tape(&source, place)?.next(kind, line, back);
     let (line, at) = found.unzip();
     Ok(Json(json!({ "line": line, "at": at })).into_response())
@@ -63,7 +71,7 @@ pub(super) async fn find(
     State(source): State<Shown>,
     Path(place): Path<usize>,
     Asked(query): Asked<Query>,
-) -> Result<Response, Response> {
+) -> Result<Response, NoTape> {
     let tape = tape(&source, place)?;
     let search = move || match tape.find(&query) {
         Ok(found) => Json(found).into_response(),
@@ -81,7 +89,7 @@ pub(super) async fn figures(
     State(source): State<Shown>,
     Path(place): Path<usize>,
     Asked(Spans { buckets }): Asked<Spans>,
-) -> Result<Response, Response> {
+) -> Result<Response, NoTape> {
     let tape = tape(&source, place)?;
     Ok(blocking(move || Json(tape.figures(buckets.unwrap_or(300))).into_response()).await)
 }

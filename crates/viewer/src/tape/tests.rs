@@ -160,7 +160,7 @@ fn a_file_that_grows_is_followed_to_its_end() {
     until("all whole lines", || tape.lines() == 6);
     assert!(tape.grows());
     let mut open = std::fs::OpenOptions::new().append(true).open(file.path()).unwrap();
-    open.write_all(text[text.len() - 10..].as_bytes()).unwrap();
+    open.write_all(&text.as_bytes()[text.len() - 10..]).unwrap();
     // The last line has no line end.
     open.write_all(br#"{"time_ns":99,"end":{"violation":{"rule":"exclusion","what":"two"}}}"#).unwrap();
     until("the end", || !tape.grows());
