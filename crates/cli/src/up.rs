@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use meshlock_node::config::{self, Settings};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
 use meshlock_node::node::Node;
@@ -50,6 +50,12 @@ async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
     let mut options = LocalOptions::new(nodes, &place.dir);
     options.settings = settings(args)?;
     let token = if args.no_view { None } else { token(args, &options.settings)? };
+    if let (Some(address), None) = (args.view.filter(|address| !address.ip().is_loopback()), &token) {
+        bail!(
+            "--view {address}: other machines can reach this address, and whoever sees the page can take part: give \
+             --config with a `token-file` under [api], or serve it on 127.0.0.1"
+        );
+    }
     let tapes = Tapes::new(options.settings.resources.len());
     let recorder = crate::node::recorder(args.record.as_deref(), (!args.no_view).then_some(&tapes))?;
     options.record.clone_from(&recorder);
