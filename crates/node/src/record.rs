@@ -84,11 +84,6 @@ impl Recorder {
         lock(&self.inner).left(node);
     }
 
-    /// Nanoseconds since the recording began: the time of what happens now.
-    pub fn now_ns(&self) -> u64 {
-        lock(&self.inner).now_ns()
-    }
-
     /// Writes the ends of all traces. Nothing is recorded afterwards.
     pub fn finish(&self) -> Result<(), TraceError> {
         lock(&self.inner).finish()

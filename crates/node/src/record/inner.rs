@@ -57,10 +57,6 @@ impl Inner {
         }
     }
 
-    pub(super) fn now_ns(&self) -> u64 {
-        self.clock.now_ns()
-    }
-
     /// A node of this process is going to tell.
     pub(super) fn expect(&mut self, settings: &Settings) {
         self.names.insert(settings.id, settings.name.clone());
