@@ -9,7 +9,7 @@ import { significant } from "./format.js";
 /** Sliders go by powers of ten: fine where small, coarse where large. */
 const SLIDERS = /** @type {const} */ ({
   speed: { name: "Simulated speed", least: -2, most: 2, title: "Simulated seconds per second" },
-  pace: { name: "Movement", least: -1, most: 1, title: "How many times as fast as the scenario says nodes move" },
+  pace: { name: "Nodes move", least: -1, most: 1, title: "How many times as fast as the scenario says nodes move" },
 });
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
@@ -27,7 +27,7 @@ export function live(viewer, element) {
   const line = h(
     "div",
     { class: "live", role: "group", "aria-label": "The simulation" },
-    h("strong", {}, can("play") ? "Simulation" : "Movement"),
+    h("strong", {}, can("play") ? "Simulation" : "Field"),
     can("play") && run,
     can("step") && step,
     can("play") && state,

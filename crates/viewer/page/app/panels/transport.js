@@ -76,12 +76,14 @@ export function transport(viewer, element) {
     }
     follow.hidden = !(viewer.summary?.grows ?? false);
     follow.setAttribute("aria-pressed", String(viewer.following));
+    // What happens now happens at its own speed.
+    speed.hidden = viewer.following;
     drawSpeeds();
     drawNow();
   }
   function drawNow() {
     const clock = clockOf(viewer);
-    const last = viewer.summary ? ` / ${moment(viewer.summary.last, clock)}` : "";
+    const last = viewer.summary && !viewer.following ? ` / ${moment(viewer.summary.last, clock)}` : "";
     const line = viewer.scene ? ` · line ${viewer.scene.line}` : "";
     now.textContent = `${moment(viewer.now, clock)}${last}${line}`;
   }

@@ -24,6 +24,8 @@ export function drawNodes(context, frame) {
   if (frame.detail === "full" || frame.detail === "names") {
     // One after the other: where nodes stand close, the one in front hides what is behind it.
     const marked = [frame.hovered, frame.focused, frame.chosen, frame.broken];
+    const weight = (/** @type {Dot} */ { look }) => (look.token ? 2 : look.held > 0 ? 1 : 0);
+    dots.sort((a, b) => weight(a) - weight(b));
     for (const dot of dots) if (!marked.includes(dot.node.id)) drawWhole(context, frame, dot);
     drawMarks(context, frame);
     for (const dot of dots) if (marked.includes(dot.node.id)) drawWhole(context, frame, dot);
