@@ -29,7 +29,7 @@ export function overview(viewer, header) {
     header.seed !== undefined && fact("Seed", [String(header.seed)]),
   );
   const notes = viewer.about.notes.map((note) => h("p", { class: "muted" }, note));
-  const parts = [facts, legend(header), parameters(header), ...notes];
+  const parts = [facts, ...invitation(viewer), legend(header), parameters(header), ...notes];
   const problem = viewer.summary?.problem;
   if (problem) parts.unshift(h("p", { class: "note alarm" }, `It could be read only up to here: ${problem}`));
   const end = scene?.end?.violation;
@@ -40,6 +40,14 @@ export function overview(viewer, header) {
     );
   }
   return parts;
+}
+
+/** What a newcomer may try, where something can be done. @param {Viewer} viewer */
+function invitation({ about: { can } }) {
+  if (!can.includes("request")) return [];
+  const moves = can.includes("move") ? " Drag it and see its links come and go." : "";
+  const cuts = can.includes("link") ? " Click a link to cut it." : "";
+  return [h("p", { class: "note" }, `Try it: click a node and request something there.${moves}${cuts}`)];
 }
 
 /** @param {string} name @param {(Node | string)[]} content */
