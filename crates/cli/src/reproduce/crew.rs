@@ -44,14 +44,17 @@ pub(super) fn measure(claims: &[Claim], effort: Effort, jobs: usize, cancel: &At
     let mut rest = claims.iter();
     let mut now = rest.next();
     while let Some(claim) = now {
-        if cancel.load(Ordering::Relaxed) {
-            ended.interrupted = true;
-            break;
-        }
         let place = claims.len() - rest.len();
         status.show(&format!("{} ({place} of {})  {}  {}", claim.id, claims.len(), time(start.elapsed()), claim.says));
-        let finding = match findings.recv_timeout(BETWEEN_LOOKS) {
+        // After Ctrl-C, what has been found already still counts.
+        let is_cancelled = cancel.load(Ordering::Acquire);
+        let patience = if is_cancelled { Duration::ZERO } else { BETWEEN_LOOKS };
+        let finding = match findings.recv_timeout(patience) {
             Ok(finding) => finding,
+            Err(RecvTimeoutError::Timeout) if is_cancelled => {
+                ended.interrupted = true;
+                break;
+            }
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => Err("its thread has ended".to_owned()),
         };

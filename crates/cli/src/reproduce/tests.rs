@@ -121,7 +121,7 @@ static FLAG: std::sync::OnceLock<&'static AtomicBool> = std::sync::OnceLock::new
 
 /// Ctrl-C comes while this is measured.
 fn sets_flag(_: &Lab) -> Finding {
-    FLAG.get().unwrap().store(true, Ordering::Relaxed);
+    FLAG.get().unwrap().store(true, Ordering::Release);
     finding(Verdict::Measured, true)
 }
 
