@@ -43,8 +43,8 @@ pub struct Serving {
 pub enum ServeError {
     /// Anybody could look.
     #[error(
-        "{0} can be reached from other machines, so the viewer needs a token there: give a file with one (`--token-file`, or \
-         `token-file` in [api]), or serve it on 127.0.0.1"
+        "{0} can be reached from other machines, so the viewer needs a token there: give a file with one \
+         (`--token-file`, or `token-file` in [api]), or serve it on 127.0.0.1"
     )]
     NeedsToken(SocketAddr),
     /// The operating system refused the address.

@@ -19,7 +19,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operating system says no.
-    #[error("cannot read it: {0}")]
+    #[error("cannot read it")]
     Io(#[from] io::Error),
     /// It is something else.
     #[error("{0}")]
