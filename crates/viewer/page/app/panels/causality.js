@@ -135,6 +135,7 @@ function closure(next, from) {
  * @property {number | null} granted
  * @property {number | null} ended null if it goes on after the rows
  * @property {boolean} held
+ * @property {number | null} session
  */
 
 /**
@@ -151,7 +152,8 @@ export function stretches(rows) {
     const key = `${node} ${request}`;
     const known = open.get(key);
     if (known) return known;
-    const made = { node, asked: null, granted: null, ended: null, held };
+    /** @type {Stretch} */
+    const made = { node, asked: null, granted: null, ended: null, held, session: null };
     open.set(key, made);
     all.push(made);
     return made;
@@ -160,7 +162,9 @@ export function stretches(rows) {
     const { node, event } = record;
     if (node === undefined || event === undefined || record.misuse !== undefined) continue;
     // A view tells also of what was granted before.
-    for (const { request } of record.view?.holding ?? []) of(node, request, true).held = true;
+    for (const { request, session } of record.view?.holding ?? []) {
+      Object.assign(of(node, request, true), { held: true, session: session ?? null });
+    }
     if (typeof event === "object") {
       if ("request" in event) of(node, event.request.request, false).asked ??= line;
       const end = "release" in event ? event.release.request : "cancel" in event ? event.cancel.request : null;
@@ -172,8 +176,8 @@ export function stretches(rows) {
     for (const effect of record.effects ?? []) {
       if (!("granted" in effect)) continue;
       const stretch = of(node, effect.granted.grant.request, true);
-      stretch.granted = line;
-      stretch.held = true;
+      const session = effect.granted.grant.session ?? null;
+      Object.assign(stretch, { granted: line, held: true, session });
     }
   }
   return all;

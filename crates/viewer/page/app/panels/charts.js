@@ -17,18 +17,20 @@ export function charts(viewer, element) {
   function draw() {
     const { figures } = viewer;
     if (!figures) return fill(element, h("p", { class: "muted" }, "Counting…"));
-    const open = [...element.querySelectorAll("details")].map((one) => one.open);
-    const made = chartsOf(figures, clockOf(viewer)).map((chart) => ({ chart, ...drawChart(chart) }));
+    const clock = clockOf(viewer);
+    const spans = bySpans(figures, ROWS);
+    const numbers = chartsOf(spans, clock);
+    const made = chartsOf(figures, clock).map(drawChart);
     drawn = made;
     fill(
       element,
-      made.map(({ chart, svg, plot }, index) => {
+      made.map(({ svg, plot }, index) => {
         svg.addEventListener("click", (event) => {
           const box = svg.getBoundingClientRect();
           const x = ((event.clientX - box.left) / box.width) * plot.total;
-          viewer.seekTo(fraction(x - plot.left, plot.width) * extentOf(figures, clockOf(viewer)));
+          viewer.seekTo(fraction(x - plot.left, plot.width) * extentOf(figures, clock));
         });
-        return h("figure", { class: "chart" }, svg, table(viewer, chart, figures, open[index] ?? false));
+        return h("figure", { class: "chart" }, svg, table(numbers[index], spans, clock));
       }),
     );
     drawCursor();
@@ -112,42 +114,99 @@ export function perEntry(messages, grants) {
   });
 }
 
-/** The numbers, for those who cannot see the chart. */
+/** The numbers have at most so many rows. */
 const ROWS = 20;
 
-/** @param {Viewer} viewer @param {import("./chartdraw.js").Chart} chart @param {Figures} figures @param {boolean} open */
-function table(viewer, chart, figures, open) {
-  const clock = clockOf(viewer);
+/**
+ * The same figures by fewer, longer spans: means by how many grants there were, the longest of all, and what was so at
+ * the end of a span at the end of the longer one.
+ * @param {Figures} figures
+ * @param {number} rows at most so many spans
+ * @returns {Figures}
+ */
+export function bySpans(figures, rows) {
+  const many = figures.grants.length;
+  const stride = Math.max(1, Math.ceil(many / rows));
+  const starts = Array.from({ length: Math.ceil(many / stride) }, (_, row) => row * stride);
+  /** @template T @param {T[]} values */
+  const split = (values) => starts.map((from) => values.slice(from, from + stride));
+  const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
+  const sums = (/** @type {number[]} */ values) => split(values).map(sum);
+  const ends = (/** @type {number[]} */ values) => split(values).map((part) => part[part.length - 1]);
+  const grants = sums(figures.grants);
+  const waited = sums(figures.waiting.map((mean, at) => (mean ?? 0) * figures.grants[at]));
+  return {
+    ...figures,
+    marks: {},
+    waiting: waited.map((total, row) => (grants[row] > 0 ? total / grants[row] : null)),
+    longest: split(figures.longest).map((part) =>
+      part.reduce((most, one) => (one === null ? most : Math.max(most ?? one, one)), null),
+    ),
+    in_use: ends(figures.in_use),
+    queued: ends(figures.queued),
+    messages: sums(figures.messages),
+    grants,
+  };
+}
+
+/**
+ * The numbers of a chart, for those who cannot see it: a row for each span.
+ * @param {import("./chartdraw.js").Chart} chart of the figures by these spans
+ * @param {Figures} figures
+ * @param {"step" | "time_ns"} clock
+ * @returns {{ head: string[], rows: string[][] }}
+ */
+export function numbersOf(chart, figures, clock) {
   const many = chart.series[0].values.length;
-  const stride = Math.max(1, Math.ceil(many / ROWS));
-  const words = (/** @type {number | null | undefined} */ value) => {
-    if (value === null || value === undefined) return "–";
+  const words = (/** @type {number | null} */ value) => {
+    if (value === null) return "–";
     return chart.y.unit === "s" ? span(value * 1e9, "time_ns") : significant(value, 3);
   };
-  const rows = [];
-  for (let from = 0; from < many; from += stride) {
-    const values = chart.series.map((series) =>
-      series.values.slice(from, from + stride).findLast((one) => one !== null),
-    );
-    const until = (figures.last * Math.min(many, from + stride)) / many;
-    rows.push(
-      h(
-        "tr",
-        {},
-        h("td", { class: "number" }, moment(until, clock)),
-        values.map((value) => h("td", { class: "number" }, words(value))),
-      ),
-    );
-  }
-  const names = ["until", ...chart.series.map(({ name }) => name)].map((name) => h("th", { class: "number" }, name));
+  const edge = (/** @type {number} */ row) => moment((extentOf(figures, clock) * row) / many, clock);
+  return {
+    head: ["from", "to", ...chart.series.map(({ name, stepped }) => (stepped ? `${name} at the end` : name))],
+    rows: Array.from({ length: many }, (_, row) => [
+      edge(row),
+      edge(row + 1),
+      ...chart.series.map(({ values }) => words(values[row])),
+    ]),
+  };
+}
+
+/** @param {import("./chartdraw.js").Chart} chart @param {Figures} figures @param {"step" | "time_ns"} clock */
+function table(chart, figures, clock) {
+  const { head, rows } = numbersOf(chart, figures, clock);
   return h(
     "details",
-    { open },
+    {},
     h("summary", { "data-key": `numbers-${chart.title}` }, "Numbers"),
     h(
       "div",
       { class: "scroll", tabindex: 0 },
-      h("table", {}, h("thead", {}, h("tr", {}, names)), h("tbody", {}, rows)),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            head.map((name) => h("th", { class: "number" }, name)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((row) =>
+            h(
+              "tr",
+              {},
+              row.map((words) => h("td", { class: "number" }, words)),
+            ),
+          ),
+        ),
+      ),
     ),
   );
 }

@@ -4,6 +4,7 @@
 /** @import { Passage, Row, Stretch } from "./causality.js" */
 
 import { recordMoment } from "../scene.js";
+import { sessionPaint } from "../stage/theme.js";
 import { describeRecord } from "../words.js";
 import { h, s } from "./dom.js";
 import { decimalsFor, moment } from "./format.js";
@@ -108,7 +109,7 @@ function drawStretches({ stretches, add, laneY, lineX, width }) {
     /** @type {number} */ from,
     /** @type {number} */ to,
   ) => s("rect", { class: kind, x: from, y: y - 7, width: Math.max(2, to - from), height: 14, rx: 2 });
-  for (const { node, asked, granted, ended, held } of stretches) {
+  for (const { node, asked, granted, ended, held, session } of stretches) {
     const y = laneY.get(node);
     if (y === undefined) continue;
     const lines = [asked, granted, ended].filter((line) => line !== null);
@@ -116,7 +117,10 @@ function drawStretches({ stretches, add, laneY, lineX, width }) {
       line === null ? otherwise : (lineX.get(line) ?? otherwise);
     const end = x(ended, width);
     if (asked !== null && granted !== asked) add(bar("waits", y, x(asked, 0), held ? x(granted, 0) : end), ...lines);
-    if (held) add(bar("held", y, x(granted, 0), end), ...lines);
+    if (!held) continue;
+    const inside = bar("held", y, x(granted, 0), end);
+    inside.style.setProperty("--inside", `var(--${sessionPaint(session)})`);
+    add(inside, ...lines);
   }
 }
 

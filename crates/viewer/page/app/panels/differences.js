@@ -1,7 +1,8 @@
 // What changed in a node from one view to the next, and the parts of a view in words.
 
-/** @import { Claimant, NodeId, View, Viewer } from "../types.d.ts" */
+/** @import { Claimant, NodeId, Urgency, View, Viewer } from "../types.d.ts" */
 
+import { urgencyWords } from "../words.js";
 import { minus, session } from "./format.js";
 
 /** @typedef {keyof View} Field */
@@ -86,15 +87,19 @@ export function tokenWords(token) {
   return words.join(", ");
 }
 
-/** @param {Claimant} claim @param {(id: NodeId) => string} nameOf */
-export function claimWords(claim, nameOf) {
+/** @param {Claimant} claim @param {(id: NodeId) => string} nameOf @param {Urgency | null} [urgency] if it is known */
+export function claimWords(claim, nameOf, urgency) {
   const who = "local" in claim.origin ? "itself" : nameOf(claim.origin.node);
-  return `${who}: ${demandWords(claim)}`;
+  return `${who}: ${demandWords(claim, urgency)}`;
 }
 
-/** @param {{ units: number, rank?: number, session?: number | null }} demand */
-export function demandWords({ units, rank, session: of }) {
+/**
+ * @param {{ units: number, rank?: number, session?: number | null }} demand
+ * @param {Urgency | null} [urgency] what was asked for, if it is known
+ */
+export function demandWords({ units, rank, session: of }, urgency = null) {
   const words = [units === 1 ? "1 unit" : `${units} units`];
+  if (urgency !== null) words.push(minus(urgencyWords(urgency)));
   if (rank !== undefined) words.push(minus(`rank ${rank}`));
   if (of !== undefined && of !== null) words.push(`session ${session(of)}`);
   return words.join(", ");

@@ -1,5 +1,7 @@
 // Making elements, and drawing them again without losing the reader's place.
 
+import { listen, patchChildren } from "./patch.js";
+
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -38,32 +40,33 @@ export function s(tag, properties = {}, ...children) {
 function set(element, properties) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) listen(element, name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
 }
 
 /** @param {Element} element @param {(Child | Child[])[]} children */
 function append(element, children) {
-  for (const child of children.flat()) {
-    if (child === null || child === undefined || child === false) continue;
-    element.append(typeof child === "object" ? child : String(child));
-  }
+  element.append(...nodes(children));
+}
+
+/** @param {(Child | Child[])[]} children @returns {Node[]} */
+function nodes(children) {
+  return children.flat().flatMap((child) => {
+    if (child === null || child === undefined || child === false) return [];
+    if (typeof child !== "object") return [document.createTextNode(String(child))];
+    return child instanceof DocumentFragment ? [...child.childNodes] : [child];
+  });
 }
 
 /**
- * Puts new children into an element. What had the focus gets it back if there is again an element with its `data-key`.
+ * Makes these the children of an element. What is there already stays in its place, with the reader's selection, focus
+ * and open parts. Do not keep hold of HTML elements that were given to it: they may not be the ones that are shown.
  * @param {Element} element
  * @param {...(Child | Child[])} children
  */
 export function fill(element, ...children) {
-  const focused = document.activeElement;
-  const key = focused && element.contains(focused) ? focused.getAttribute("data-key") : null;
-  element.replaceChildren();
-  append(element, children);
-  if (key === null) return;
-  const again = element.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  patchChildren(element, nodes(children));
 }
 
 /**

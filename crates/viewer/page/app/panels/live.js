@@ -66,10 +66,17 @@ export function live(viewer, element) {
 function slider({ name, least, most, title }, set) {
   const input = h("input", { type: "range", min: least, max: most, step: 0.05, "aria-label": name });
   const output = h("output", {});
-  input.addEventListener("change", () => set(Number(significant(10 ** Number(input.value), 2))));
+  const value = () => Number(significant(10 ** Number(input.value), 2));
+  const held = steer(
+    input,
+    () => set(value()),
+    () => {
+      output.textContent = `×${value()}, Enter sets it`;
+    },
+  );
   const show = (/** @type {number} */ value, /** @type {string} */ words) => {
-    // While it is held, it belongs to the hand.
-    if (!input.matches(":active")) input.value = String(Math.log10(Math.max(value, 1e-3)));
+    if (held()) return;
+    input.value = String(Math.log10(Math.max(value, 1e-3)));
     input.setAttribute("aria-valuetext", words);
     output.textContent = words;
   };
@@ -80,12 +87,42 @@ function slider({ name, least, most, title }, set) {
 function rangeSlider(set) {
   const input = h("input", { type: "range", min: 1, step: 1, "aria-label": "Radio range" });
   const output = h("output", {});
-  input.addEventListener("change", () => set(Number(input.value)));
+  const held = steer(
+    input,
+    () => set(Number(input.value)),
+    () => {
+      output.textContent = `${input.value} m, Enter sets it`;
+    },
+  );
   const show = (/** @type {number} */ metres) => {
     if (input.max === "") input.max = String(Math.max(10, Math.ceil(metres * 3)));
-    if (!input.matches(":active")) input.value = String(metres);
+    if (held()) return;
+    input.value = String(metres);
     input.setAttribute("aria-valuetext", `${metres} metres`);
     output.textContent = `${significant(metres, 3)} m`;
   };
   return { label: h("label", { title: "How far nodes hear each other" }, "Range", input, output), show };
+}
+
+/**
+ * Sets something in the world by a slider. Home and End only move the slider, until Enter is pressed: on the rest of the
+ * page they go to the beginning and the end of time, and here a metre of range would cut every link.
+ * @param {HTMLInputElement} input
+ * @param {() => void} set
+ * @param {() => void} moved by such a key
+ * @returns {() => boolean} whether the slider belongs to the hand, and not to what the world says
+ */
+function steer(input, set, moved) {
+  let waits = false;
+  input.addEventListener("keydown", ({ key }) => {
+    if (key === "Enter" && waits) set();
+    waits = key === "Home" || key === "End";
+  });
+  input.addEventListener("change", () => (waits ? moved() : set()));
+  for (const name of ["blur", "pointerdown"]) {
+    input.addEventListener(name, () => {
+      waits = false;
+    });
+  }
+  return () => waits || input.matches(":active");
 }

@@ -1,10 +1,11 @@
 // The selected node, or else the whole run.
 
-/** @import { Header, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
+/** @import { Claimant, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
 
-import { isTokenMessage, urgencyWords } from "../words.js";
+import { urgencyOf } from "../claims.js";
+import { urgencyWords } from "../words.js";
 import { actions } from "./actions.js";
-import { changedFields, claimWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
+import { changedFields, claimWords, demandWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
 import { button, fill, h, paced } from "./dom.js";
 import { session, span } from "./format.js";
 import { selectedLink } from "./link.js";
@@ -19,7 +20,6 @@ export function node(viewer, element) {
   element.append(h("div", { class: "stack" }, facts, doing, about));
   const drawActions = actions(viewer, doing);
 
-  let shown = "";
   function draw() {
     const header = viewer.summary?.header ?? viewer.place?.header;
     const id = selectedNode(viewer);
@@ -27,23 +27,10 @@ export function node(viewer, element) {
     drawActions(node ?? null);
     if (!header) return fill(facts, h("p", { class: "muted" }, "Loading…"));
     if (viewer.selected && "link" in viewer.selected && viewer.scene) {
-      shown = "";
-      fill(facts, ...selectedLink(viewer, viewer.selected.link));
+      fill(facts, part(`link-${viewer.selected.link}`, selectedLink(viewer, viewer.selected.link)));
       return fill(about);
     }
-    if (node) {
-      shown = "";
-      fill(facts, ...selected(viewer, node));
-      return fill(about, howToRecordViews(viewer, header));
-    }
-    // Most moments change nothing of the whole; what did not change keeps its place, its focus and its open parts.
-    const now = signature(viewer, header);
-    if (now === shown) return;
-    shown = now;
-    const open = facts.querySelector("details")?.open ?? false;
-    fill(facts, ...overview(viewer, header));
-    const details = facts.querySelector("details");
-    if (details) details.open = open;
+    fill(facts, node ? part(`node-${node.id}`, selected(viewer, node)) : part("whole", overview(viewer, header)));
     fill(about, howToRecordViews(viewer, header));
   }
   const soon = paced(element, draw, 120);
@@ -51,29 +38,9 @@ export function node(viewer, element) {
   soon();
 }
 
-/** All that the overview depends on. @param {Viewer} viewer @param {Header} header */
-function signature(viewer, header) {
-  const nodes = viewer.scene?.nodes.map(({ id, name, gone, open, view }) => [
-    id,
-    name,
-    gone,
-    open.map(({ granted }) => granted !== null),
-    view?.token?.free,
-    view?.holding?.length,
-    view?.waiting?.length,
-  ]);
-  const tokens = viewer.scene?.under_way.filter(({ message }) => isTokenMessage(message)).length;
-  const { problem } = viewer.summary ?? {};
-  return JSON.stringify([
-    problem,
-    viewer.about.notes,
-    header.replay,
-    viewer.tape,
-    nodes,
-    viewer.scene?.links.length,
-    tokens,
-    viewer.scene?.end,
-  ]);
+/** What is shown of one thing. Of another it is another element, which begins at its top. @param {string} key @param {HTMLElement[]} content */
+function part(key, content) {
+  return h("div", { class: "stack", "data-key": key }, content);
 }
 
 /** @param {Viewer} viewer @param {SceneNode} node @returns {HTMLElement[]} */
@@ -95,7 +62,10 @@ function selected(viewer, node) {
   const list = h("dl", { class: "facts" });
   for (const { field, name, content } of rows) {
     const mark = changed.has(field) ? "changed" : null;
-    list.append(h("dt", {}, name), h("dd", { class: mark, title: mark && "changed by the last event" }, content));
+    list.append(
+      h("dt", { "data-key": `name-${field}` }, name),
+      h("dd", { "data-key": field, class: mark, title: mark && "changed by the last event" }, content),
+    );
   }
   return [title, list];
 }
@@ -117,6 +87,7 @@ function fromView(viewer, node, view) {
 /** Fields that are more than words. @param {Viewer} viewer @param {SceneNode} node @param {View} view @param {keyof View} field */
 function special(viewer, node, view, field) {
   const nameOf = namer(viewer);
+  const urgency = (/** @type {Claimant} */ claim) => viewer.scene && urgencyOf(viewer.scene, node, claim);
   if (field === "asked" && view.asked !== undefined) {
     return [
       h("span", { class: "next" }, "→ "),
@@ -131,29 +102,44 @@ function special(viewer, node, view, field) {
   }
   if (field === "queue" && view.queue?.length) {
     return [
-      list(view.queue.map((claim, index) => [index === 0 ? h("b", {}, "first: ") : "", claimWords(claim, nameOf)])),
+      list(
+        view.queue.map((claim, index) => [
+          index === 0 ? h("b", {}, "first: ") : "",
+          claimWords(claim, nameOf, urgency(claim)),
+        ]),
+      ),
     ];
   }
-  if (field === "token" && view.token) return [tokenFacts(viewer, view)];
+  if (field === "token" && view.token) return [tokenFacts(viewer, node, view)];
   if (field === "holding" && view.holding?.length) {
     return [
       list(view.holding.map((grant) => [fieldWords({ holding: [grant] }, field, nameOf), since(viewer, node, grant)])),
     ];
   }
   if (field === "waiting" && view.waiting?.length) {
-    return [list(view.waiting.map((one) => [fieldWords({ waiting: [one] }, field, nameOf), since(viewer, node, one)]))];
+    return [
+      list(
+        view.waiting.map((one) => {
+          const asked = node.open.find(({ request }) => request === one.request)?.urgency;
+          return [demandWords(one, asked), since(viewer, node, one)];
+        }),
+      ),
+    ];
   }
   return null;
 }
 
-/** @param {Viewer} viewer @param {View} view */
-function tokenFacts(viewer, view) {
+/** @param {Viewer} viewer @param {SceneNode} node @param {View} view */
+function tokenFacts(viewer, node, view) {
   const nameOf = namer(viewer);
   const ledger = (view.token?.ledger ?? []).map(({ grant, units, session: of }) => {
     const words = ` holds ${units === 1 ? "1 unit" : `${units} units`}${of === null ? "" : `, session ${session(of)}`}`;
     return [nodeButton(viewer, grant.node, "ledger"), words];
   });
-  const queue = (view.token?.queue ?? []).map((claim) => [`waits: ${claimWords(claim, nameOf)}`]);
+  const queue = (view.token?.queue ?? []).map((claim) => {
+    const urgency = viewer.scene && urgencyOf(viewer.scene, node, claim);
+    return [`waits: ${claimWords(claim, nameOf, urgency)}`];
+  });
   const words = h("span", { class: "token" }, `● ${fieldWords(view, "token", nameOf)}`);
   return h("div", {}, words, ledger.length + queue.length > 0 ? list([...ledger, ...queue]) : "");
 }

@@ -16,7 +16,7 @@ export function recordDetails(viewer, line, record) {
   const cause = record.cause ?? record.lost?.cause;
   return h(
     "div",
-    { class: "stack" },
+    { class: "stack", "data-key": `record-${line}` },
     h(
       "div",
       { class: "row" },

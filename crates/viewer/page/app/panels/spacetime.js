@@ -114,7 +114,7 @@ export function spacetime(viewer, element) {
       chooseNode: (node) => viewer.select({ node }),
       point: (line) => showCauses(line),
     });
-    fill(room, drawing.names, drawing.svg);
+    room.replaceChildren(drawing.names, drawing.svg);
     showCursor(true);
     showCauses(null);
   }

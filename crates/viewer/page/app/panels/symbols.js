@@ -10,6 +10,8 @@ import { h, s } from "./dom.js";
 export function symbols(header) {
   const token = !["ricart-agrawala", "lamport", "raynal", "central"].includes(header.protocol);
   const heights = header.protocol === "reverse-link";
+  const lets = !token || header.protocol === "group";
+  const takesBack = heights || header.protocol === "central";
   /** @type {([Element[], string] | false)[]} */
   const entries = [
     token && [[paint(circle(9.5), "--ground", "--token", 2.6), body("--ground", "--muted")], "has the token"],
@@ -21,14 +23,18 @@ export function symbols(header) {
     [[body("--ground", "--accent"), ...clock()], "waits"],
     [
       [chip(3, "--accent"), chip(18, "--ground")],
-      "claims it knows, the most urgent first: filled its own, hollow of others",
+      "claims it knows, the most urgent first, with the priority asked for (r: only the rank is known); filled its own, " +
+        "hollow of others",
     ],
     heights && [[line(), arrow("--muted")], "a link points downhill, to the token"],
     heights && [[line("--accent", 2.4), arrow("--accent")], "a request went this way and is not answered yet"],
     !heights && [[line()], "a link: the two hear each other"],
     token && [[paint(circle(4.5), "--token", "--token")], "the token on its way"],
     [[shape("M12 6 23 11 12 16Z", "--accent")], "a request on its way"],
-    [[shape("M13 7h8v8h-8Z", "--good"), shape("M30 6 34 11 30 16 26 11Z", "--muted")], "a release; any other message"],
+    [[shape("M13 7h8v8h-8Z", "--good")], "a release, or that one is done"],
+    lets && [[paint(circle(4), "--good", "--good", 0.5)], "lets somebody in"],
+    takesBack && [[shape("M11 9.2h12v3.6h-12Z", "--s3")], "takes a request back"],
+    [[shape("M17 5 23 11 17 17 11 11Z", "--muted")], "any other message"],
     [[cross()], "a message is lost"],
   ];
   return h(

@@ -11,8 +11,8 @@ import { clockOf } from "./names.js";
 
 /** The rows of marks from top to bottom; heights in pixels, colours as names of custom properties. */
 const ROWS = /** @type {const} */ ([
-  { kind: "grant", name: "grants", top: 0, height: 17, colour: "--good" },
-  { kind: "request", name: "requests", top: 18, height: 9, colour: "--s0" },
+  { kind: "grant", name: "grants", top: 0, height: 17, colour: "--accent" },
+  { kind: "request", name: "requests", top: 18, height: 9, colour: "--muted" },
   { kind: "link", name: "link changes", top: 28, height: 6, colour: "--s3" },
   { kind: "lost", name: "losses", top: 35, height: 6, colour: "--s1" },
 ]);

@@ -13,11 +13,12 @@ const QUEUE_ENDS = 0.7;
 /** More tokens than this on their way have neither glow nor trail. */
 const MOST_GLOWING = 4;
 
-/** @typedef {"triangle" | "square" | "diamond" | "cross" | "circle"} Shape */
+/** @typedef {"triangle" | "square" | "diamond" | "bar" | "circle"} Shape */
 
 /**
- * How messages look, by what they are for: asking, giving back, keeping the links in order, taking back.
- * @type {Record<string, { shape: Shape, colour: "accent" | "good" | "muted" | "s5" | "s3" }>}
+ * How messages look, by what they are for: asking, giving back, letting in, taking back. A cross would say that one was
+ * lost.
+ * @type {Record<string, { shape: Shape, colour: "accent" | "good" | "muted" | "s3" }>}
  */
 const LOOKS = {
   request: { shape: "triangle", colour: "accent" },
@@ -30,9 +31,9 @@ const LOOKS = {
   start: { shape: "circle", colour: "good" },
   permit: { shape: "circle", colour: "good" },
   reply: { shape: "circle", colour: "good" },
-  withdraw: { shape: "cross", colour: "s5" },
-  cancel: { shape: "cross", colour: "s5" },
-  leaving: { shape: "cross", colour: "muted" },
+  grant: { shape: "circle", colour: "good" },
+  withdraw: { shape: "bar", colour: "s3" },
+  cancel: { shape: "bar", colour: "s3" },
 };
 const OTHER = /** @type {const} */ ({ shape: "diamond", colour: "muted" });
 
@@ -187,58 +188,64 @@ function addShape(styles, { theme, radius, detail }, flight, spot, fallen) {
 }
 
 /**
+ * The corners of shapes, in sizes to the right and downwards. All stand upright, so that a square is no diamond on any
+ * link; only the triangle points where it flies.
+ * @type {Record<Exclude<Shape, "circle">, [number, number][]>}
+ */
+const CORNERS = {
+  triangle: [
+    [1.3, 0],
+    [-0.9, 1],
+    [-0.9, -1],
+  ],
+  square: [
+    [0.9, 0.9],
+    [0.9, -0.9],
+    [-0.9, -0.9],
+    [-0.9, 0.9],
+  ],
+  diamond: [
+    [1.2, 0],
+    [0, 1.2],
+    [-1.2, 0],
+    [0, -1.2],
+  ],
+  bar: [
+    [1.3, 0.45],
+    [1.3, -0.45],
+    [-1.3, -0.45],
+    [-1.3, 0.45],
+  ],
+};
+
+/**
+ * Where the corners of a shape are that flies in the direction (ux, uy).
+ * @param {Exclude<Shape, "circle">} shape
+ * @param {{ ux: number, uy: number }} direction
+ * @returns {[number, number][]}
+ */
+export function cornersOf(shape, { ux, uy }) {
+  if (shape !== "triangle") return CORNERS[shape];
+  return CORNERS[shape].map(([ahead, aside]) => [ux * ahead - uy * aside, uy * ahead + ux * aside]);
+}
+
+/**
  * @param {Path2D} path
  * @param {Shape} shape
  * @param {Spot} spot
  * @param {number} size
  */
-function addTo(path, shape, { x, y, ux, uy }, size) {
-  /** @param {number} ahead @param {number} aside */
-  const point = (ahead, aside) =>
-    /** @type {[number, number]} */ ([x + (ux * ahead - uy * aside) * size, y + (uy * ahead + ux * aside) * size]);
-  /** @param {[number, number][]} corners */
-  const polygon = (corners) => {
-    path.moveTo(...point(...corners[0]));
-    for (const corner of corners.slice(1)) path.lineTo(...point(...corner));
-    path.closePath();
-  };
-  if (shape === "triangle")
-    polygon([
-      [1.3, 0],
-      [-0.9, 1],
-      [-0.9, -1],
-    ]);
-  else if (shape === "square")
-    polygon([
-      [0.9, 0.9],
-      [0.9, -0.9],
-      [-0.9, -0.9],
-      [-0.9, 0.9],
-    ]);
-  else if (shape === "diamond")
-    polygon([
-      [0.95, 0],
-      [0, 0.95],
-      [-0.95, 0],
-      [0, -0.95],
-    ]);
-  else if (shape === "cross") {
-    polygon([
-      [1.1, 0.7],
-      [0.7, 1.1],
-      [-1.1, -0.7],
-      [-0.7, -1.1],
-    ]);
-    polygon([
-      [1.1, -0.7],
-      [-0.7, 1.1],
-      [-1.1, 0.7],
-      [0.7, -1.1],
-    ]);
-  } else {
+function addTo(path, shape, spot, size) {
+  const { x, y } = spot;
+  if (shape === "circle") {
     path.moveTo(x + size, y);
     path.arc(x, y, size, 0, 2 * Math.PI);
+    return;
   }
+  const [first, ...others] = cornersOf(shape, spot);
+  path.moveTo(x + first[0] * size, y + first[1] * size);
+  for (const [right, down] of others) path.lineTo(x + right * size, y + down * size);
+  path.closePath();
 }
 
 /**

@@ -66,7 +66,7 @@ export function frameOf(viewer, camera, places, theme, pointer) {
   const dots = scene.nodes.map((node) => {
     const [x, y] = camera.toScreen(places.of(node, time));
     const visible = x > -margin && y > -margin && x < camera.width + margin && y < camera.height + margin;
-    const dot = { node, x, y, look: lookOf(node), visible };
+    const dot = { node, x, y, look: lookOf(node, scene), visible };
     byId.set(node.id, dot);
     return dot;
   });

@@ -29,13 +29,14 @@ export function addKeys(stage, menu) {
 
   /** @param {1 | -1} by */
   function cycle(by) {
-    const nodes = viewer.scene?.nodes.filter((node) => !node.gone) ?? [];
-    if (nodes.length === 0) return;
+    const { scene } = viewer;
+    const nodes = scene?.nodes.filter((node) => !node.gone) ?? [];
+    if (!scene || nodes.length === 0) return;
     const at = nodes.findIndex((node) => node.id === pointer.focused);
     const node = nodes[at < 0 ? (by > 0 ? 0 : nodes.length - 1) : (at + by + nodes.length) % nodes.length];
     pointer.focused = node.id;
     camera.reveal(stage.places.of(node));
-    spoken.textContent = nodeWords(node);
+    spoken.textContent = nodeWords(node, scene);
   }
 
   /** The node that keys are about: the one gone to, or else the selected one. */

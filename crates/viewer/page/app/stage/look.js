@@ -1,8 +1,9 @@
 // What is shown of a node, told from its view and its open requests; and in which direction links point.
 
+import { urgencyOf } from "../claims.js";
 import { unitWords } from "../words.js";
 
-/** @import { Claimant, Header, Height, Scene, SceneNode, Viewer } from "../types.d.ts" */
+/** @import { Header, Height, Scene, SceneNode, Urgency, Viewer } from "../types.d.ts" */
 
 /** Heights from this level on mean that a node has not heard of the token yet. */
 const UNKNOWN_LEVEL = 2 ** 40;
@@ -16,13 +17,17 @@ const UNKNOWN_LEVEL = 2 ** 40;
  * @property {boolean} waiting
  * @property {Chip[]} chips the claims it knows, most urgent first
  */
-/** @typedef {{ text: string, own: boolean, session: number | null }} Chip */
+/**
+ * A claim: the priority (or deadline) that was asked for; its rank, with an r before it, where that is not known.
+ * @typedef {{ text: string, own: boolean, session: number | null }} Chip
+ */
 
 /**
  * @param {SceneNode} node
+ * @param {Scene} scene
  * @returns {Look}
  */
-export function lookOf(node) {
+export function lookOf(node, scene) {
   const inside = node.open.filter((request) => request.granted !== null);
   const waits = node.open.filter((request) => request.granted === null);
   const view = node.view;
@@ -32,32 +37,35 @@ export function lookOf(node) {
     held: inside.reduce((sum, request) => sum + request.units, 0),
     session: (inside[0] ?? waits[0])?.session ?? null,
     waiting: waits.length > 0 || (view?.waiting?.length ?? 0) > 0,
-    chips: chipsOf(node),
+    // Only shown of some nodes, and costly where there are many.
+    get chips() {
+      return chipsOf(node, scene);
+    },
   };
 }
 
 /**
  * @param {SceneNode} node
+ * @param {Scene} scene
  * @returns {Chip[]}
  */
-function chipsOf(node) {
+function chipsOf(node, scene) {
   const claims = node.view?.queue?.length ? node.view.queue : (node.view?.token?.queue ?? []);
-  if (claims.length > 0) return claims.map(claimChip);
+  if (claims.length > 0) {
+    return claims.map((claim) => {
+      const urgency = urgencyOf(scene, node, claim);
+      const text = urgency ? urgencyText(urgency) : `r${short(claim.rank)}`;
+      return { text, own: "local" in claim.origin, session: claim.session };
+    });
+  }
   return node.open
     .filter((request) => request.granted === null)
-    .map(({ urgency, session }) => ({
-      text: String("priority" in urgency ? urgency.priority : urgency.deadline),
-      own: true,
-      session,
-    }));
+    .map(({ urgency, session }) => ({ text: urgencyText(urgency), own: true, session }));
 }
 
-/**
- * @param {Claimant} claim
- * @returns {Chip}
- */
-function claimChip(claim) {
-  return { text: short(claim.rank), own: "local" in claim.origin, session: claim.session };
+/** @param {Urgency} urgency */
+function urgencyText(urgency) {
+  return short("priority" in urgency ? urgency.priority : urgency.deadline);
 }
 
 /** @param {number} value ranks of deadlines are large */
@@ -143,9 +151,10 @@ export function hasOwnName(node) {
 /**
  * How a node is, in a few words: "n4: has the token, holds 2 units; 3 claims in its queue".
  * @param {SceneNode} node
+ * @param {Scene} scene
  */
-export function nodeWords(node) {
-  const look = lookOf(node);
+export function nodeWords(node, scene) {
+  const look = lookOf(node, scene);
   const parts = [];
   if (node.gone) parts.push("is gone");
   if (look.token) parts.push("has the token");
@@ -165,7 +174,7 @@ export function nodeWords(node) {
  */
 export function sentence(scene) {
   const there = scene.nodes.filter((node) => !node.gone);
-  const looks = there.map(lookOf);
+  const looks = there.map((node) => lookOf(node, scene));
   const holders = there.filter((_, i) => looks[i].token).map((node) => node.name);
   const inside = there.filter((_, i) => looks[i].held > 0).map((node) => node.name);
   const waiting = looks.filter((look) => look.waiting).length;

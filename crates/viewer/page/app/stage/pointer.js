@@ -110,7 +110,7 @@ export function addPointer(stage, menu) {
     const node = at(point);
     const over = node?.id ?? null;
     canvas.style.cursor = node || (frame && linkAt(frame, point)) ? "pointer" : "";
-    canvas.title = node ? nodeWords(node) : "";
+    canvas.title = node && viewer.scene ? nodeWords(node, viewer.scene) : "";
     if (over === stage.pointer.hovered) return;
     stage.pointer.hovered = over;
     stage.redraw();

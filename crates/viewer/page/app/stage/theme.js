@@ -58,8 +58,16 @@ export function watchTheme(changed) {
  * @param {number | null} session
  */
 export function sessionColour(theme, session) {
-  if (session === null) return theme.accent;
-  return theme[/** @type {keyof DEFAULTS_} */ (`s${Math.floor(telling(session)) % 8}`)];
+  return theme[sessionPaint(session)];
+}
+
+/**
+ * The name of that colour, also of the custom property of the page. Being inside has this colour wherever it is shown.
+ * @param {number | null} session
+ * @returns {keyof DEFAULTS_}
+ */
+export function sessionPaint(session) {
+  return session === null ? "accent" : /** @type {keyof DEFAULTS_} */ (`s${Math.floor(telling(session)) % 8}`);
 }
 
 /**

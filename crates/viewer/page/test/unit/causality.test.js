@@ -99,8 +99,8 @@ test("timers, changes of links and violations have causes", () => {
 
 test("a request waits, is held, and ends", () => {
   const [first, second] = stretches(STORY);
-  assert.deepEqual(first, { node: 1, asked: 2, granted: 5, ended: 7, held: true });
-  assert.deepEqual(second, { node: 2, asked: 3, granted: null, ended: null, held: false });
+  assert.deepEqual(first, { node: 1, asked: 2, granted: 5, ended: 7, held: true, session: null });
+  assert.deepEqual(second, { node: 2, asked: 3, granted: null, ended: null, held: false, session: null });
 });
 
 test("what was granted before is known by its view or its release", () => {
@@ -111,8 +111,8 @@ test("what was granted before is known by its view or its release", () => {
     { node: 2, event: { cancel: { request: 1 } } },
   );
   assert.deepEqual(stretches(rows), [
-    { node: 0, asked: null, granted: null, ended: null, held: true },
-    { node: 1, asked: null, granted: null, ended: 3, held: true },
-    { node: 2, asked: null, granted: null, ended: 4, held: false },
+    { node: 0, asked: null, granted: null, ended: null, held: true, session: null },
+    { node: 1, asked: null, granted: null, ended: 3, held: true, session: null },
+    { node: 2, asked: null, granted: null, ended: 4, held: false, session: null },
   ]);
 });

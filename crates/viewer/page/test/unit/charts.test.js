@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axis, steps, tickLabel, unitFor } from "../../app/panels/chartaxis.js";
-import { chartsOf, perEntry } from "../../app/panels/charts.js";
+import { bySpans, chartsOf, numbersOf, perEntry } from "../../app/panels/charts.js";
 
 const VERTICAL = { length: 150, vertical: true };
 const HORIZONTAL = { length: 340, vertical: false };
@@ -90,4 +90,36 @@ test("waiting times are in seconds, or in steps where there is no time", () => {
   const [steps] = chartsOf({ ...figures, last: 2, waiting: [5, null] }, "step");
   assert.deepEqual(steps.series[0].values, [5, null]);
   assert.equal(steps.y.unit, "steps");
+});
+
+test("the numbers behind a chart are those of their whole span, not of its last part", () => {
+  const figures = {
+    last: 12e9,
+    marks: {},
+    // Three grants waited long and one hardly at all, just before the end of the span.
+    waiting: [9.2e9, null, 6.67e6, null],
+    longest: [11.8e9, null, 6.67e6, null],
+    in_use: [1, 2, 0, 1],
+    queued: [5, 1, 0, 3],
+    messages: [10, 4, 2, 7],
+    grants: [3, 0, 1, 0],
+    capacity: null,
+  };
+  const spans = bySpans(figures, 2);
+  const rows = (/** @type {import("../../app/types.d.ts").Figures} */ of) =>
+    chartsOf(of, "time_ns").map((chart) => numbersOf(chart, of, "time_ns"));
+  assert.deepEqual(spans.waiting, [9.2e9, 6.67e6]);
+  const [waits, use, cost] = rows(bySpans(figures, 1));
+  assert.deepEqual(waits, {
+    head: ["from", "to", "mean", "longest"],
+    rows: [["0.000 s", "12.000 s", "6.9 s", "11.8 s"]],
+  });
+  assert.deepEqual(use.head.slice(2), ["in use at the end", "waiting at the end"]);
+  assert.deepEqual(use.rows[0].slice(2), ["1", "3"]);
+  assert.deepEqual(cost.rows[0].slice(2), ["5.75"]);
+  // Where nothing was granted there is nothing to tell.
+  assert.deepEqual(
+    rows(bySpans({ ...figures, grants: [3, 0, 0, 0], waiting: [1e9, null, null, null] }, 2))[0].rows[1][2],
+    "–",
+  );
 });

@@ -35,7 +35,7 @@ test("the look of a node: what it holds, whether it waits, which claims it knows
   const scene = sceneFromHeader(header());
   applyRecord(scene, 2, asksFor(1, 0, 1, 2));
   const ann = /** @type {SceneNode} */ (nodeOf(scene, 0));
-  assert.deepEqual(lookOf(ann), {
+  assert.deepEqual(lookOf(ann, scene), {
     token: false,
     copy: false,
     held: 0,
@@ -51,10 +51,10 @@ test("the look of a node: what it holds, whether it waits, which claims it knows
     effects: [{ granted: { grant } }],
     view: { token: { queue: [{ origin: { node: 1 }, rank: -12_345_678, units: 1, session: null }] } },
   });
-  const look = lookOf(ann);
+  const look = lookOf(ann, scene);
   assert.deepEqual([look.token, look.held, look.session, look.waiting], [true, 2, 3, false]);
-  assert.deepEqual(look.chips, [{ text: "-12M", own: false, session: null }]);
-  assert.equal(nodeWords(ann), "ann: has the token, holds 2 units, session 3, 1 claim in its queue");
+  assert.deepEqual(look.chips, [{ text: "r-12M", own: false, session: null }]);
+  assert.equal(nodeWords(ann, scene), "ann: has the token, holds 2 units, session 3, 1 claim in its queue");
   assert.equal(sentence(scene), "3 nodes, 2 links; the token is at ann; ann is inside; 0 nodes wait.");
 });
 
@@ -63,4 +63,22 @@ test("short names stand in the circle, long ones below it", () => {
   assert.equal(labelOf(node(null, "crane-west")), "0");
   assert.ok(hasOwnName(node(null, "crane-west")));
   assert.ok(!hasOwnName(node(null, "node 0")));
+});
+
+test("a claim shows the priority that was asked for, also where others pass it on; the rank only where that is unknown", () => {
+  const scene = sceneFromHeader(header());
+  const [ann, bob, cat] = [0, 1, 2].map((id) => /** @type {SceneNode} */ (nodeOf(scene, id)));
+  const open = { request: 7, units: 1, session: null, asked: 0, granted: null, fence: null };
+  cat.open = [{ ...open, urgency: { priority: 9 } }];
+  const claim = { rank: 144, units: 1, session: null };
+  cat.view = { queue: [{ ...claim, origin: { local: 7 } }], waiting: [{ request: 7, ...claim }] };
+  bob.view = { queue: [{ ...claim, origin: { node: 2 } }] };
+  ann.view = { queue: [{ ...claim, origin: { node: 1 } }], token: {} };
+  const texts = () => [ann, bob, cat].map((node) => lookOf(node, scene).chips.map(({ text }) => text));
+  assert.deepEqual(texts(), [["9"], ["9"], ["9"]]);
+  cat.view = null;
+  assert.deepEqual(texts(), [["r144"], ["r144"], ["9"]]);
+  // Two that wait for each other's claim lead nowhere.
+  bob.view = { queue: [{ ...claim, origin: { node: 0 } }] };
+  assert.deepEqual(texts()[0], ["r144"]);
 });
