@@ -1,24 +1,28 @@
 // Messages on their way, and how far each is.
 
-import { LOOK_BACK, seenPasses } from "./passes.js";
 import { lowerBound } from "./scene.js";
 import { isTokenMessage, messageKind } from "./words.js";
 
 /** @import { Flight, Moment, Scene, UnderWay } from "./types.d.ts" */
 /** @import { Journey, LoadedChunk } from "./chunks.js" */
-/** @import { Pass } from "./passes.js" */
+/** @import { Span } from "./pace.js" */
 
 /** More are not shown at once; those that carry the token always are. */
 const MOST_FLIGHTS = 600;
 /** What is supposed of a message whose end is not known yet: it comes nearly there and waits. */
 const UNKNOWN_END = 0.9;
+/** So long a message should be seen on its way, in seconds of the viewer. */
+const SEEN = 0.2;
+const SEEN_TOKEN = 0.45;
+/** So many are looked at for what flies in the next frame. */
+const MOST_AHEAD = 3000;
 
 /**
  * @typedef {object} Moments
  * @property {Moment} now
  * @property {"step" | "time_ns"} clock
  * @property {number} typical how long a message usually takes
- * @property {number} shortest a flight is shown at least so long, also when the message arrived earlier; 0 for the truth
+ * @property {number} fall how long a lost message is seen falling, at least
  */
 
 /**
@@ -28,9 +32,7 @@ const UNKNOWN_END = 0.9;
  * @returns {Flight[]}
  */
 export function flightsAt(scene, chunks, moments) {
-  const all = [...ended(scene, chunks, moments), ...underWay(scene, chunks, moments)];
-  const stretched = moments.clock === "time_ns" && moments.shortest > 0;
-  const flights = stretched ? withPasses(all, scene, chunks, moments) : all;
+  const flights = [...fallen(scene, chunks, moments), ...underWay(scene, chunks, moments)];
   if (flights.length <= MOST_FLIGHTS) return flights;
   const tokens = flights.filter((flight) => flight.token);
   return [...tokens, ...flights.filter((flight) => !flight.token).slice(tokens.length - MOST_FLIGHTS)];
@@ -55,14 +57,13 @@ function underWay(scene, chunks, moments) {
 }
 
 /**
- * Messages that ended, but are still shown: those that were lost fall, and those that flew too fast to be seen are
- * drawn a while longer.
+ * Messages that were lost a moment ago: one sees them fall.
  * @param {Scene} scene
  * @param {(LoadedChunk | undefined)[]} chunks
  * @param {Moments} moments
  */
-function ended(scene, chunks, moments) {
-  const longest = Math.max(fallOf(moments), moments.shortest);
+function fallen(scene, chunks, moments) {
+  const longest = fallOf(moments);
   /** @type {Flight[]} */
   const flights = [];
   for (const chunk of [chunks[1], chunks[0]]) {
@@ -72,6 +73,7 @@ function ended(scene, chunks, moments) {
       i >= 0 && journeys[i].at > moments.now - longest;
       i--
     ) {
+      if (!journeys[i].lost) continue;
       const one = flight(journeys[i].message, journeys[i], moments);
       if (one.progress < 1) flights.push(one);
       if (flights.length > MOST_FLIGHTS) return flights;
@@ -81,37 +83,22 @@ function ended(scene, chunks, moments) {
 }
 
 /**
- * Flights of the token in place of those that overlap. Lost ones fall as they are.
- * @param {Flight[]} flights
- * @param {Scene} scene
+ * Messages that end after one moment and begin before another, and how long they should be seen.
  * @param {(LoadedChunk | undefined)[]} chunks
- * @param {Moments} moments
+ * @param {Moment} from
+ * @param {Moment} to
+ * @returns {Span[]}
  */
-function withPasses(flights, scene, chunks, moments) {
-  /** @type {Pass[]} */
-  const passes = [];
-  const since = moments.now - LOOK_BACK * moments.shortest;
-  for (const chunk of [chunks[0], chunks[1]]) {
+export function flightsBetween(chunks, from, to) {
+  return chunks.flatMap((chunk) => {
     const journeys = chunk?.journeys ?? [];
-    const end = lowerBound(journeys, (one) => one.line <= scene.line);
-    for (let i = lowerBound(journeys, (one) => one.at < since); i < end; i++) {
-      const { message, lost } = journeys[i];
-      if (!lost && isTokenMessage(message.message)) passes.push({ message, journey: journeys[i] });
-    }
-  }
-  for (const message of scene.under_way) {
-    if (!isTokenMessage(message.message)) continue;
-    const journey = chunks[1]?.journeyOf(message, scene.line, 0) ?? chunks[2]?.journeyOf(message, scene.line, 0);
-    if (!journey?.lost) passes.push({ message, journey });
-  }
-  passes.sort((a, b) => a.message.line - b.message.line);
-  const seen = seenPasses(passes, moments.now, moments.shortest, moments.typical);
-  const shown = seen.map(({ pass, progress, towards }) => ({
-    ...flight(pass.message, pass.journey, moments),
-    progress,
-    towards,
-  }));
-  return [...flights.filter((one) => !one.token || one.lost), ...shown];
+    const first = lowerBound(journeys, (one) => one.at <= from);
+    return journeys.slice(first, first + MOST_AHEAD).flatMap(({ message, at }) => {
+      if (message.sent >= to) return [];
+      const token = isTokenMessage(message.message);
+      return [{ from: message.sent, to: at, seen: token ? SEEN_TOKEN : SEEN, token }];
+    });
+  });
 }
 
 /**
@@ -138,23 +125,25 @@ function flight(message, journey, moments) {
  * @param {Moments} moments
  */
 function progressOf(message, journey, moments) {
-  const { now, clock, typical, shortest } = moments;
+  const { now, clock, typical } = moments;
   if (clock === "step") {
     // It rests where it was sent until the step in which it ends; a lost one falls during the step after.
     if (!journey) return 0;
     return clamp(now - (journey.lost ? journey.at : journey.at - 1));
   }
-  if (!journey) return Math.min(UNKNOWN_END, (now - message.sent) / Math.max(typical, shortest, 1));
-  const end = journey.lost ? journey.at + fallOf(moments) : journey.at;
-  return clamp((now - message.sent) / Math.max(end - message.sent, shortest, 1));
+  if (!journey) return Math.min(UNKNOWN_END, (now - message.sent) / Math.max(typical, 1));
+  const flown = clamp((now - message.sent) / Math.max(journey.at - message.sent, 1));
+  if (!journey.lost) return flown;
+  // The first half is its way, the second its fall.
+  return flown < 1 ? flown / 2 : clamp(0.5 + (now - journey.at) / fallOf(moments) / 2);
 }
 
 /**
  * How long a lost message is seen falling.
  * @param {Moments} moments
  */
-function fallOf({ clock, typical, shortest }) {
-  return clock === "step" ? 1 : Math.max(typical, shortest);
+function fallOf({ clock, typical, fall }) {
+  return clock === "step" ? 1 : Math.max(typical, fall, 1);
 }
 
 /**

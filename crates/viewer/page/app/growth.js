@@ -45,11 +45,14 @@ export function liveSpeed(live) {
  * @param {Summary | null} summary
  * @param {Playing | null} live
  * @param {number} silence since the last news, in milliseconds
- * @returns {{ moment: Moment, rate: number, moving: boolean }}
+ * @returns {{ moment: Moment, rate: number, pace: number, moving: boolean }} `rate` and `pace` in moments per second: how
+ *   fast it goes, and how fast it would if it did not rest
  */
 export function liveMoment(summary, live, silence) {
-  const rate = liveSpeed(live) * (summary?.clock === "step" ? 1 : 1e9);
+  const unit = summary?.clock === "step" ? 1 : 1e9;
+  const rate = liveSpeed(live) * unit;
+  const pace = (live?.speed || 1) * unit;
   const known = Math.max(live?.now ?? 0, summary?.last ?? 0);
   const moving = rate > 0 && silence < LONGEST_SILENCE;
-  return { moment: known + (rate * Math.min(silence, LONGEST_SILENCE)) / 1000, rate, moving };
+  return { moment: known + (rate * Math.min(silence, LONGEST_SILENCE)) / 1000, rate, pace, moving };
 }

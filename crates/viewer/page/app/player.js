@@ -1,12 +1,16 @@
 // Lets time go by: playing at some speed, following the end of a live tape, gliding to the next step.
 
+import { MOST_LATE, paced } from "./pace.js";
+
 /** @import { Moment } from "./types.d.ts" */
 
 /** A frame never counts for more than this, so that nothing is skipped after the page was hidden. In seconds. */
 const LONGEST_FRAME = 0.1;
-/** Following: so fast an error is made up for, and from this error on one jumps. In seconds of the viewer. */
-const CATCH_UP = 0.3;
-const JUMP_FROM = 1.5;
+/** Following is so late by intent: news needs a while, and what happened must be known before it is shown. In seconds of
+ *  the viewer. */
+const DELAY = 0.2;
+/** Later than this (the page was hidden, or nothing happened for long) one jumps. In seconds of the viewer. */
+const JUMP_FROM = MOST_LATE + 1;
 /** A jump goes so far before the end, so that what just happened is seen. In seconds of the viewer. */
 const RUN_UP = 0.3;
 /** How long a glide takes, in seconds. */
@@ -18,8 +22,10 @@ const GLIDE = 0.45;
  * @property {() => Moment} now
  * @property {(moment: Moment) => boolean} advanceTo false if what is needed is not at hand yet
  * @property {() => { moment: Moment, final: boolean }} end the last moment, and whether nothing can follow
- * @property {() => { moment: Moment, rate: number, moving: boolean }} live where a live source is now, how fast it goes
- *   (in moments per second), and whether it goes on without news
+ * @property {() => { moment: Moment, rate: number, pace: number, moving: boolean }} live where a live source is now, how
+ *   fast it goes (in moments per second), how fast it would if it did not rest, and whether it goes on without news
+ * @property {(from: Moment, to: Moment) => import("./pace.js").Span[]} flights messages that end after the first moment
+ *   and begin before the second
  * @property {() => number} unit moments in a second (or step) of the tape
  * @property {() => void} changed the moment or what plays changed
  */
@@ -32,6 +38,8 @@ export class Player {
   #requestFrame;
   #scheduled = false;
   #last = 0;
+  /** Playing: where it would be at its usual rate, and where it was led to last. @type {{ at: Moment, shown: Moment } | null} */
+  #lead = null;
   /** @type {{ from: Moment, to: Moment, part: number, done: () => void } | null} */
   #glide = null;
 
@@ -92,9 +100,14 @@ export class Player {
   /** @param {number} seconds */
   #playOn(seconds) {
     const { moment: end, final } = this.#track.end();
-    const wanted = this.#track.now() + seconds * this.speed * this.#track.unit();
-    if (wanted >= end && !final && this.#track.now() >= end) return false; // news will wake us
-    this.#track.advanceTo(Math.min(wanted, end));
+    const now = this.#track.now();
+    if (now >= end && !final) return false; // news will wake us
+    const rate = this.speed * this.#track.unit();
+    // Somebody may have gone elsewhere since the last frame.
+    const from = this.#lead?.shown === now ? this.#lead.at : now;
+    const lead = Math.min(from + seconds * rate, end);
+    const next = paced(now, lead, seconds, rate, this.#track.flights);
+    if (this.#track.advanceTo(next)) this.#lead = { at: lead, shown: next };
     if (final && this.#track.now() >= end) this.mode = "rest";
     this.#track.changed();
     return true;
@@ -102,19 +115,17 @@ export class Player {
 
   /** @param {number} seconds */
   #followOn(seconds) {
-    const { moment, rate, moving } = this.#track.live();
+    const { moment, rate, pace, moving } = this.#track.live();
+    const goal = moment - DELAY * rate;
     const now = this.#track.now();
-    const behind = moment - now;
-    let next = now + Math.max(0, moving ? seconds * rate : 0);
-    next += (moment - next) * (1 - Math.exp(-seconds / CATCH_UP));
-    if (behind > JUMP_FROM * Math.max(rate, 1)) next = moment - RUN_UP * rate;
-    next = Math.max(now, Math.min(next, moment));
-    if (behind < rate * 0.001) next = Math.max(now, moment);
+    let next = now;
+    if (goal - now > JUMP_FROM * pace) next = goal - RUN_UP * pace;
+    else if (goal > now) next = paced(now, goal, seconds, pace, this.#track.flights);
     if (next > now || seconds === 0) {
       this.#track.advanceTo(next);
       this.#track.changed();
     }
-    return moving || next < moment;
+    return moving || next < goal;
   }
 
   /** @param {number} seconds */

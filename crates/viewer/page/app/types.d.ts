@@ -470,8 +470,6 @@ export interface Flight {
   kind: string;
   token: boolean;
   lost: boolean;
-  /** Of a token that is shown later than it flew: where it is by now. */
-  towards?: NodeId;
 }
 
 /** A part of the page is a function that fills an element and draws itself again when told so. */

@@ -3,7 +3,7 @@
 import { Chunks } from "./chunks.js";
 import { Cursor } from "./cursor.js";
 import { Emitter } from "./emitter.js";
-import { arrivalRate, flightsAt, typicalFlight } from "./flights.js";
+import { arrivalRate, flightsAt, flightsBetween, typicalFlight } from "./flights.js";
 import { extend, isKnown, liveMoment, liveSpeed } from "./growth.js";
 import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
 import { Player } from "./player.js";
@@ -21,8 +21,8 @@ const FIGURES_EVERY = 2000;
 const BUCKETS = 240;
 /** The overview of a search is asked for so often, in milliseconds. */
 const OVERVIEW_EVERY = 1000;
-/** A message is shown at least so long while time goes by, in seconds of the viewer. */
-const SEEN_AT_LEAST = 0.45;
+/** A lost message is seen falling at least so long while time goes by, in seconds of the viewer. */
+const FALL = 0.45;
 
 /**
  * @implements {Viewer}
@@ -129,8 +129,7 @@ export class TapeViewer extends Emitter {
     if (!this.#cursor || !summary) return [];
     const { scene, now } = this.#cursor;
     const passing = this.playing ? this.speed : this.following ? liveSpeed(this.live) : 0;
-    const shortest = summary.clock === "step" ? 0 : passing * SEEN_AT_LEAST * 1e9;
-    const moments = { now, clock: summary.clock, typical: this.#typical, shortest };
+    const moments = { now, clock: summary.clock, typical: this.#typical, fall: passing * FALL * 1e9 };
     return flightsAt(scene, this.#cursor.around(), moments);
   }
 
@@ -403,6 +402,9 @@ export class TapeViewer extends Emitter {
       end: () => ({ moment: this.summary?.last ?? 0, final: !this.summary?.grows }),
       unit: () => (this.summary?.clock === "step" ? 1 : 1e9),
       live: () => liveMoment(this.summary, this.live, this.#around.milliseconds() - this.#newsAt),
+      // Steps have no time: there messages fly within their step.
+      flights: (from, to) =>
+        this.#cursor && this.summary?.clock === "time_ns" ? flightsBetween(this.#cursor.around(), from, to) : [],
       changed: () => {
         this.emit("moment");
         if (this.#player.mode === "rest") this.emit("transport");

@@ -78,11 +78,9 @@ function drawBodies(context, { theme, radius, detail }, dots) {
  * @param {Frame} frame
  * @param {Dot} dot
  */
-function drawToken(context, { theme, radius, pulse, awaiting }, { x, y, look, node }) {
+function drawToken(context, { theme, radius, pulse }, { x, y, look }) {
   const ring = radius + Math.max(5, radius * 0.42);
-  const isSeen = look.token && !awaiting.has(node.id);
-  if (!isSeen && !look.copy) return;
-  if (isSeen) {
+  if (look.token) {
     const reach = ring + Math.max(7, radius * 0.7) + 2.5 * pulse;
     const glow = context.createRadialGradient(x, y, radius * 0.8, x, y, reach);
     glow.addColorStop(0, withAlpha(theme.glow, 0.7));
@@ -93,8 +91,8 @@ function drawToken(context, { theme, radius, pulse, awaiting }, { x, y, look, no
     context.fill();
   }
   context.strokeStyle = theme.token;
-  context.lineWidth = isSeen ? 3 : 1.5;
-  if (!isSeen) context.setLineDash([4, 3]);
+  context.lineWidth = look.token ? 3 : 1.5;
+  if (!look.token) context.setLineDash([4, 3]);
   circle(context, x, y, ring);
   context.stroke();
   context.setLineDash([]);

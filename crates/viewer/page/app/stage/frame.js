@@ -36,7 +36,6 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {NodeId | null} focused by the keyboard
  * @property {NodeId | undefined} broken where a broken rule shows
  * @property {Flight[]} flights messages on their way
- * @property {Set<NodeId>} awaiting nodes that have the token, but it is still seen on its way there
  * @property {number} pulse 0 to 1, while time goes by; 0 otherwise
  */
 
@@ -70,11 +69,8 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     byId.set(node.id, dot);
     return dot;
   });
-  const flights = viewer.flights();
-  const flying = flights.filter((flight) => flight.token && !flight.lost);
   return {
-    flights,
-    awaiting: new Set(flying.map(({ to, towards }) => towards ?? to)),
+    flights: viewer.flights(),
     viewer,
     camera,
     theme,

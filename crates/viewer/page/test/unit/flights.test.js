@@ -17,11 +17,11 @@ function chunkOf(records) {
 /**
  * @param {LoadedChunk} chunk
  * @param {number} now
- * @param {{ clock?: "step" | "time_ns", shortest?: number, next?: LoadedChunk }} [more]
+ * @param {{ clock?: "step" | "time_ns", fall?: number, next?: LoadedChunk }} [more]
  */
-function flights(chunk, now, { clock = "time_ns", shortest = 0, next } = {}) {
+function flights(chunk, now, { clock = "time_ns", fall = 0, next } = {}) {
   const scene = chunk.sceneAt(chunk.lineAt(now));
-  return flightsAt(scene, [undefined, chunk, next], { now, clock, typical: 1e9, shortest });
+  return flightsAt(scene, [undefined, chunk, next], { now, clock, typical: 1e9, fall });
 }
 
 test("a message is half way at half of its time", () => {
@@ -76,15 +76,12 @@ test("lost messages are seen falling after their end", () => {
   const [flight] = flights(chunk, 2.5e9);
   assert.ok(flight.lost);
   assert.equal(flight.progress, 0.75);
+  // It flies until it is lost, and not on.
+  assert.equal(flights(chunk, 1.5e9)[0].progress, 0.25);
+  assert.equal(flights(chunk, 2.5e9, { fall: 5e9 })[0].progress, 0.55);
   assert.deepEqual(flights(chunk, 3.5e9), []);
   const broken = chunkOf([sends(1, 0, [1]), { step: 2, link: { between: [0, 1], up: false } }]);
   assert.ok(flights(broken, 2.5, { clock: "step" })[0].lost);
-});
-
-test("flights that are too short to be seen are shown a while longer", () => {
-  const chunk = chunkOf([timed(sends(1, 0, [1])), { ...timed(receives(1, 1, 0)), time_ns: 1.001e9 }]);
-  assert.deepEqual(flights(chunk, 1.2e9), []);
-  assert.ok(Math.abs(flights(chunk, 1.2e9, { shortest: 0.4e9 })[0].progress - 0.5) < 1e-6);
 });
 
 test("the usual flight is the median of those that arrived", () => {

@@ -21,7 +21,7 @@ test("an update that only makes the last chunk longer is written into the summar
 
 test("between two pieces of news a live source goes on, but not for long", () => {
   const summary = lasting(4);
-  assert.deepEqual(liveMoment(summary, playing, 100), { moment: 5.2e9, rate: 2e9, moving: true });
+  assert.deepEqual(liveMoment(summary, playing, 100), { moment: 5.2e9, rate: 2e9, pace: 2e9, moving: true });
   assert.equal(liveMoment(summary, playing, 60_000).moving, false);
   assert.equal(liveMoment(summary, { ...playing, paused: true }, 100).moment, 5e9);
   // After the time of the scenario one can still take part.

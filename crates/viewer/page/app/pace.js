@@ -1,0 +1,69 @@
+// One clock for everything that is shown. Messages of a real mesh fly for a tenth of a millisecond: nobody would see them.
+// So time itself goes slower while one flies, and faster afterwards until it has caught up. What is shown is always
+// everything as it was at one moment: a node gets in when the token has been seen to arrive there, never before.
+
+/** @import { Moment } from "./types.d.ts" */
+
+/** Showing is never later than this, in seconds of the viewer: the later it is, the shorter messages are seen. */
+export const MOST_LATE = 2;
+/** So much faster than usual time goes for every second that it is late. */
+const CATCH_UP = 1;
+/** More flights than this in a frame cannot be seen one by one; then only those of the token count. */
+const MOST_FLIGHTS = 400;
+
+/**
+ * A message on its way.
+ * @typedef {object} Span
+ * @property {Moment} from when it is sent
+ * @property {Moment} to when it ends
+ * @property {number} seen how long one should see it, in seconds of the viewer
+ * @property {boolean} token
+ */
+
+/**
+ * Where time is after some seconds of the viewer.
+ * @param {Moment} now
+ * @param {Moment} goal where it would be at its usual rate; it never goes beyond
+ * @param {number} seconds
+ * @param {number} rate moments per second of the viewer, usually
+ * @param {(from: Moment, to: Moment) => Span[]} flights those that end after the first moment and begin before the second
+ * @returns {Moment}
+ */
+export function paced(now, goal, seconds, rate, flights) {
+  const late = (goal - now) / rate;
+  const fast = rate * (1 + CATCH_UP * Math.max(0, late));
+  const end = Math.min(goal, now + fast * seconds);
+  const patience = Math.max(0, 1 - late / MOST_LATE);
+  const ahead = patience > 0 ? slowing(flights(now, end), fast, patience) : [];
+  let at = now;
+  let left = seconds;
+  while (at < goal && left > 0) {
+    const moment = at;
+    const active = ahead.filter(({ from, to }) => from <= moment && moment < to);
+    const speed = Math.min(fast, ...active.map((span) => span.speed));
+    const next = Math.min(
+      goal,
+      ...active.map(({ to }) => to),
+      ...ahead.map(({ from }) => (from > moment ? from : goal)),
+    );
+    const takes = (next - at) / speed;
+    if (takes > left) return at + speed * left;
+    at = next;
+    left -= takes;
+  }
+  return at;
+}
+
+/**
+ * The flights that would be over too soon, and how fast time may go while they last.
+ * @param {Span[]} flights
+ * @param {number} fast
+ * @param {number} patience 1: they are seen as long as they should
+ */
+function slowing(flights, fast, patience) {
+  const few = flights.length > MOST_FLIGHTS ? flights.filter(({ token }) => token) : flights;
+  return few
+    .map(({ from, to, seen }) => ({ from, to, speed: (to - from) / (seen * patience) }))
+    .filter(({ from, to, speed }) => to > from && speed < fast)
+    .slice(0, MOST_FLIGHTS);
+}
