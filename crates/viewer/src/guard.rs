@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 
 use crate::routes::refused;
@@ -15,15 +15,22 @@ use crate::routes::refused;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// The header that tells one run of the program from the next.
+const INSTANCE: HeaderName = HeaderName::from_static("meshlock-instance");
+
 /// The routes with everything in front of them.
-pub(crate) fn guarded(routes: Router, token: Option<String>) -> Router {
+pub(crate) fn guarded(routes: Router, token: Option<String>, instance: &str) -> Router {
     let token: Option<Arc<str>> = token.map(Into::into);
-    routes.layer(from_fn_with_state(token, check)).layer(from_fn(add_headers))
+    let instance = HeaderValue::from_str(instance).ok();
+    routes.layer(from_fn_with_state(token, check)).layer(from_fn_with_state(instance, add_headers))
 }
 
-async fn add_headers(request: Request, next: Next) -> Response {
+async fn add_headers(State(instance): State<Option<HeaderValue>>, request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
     let headers = answer.headers_mut();
+    if let Some(instance) = instance {
+        headers.insert(INSTANCE, instance);
+    }
     let all = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -5,12 +5,12 @@ mod updates;
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use meshlock_serve::{BodyError, Limits, read_body};
 use serde_json::json;
 
 use crate::assets;
@@ -26,7 +26,7 @@ pub(crate) fn routes(source: Shown) -> Router {
     Router::new()
         .route("/api/about", get(about))
         .route("/api/updates", get(updates::stream))
-        .route("/api/act", post(act).layer(axum::extract::DefaultBodyLimit::max(LARGEST_ACTION)))
+        .route("/api/act", post(act))
         .route("/api/tapes/{tape}", get(tapes::summary))
         .route("/api/tapes/{tape}/chunks/{chunk}", get(tapes::chunk))
         .route("/api/tapes/{tape}/next", get(tapes::next))
@@ -63,7 +63,18 @@ async fn about(State(source): State<Shown>) -> Response {
     Json(source.about()).into_response()
 }
 
-async fn act(State(source): State<Shown>, body: Bytes) -> Response {
+async fn act(State(source): State<Shown>, request: Request) -> Response {
+    let body = match read_body(request, LARGEST_ACTION, Limits::default().body).await {
+        Ok(body) => body,
+        Err(error) => {
+            let status = match error {
+                BodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+                BodyError::Late => StatusCode::REQUEST_TIMEOUT,
+                BodyError::Broken(_) => StatusCode::BAD_REQUEST,
+            };
+            return refused(status, error.to_string());
+        }
+    };
     match serde_json::from_slice::<Action>(&body) {
         Err(error) => refused(StatusCode::BAD_REQUEST, format!("this is no action: {error}")),
         Ok(action) => match source.act(action).await {

@@ -1,31 +1,22 @@
 //! Serves the page and what it asks for.
 
-use std::convert::Infallible;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use hyper::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::sleep;
+use meshlock_serve::{Limits, Port, serve};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::guard::guarded;
 use crate::routes::routes;
 use crate::source::Source;
 
-/// How many connections are served at a time; a browser makes six.
+/// How many connections are served at a time; a browser makes six. For one more, the one that was silent for longest is
+/// closed.
 const MOST_CONNECTIONS: usize = 256;
-/// How long a browser may take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where the page is served, and for whom.
 #[derive(Clone, Debug)]
@@ -62,6 +53,8 @@ pub enum ServeError {
 pub struct Server {
     address: SocketAddr,
     task: JoinHandle<()>,
+    /// The task would end if it were gone.
+    _stopping: watch::Sender<bool>,
 }
 
 impl Server {
@@ -80,8 +73,11 @@ impl Server {
             other => other.map_err(failed)?,
         };
         let address = listener.local_addr().map_err(failed)?;
-        let task = tokio::spawn(serve(listener, guarded(routes(source), token)));
-        Ok(Self { address, task })
+        let router = guarded(routes(source), token, &new_instance());
+        let (stopping, stop) = watch::channel(false);
+        let port = Port { router, limits: Limits::default(), most: MOST_CONNECTIONS, stop };
+        let task = tokio::spawn(serve(listener, port));
+        Ok(Self { address, task, _stopping: stopping })
     }
 
     /// Where it really listens.
@@ -96,38 +92,8 @@ impl Drop for Server {
     }
 }
 
-async fn serve(listener: TcpListener, router: Router) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut connections = JoinSet::new();
-    loop {
-        let place = Arc::clone(&places).acquire_owned().await;
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = connections.join_next() => continue,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                let answers = converse(stream, router.clone());
-                connections.spawn(async move {
-                    answers.await;
-                    drop(place);
-                });
-            }
-            // Mostly too many open files: others have to go before it can get better.
-            Err(_) => sleep(Duration::from_millis(50)).await,
-        }
-    }
-}
-
-async fn converse(stream: TcpStream, router: Router) {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let answer = tower_service::Service::call(&mut router.clone(), request.map(Body::new));
-        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
-    });
-    // A browser that goes away is its own business.
-    let _ = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+/// What tells this server from one that had its address before: what a page has heard of that one is not true of this.
+fn new_instance() -> String {
+    // The only source of chance in the standard library. Nothing secret comes from it.
+    format!("{:016x}", RandomState::new().build_hasher().finish())
 }

@@ -25,12 +25,16 @@ pub use file::OpenError;
 pub(crate) use search::Query;
 pub use writer::TapeWriter;
 
-/// A chunk has at least so many bytes, unless it has [`MOST_RECORDS`].
+/// A chunk has at least so many bytes, unless it has [`MOST_RECORDS`] or [`MOST_MESSAGES`].
 const LEAST_BYTES: u64 = 256 * 1024;
 /// What is said at the beginning of chunks should be small beside what is in them.
 const TIMES_SCENE: u64 = 4;
-/// The page handles so many at a time with ease.
+/// But no chunk is much larger than this: the page has several of them in memory.
+const MOST_BYTES: u64 = 2 * 1024 * 1024;
+/// The page handles so many at a time with ease: records, and messages that they send. In a dense mesh one record sends
+/// hundreds.
 const MOST_RECORDS: u64 = 5_000;
+const MOST_MESSAGES: u64 = 25_000;
 
 /// A trace in chunks, each with everything as it was at its beginning.
 #[derive(Debug)]
@@ -68,6 +72,8 @@ struct Inner {
 struct Stretch {
     line: u64,
     records: u64,
+    /// Sent in it; each receiver counts.
+    messages: u64,
     from: u64,
     to: u64,
     /// Before its first record.
@@ -298,6 +304,7 @@ impl Inner {
         self.in_use += changed.units;
         let load = (self.waiting, self.in_use);
         if let Some(chunk) = self.chunks.back_mut() {
+            chunk.messages += u64::from(changed.messages);
             chunk.marks.take(number, at, &line, changed, || load);
         }
         Ok(())
@@ -306,8 +313,8 @@ impl Inner {
     /// Puts a line into the last chunk, or into a new one.
     fn store(&mut self, text: &str, bytes: u64, at: u64, in_memory: bool) {
         let is_full = |chunk: &Stretch| {
-            let least = LEAST_BYTES.max(chunk.scene.len() as u64 * TIMES_SCENE);
-            chunk.body.length() >= least || chunk.records >= MOST_RECORDS
+            let least = LEAST_BYTES.max(chunk.scene.len() as u64 * TIMES_SCENE).min(MOST_BYTES);
+            chunk.body.length() >= least || chunk.records >= MOST_RECORDS || chunk.messages >= MOST_MESSAGES
         };
         if self.chunks.back().is_none_or(is_full) {
             self.begin_chunk(at, in_memory);
@@ -342,7 +349,8 @@ impl Inner {
             Body::File { offset: self.bytes, length: 0 }
         };
         let marks = Marks::default();
-        self.chunks.push_back(Stretch { line: self.lines + 1, records: 0, from: at, to: at, scene, body, marks });
+        let line = self.lines + 1;
+        self.chunks.push_back(Stretch { line, records: 0, messages: 0, from: at, to: at, scene, body, marks });
     }
 }
 

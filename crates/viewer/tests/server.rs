@@ -191,3 +191,29 @@ async fn a_port_that_is_taken_is_an_error_or_another_is_found() {
     assert!(first.unwrap_err().to_string().contains("cannot serve the viewer on"));
     assert!(second.is_ok());
 }
+
+#[tokio::test]
+async fn silent_connections_keep_nobody_out() {
+    let (server, _writer) = start(None).await;
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(TcpStream::connect(server.address()).await.unwrap());
+    }
+    let (status, about) = get(&server, "/api/about").await;
+    assert_eq!((status, &body(&about)["title"]), (200, &Value::from("test")));
+}
+
+#[tokio::test]
+async fn every_answer_tells_which_run_of_the_program_it_comes_from() {
+    let instance = async |server: &Server, path| {
+        let (_, answer) = get(server, path).await;
+        let line = answer.lines().find_map(|line| line.strip_prefix("meshlock-instance: ").map(str::to_owned));
+        line.unwrap_or_else(|| panic!("{path}: {answer}"))
+    };
+    let ((one, _one), (other, _other)) = (start(None).await, start(None).await);
+    let first = instance(&one, "/").await;
+    for path in ["/api/about", "/api/tapes/0", "/api/tapes/7", "/nothing.js", "/api/check"] {
+        assert_eq!(instance(&one, path).await, first, "{path}");
+    }
+    assert_ne!(instance(&other, "/api/about").await, first);
+}

@@ -25,6 +25,10 @@ use crate::view;
 
 /// Of the tape; older parts are dropped.
 const KEEP_BYTES: usize = 256 * 1024 * 1024;
+/// What a page can follow, in bytes of the trace a second. A run that makes more goes slower.
+const BYTES_A_SECOND: u32 = 2 * 1024 * 1024;
+/// From so many nodes on that is likely.
+const MANY_NODES: u32 = 200;
 
 /// Serves a run until Ctrl-C.
 pub(super) fn run(subject: Subject, args: &Args, address: SocketAddr, earlier: Edits) -> anyhow::Result<Exit> {
@@ -35,6 +39,10 @@ pub(super) fn run(subject: Subject, args: &Args, address: SocketAddr, earlier: E
 async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edits) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
     let (tape, writer) = Tape::written(KEEP_BYTES);
+    let writer = writer.at_most(BYTES_A_SECOND);
+    if let Some(words) = warning(&subject) {
+        anstream::eprintln!("{} {words}", styled(style::PARTIAL, "large:"));
+    }
     let trouble = Trouble::default();
     let output = Tee { tape: writer, file: trace_file(args)?, trouble: Arc::clone(&trouble) };
     let changes = watch::Sender::new(0_u64);
@@ -61,6 +69,19 @@ async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edit
         Some(error) => Err(anyhow!("cannot write the trace {path}: {error}")),
         None => Ok(ended),
     }
+}
+
+/// What somebody should know who looks at a large run.
+fn warning(subject: &Subject) -> Option<String> {
+    let nodes = subject.scenario.nodes;
+    (nodes > MANY_NODES).then(|| {
+        format!(
+            "{nodes} nodes do more than a page can show. It gets at most {} MiB a second, and the simulation goes slower \
+             where that is not enough; the last {} MiB are kept. For a run at full speed leave out --view.",
+            BYTES_A_SECOND >> 20,
+            KEEP_BYTES >> 20
+        )
+    })
 }
 
 fn trace_file(args: &Args) -> anyhow::Result<Option<BufWriter<File>>> {
@@ -171,7 +192,7 @@ impl Source for Run {
             title: name.clone(),
             tapes: vec![TapeName { name }],
             can: can(self.live.abilities()),
-            notes: Vec::new(),
+            notes: warning(&self.subject).into_iter().collect(),
         }
     }
 

@@ -5,9 +5,8 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `server` | listens, counts clients, ends in bounded time |
+//! | `server` | listens on the socket and on TCP, ends in bounded time; connections are driven by `meshlock-serve` |
 //! | `socket` | the socket file: whose it is, who may use it |
-//! | `patience` | how long a slow client may take |
 //! | `guard` | who may ask over TCP |
 //! | `routes` | which function answers which address |
 //! | `requests`, `resources`, `mesh`, `streams` | those functions |
@@ -20,7 +19,6 @@ mod guard;
 mod mesh;
 mod openapi;
 mod parts;
-mod patience;
 mod requests;
 mod resources;
 mod routes;
@@ -33,8 +31,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use meshlock_serve::Limits;
 pub use openapi::document as openapi_document;
-pub use patience::Limits;
 pub use server::{HttpError, Server};
 
 /// Takes a signed removal of a member, to be verified and spread. An error says why it is refused.
@@ -51,7 +49,8 @@ pub struct HttpConfig {
     pub tcp: Option<SocketAddr>,
     /// What clients over TCP have to know.
     pub token: Option<String>,
-    /// How many clients may be connected at a time, for each of the two.
+    /// How many clients may be connected at a time, for each of the two. For one more, the one that was silent for longest
+    /// is disconnected; if all are being answered, it is refused.
     pub max_clients: usize,
     /// Takes signed removals; without it they are refused.
     pub removals: Option<TakeRemoval>,

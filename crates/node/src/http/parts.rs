@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use meshlock_api::{Problem, Reason, duration};
+use meshlock_serve::{BodyError, read_body};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
 
 use super::answer::Refusal;
 use super::routes::App;
@@ -53,24 +52,14 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
 }
 
 async fn read(request: Request, app: &App) -> Result<Bytes, Refusal> {
-    let too_large = || {
-        let message = format!("the body is larger than {LARGEST_BODY} bytes; nothing here needs that much");
-        Refusal::from(Problem::new(Reason::TooLarge, message))
-    };
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length: u64| length > LARGEST_BODY as u64) {
-        return Err(too_large());
-    }
-    let collected = timeout(app.limits.body, Limited::new(request.into_body(), LARGEST_BODY).collect()).await;
-    match collected {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(Problem::bad_request(format!("the body could not be read: {error}")).into()),
-        Err(_) => {
-            let message = "the body did not arrive in time: send it at once after the header";
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Reason::BadRequest, message))
+    read_body(request, LARGEST_BODY, app.limits.body).await.map_err(|error| {
+        let message = error.to_string();
+        match error {
+            BodyError::TooLarge(_) => Problem::new(Reason::TooLarge, message).into(),
+            BodyError::Late => Refusal::new(StatusCode::REQUEST_TIMEOUT, Reason::BadRequest, message),
+            BodyError::Broken(_) => Problem::bad_request(message).into(),
         }
-    }
+    })
 }
 
 /// The query of an address.

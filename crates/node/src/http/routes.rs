@@ -6,6 +6,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use meshlock_api::{Problem, Reason};
+use meshlock_serve::stopped;
 use tokio::sync::watch;
 
 use super::answer::Refusal;
@@ -34,12 +35,6 @@ impl App {
             () = stopped(self.stop.clone()) => None,
         }
     }
-}
-
-/// Waits until the server is about to end.
-pub(super) async fn stopped(mut stop: watch::Receiver<bool>) {
-    // An error means that the server is gone already.
-    let _ = stop.wait_for(|stopping| *stopping).await;
 }
 
 /// The answer of whoever was interrupted by the end of the server.

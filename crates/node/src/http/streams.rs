@@ -10,12 +10,13 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::{Stream, StreamExt, iter, unfold};
 use meshlock_api::resource::check_name;
 use meshlock_api::{Event, Problem, RequestInfo, State as Standing, What};
+use meshlock_serve::stopped;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::answer::Answer;
 use super::parts::{Asked, Named};
-use super::routes::{App, stopped};
+use super::routes::App;
 use crate::hub::Hub;
 use crate::machine::Ticket;
 

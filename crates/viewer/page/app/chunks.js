@@ -6,6 +6,12 @@ import { applyRecord, lowerBound, recordMoment, sceneCopy } from "./scene.js";
 
 /** How many chunks are kept: around the present one, and some where one was before. */
 const KEPT = 8;
+/** Fewer if they are large: so much in all, in characters of JSON. But never fewer than the present one and its
+ *  neighbours. */
+const MOST_WEIGHT = 24e6;
+const LEAST_KEPT = 3;
+/** What a message costs in memory besides the record that sent it: in a dense mesh one record sends hundreds. */
+const JOURNEY_WEIGHT = 200;
 
 /**
  * A message from its sending to its end.
@@ -24,6 +30,12 @@ export class LoadedChunk {
    * @type {Journey[]}
    */
   journeys = [];
+  /** How much memory it takes, about. */
+  get weight() {
+    return this.size + this.journeys.length * JOURNEY_WEIGHT;
+  }
+  /** Characters of JSON. */
+  size = 0;
   /** @type {Map<string, Journey[]>} */
   #byMessage = new Map();
   /** @type {Scene} after all records */
@@ -39,6 +51,11 @@ export class LoadedChunk {
     this.line = line;
     this.scene = scene;
     this.#tail = sceneCopy(scene);
+  }
+
+  /** Everything after its last record. */
+  get tail() {
+    return sceneCopy(this.#tail);
   }
 
   /** The last line at hand. */
@@ -185,7 +202,7 @@ export class Chunks {
   async load(info) {
     const known = this.peek(info);
     if (known && known.records.length >= info.records) return known;
-    const pending = this.#pending.get(info.chunk) ?? this.#load(info.chunk, known);
+    const pending = this.#pending.get(info.chunk) ?? this.#load(info, known);
     this.#pending.set(info.chunk, pending);
     try {
       return await pending;
@@ -214,22 +231,40 @@ export class Chunks {
   }
 
   /**
-   * @param {number} number
+   * @param {ChunkInfo} info
    * @param {LoadedChunk | undefined} known
    */
-  async #load(number, known) {
-    const answer = await this.#fetch(number, known?.lastLine);
+  async #load(info, known) {
+    const number = info.chunk;
+    // Where all before it is at hand, the scene at its beginning need not be told again: it can be larger than the chunk.
+    const before = known ? undefined : this.#loaded.get(number - 1);
+    const follows = before?.lastLine === info.line - 1 ? before : undefined;
+    const answer = await this.#fetch(number, known?.lastLine ?? follows?.lastLine);
     let chunk = known;
-    if (answer.scene) {
-      chunk = new LoadedChunk(number, answer.line, answer.scene);
+    const scene = answer.scene ?? (follows?.lastLine === answer.line - 1 ? follows.tail : null);
+    if (scene && !chunk) {
+      chunk = new LoadedChunk(number, answer.line, scene);
     } else if (!chunk || answer.line > chunk.lastLine + 1) {
       throw new Error(`Chunk ${number} came without what stands before it`);
     }
     // Records may come twice if the answer begins before the line that was asked for.
     chunk.append(answer.records.slice(chunk.lastLine + 1 - answer.line));
+    chunk.size += answer.size ?? 0;
     this.#loaded.delete(number);
     this.#loaded.set(number, chunk);
-    while (this.#loaded.size > KEPT) this.#loaded.delete(/** @type {number} */ (this.#loaded.keys().next().value));
+    this.#forget();
     return chunk;
+  }
+
+  /** Forgets what was not used for longest, if there is too much. */
+  #forget() {
+    let weight = 0;
+    for (const chunk of this.#loaded.values()) weight += chunk.weight;
+    for (const [number, chunk] of this.#loaded) {
+      const many = this.#loaded.size > KEPT || (this.#loaded.size > LEAST_KEPT && weight > MOST_WEIGHT);
+      if (!many) return;
+      weight -= chunk.weight;
+      this.#loaded.delete(number);
+    }
   }
 }

@@ -12,6 +12,7 @@ export class Emitter {
     transport: new Set(),
     about: new Set(),
     check: new Set(),
+    server: new Set(),
     notice: new Set(),
   };
 

@@ -4,6 +4,8 @@
 
 /** Without news for longer than this nothing is supposed to go on, in milliseconds. */
 const LONGEST_SILENCE = 600;
+/** The real speed of a simulation is measured over so many milliseconds. */
+const MEASURED = 2000;
 
 /**
  * Writes into a summary what an update tells, if it tells enough: only the last chunk grew.
@@ -45,7 +47,8 @@ export function liveSpeed(live) {
  * @param {Summary | null} summary
  * @param {Playing | null} live
  * @param {number} silence since the last news, in milliseconds
- * @returns {{ moment: Moment, rate: number, pace: number, moving: boolean }} `rate` and `pace` in moments per second: how
+ * @returns {{ moment: Moment, known: Moment, rate: number, pace: number, moving: boolean }} `known`: it has certainly
+ *   come so far; `rate` and `pace` in moments per second: how
  *   fast it goes, and how fast it would if it did not rest
  */
 export function liveMoment(summary, live, silence) {
@@ -54,5 +57,31 @@ export function liveMoment(summary, live, silence) {
   const pace = (live?.speed || 1) * unit;
   const known = Math.max(live?.now ?? 0, summary?.last ?? 0);
   const moving = rate > 0 && silence < LONGEST_SILENCE;
-  return { moment: known + (rate * Math.min(silence, LONGEST_SILENCE)) / 1000, rate, pace, moving };
+  const moment = known + (rate * Math.min(silence, LONGEST_SILENCE)) / 1000;
+  // A mesh lives on whether or not there is news. A simulation may be slower than it should: it is not ahead of its news.
+  return { moment, known: live?.now ? known : moment, rate, pace, moving };
+}
+
+/** How fast a simulation really goes: told by where it was some seconds ago. */
+export class Speedometer {
+  /** @type {{ at: number, now: Moment }[]} */
+  #marks = [];
+  #last = "";
+
+  /**
+   * Takes the latest news.
+   * @param {Playing | null} live
+   * @param {number} at milliseconds
+   * @returns {number | null} simulated seconds per second; null if that is not known (yet)
+   */
+  take(live, at) {
+    const state = `${live?.paused} ${live?.speed}`;
+    if (!live || live.paused || state !== this.#last) this.#marks = [];
+    this.#last = state;
+    if (!live || live.paused) return null;
+    this.#marks.push({ at, now: live.now });
+    while (this.#marks.length > 2 && this.#marks[1].at <= at - MEASURED) this.#marks.shift();
+    const first = this.#marks[0];
+    return at - first.at < MEASURED ? null : (live.now - first.now) / 1e6 / (at - first.at);
+  }
 }

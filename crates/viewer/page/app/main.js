@@ -7,7 +7,8 @@ import { inBrowser } from "./surroundings.js";
 import { TapeViewer } from "./viewer.js";
 
 async function main() {
-  const server = new Server({ token: takeToken(window) });
+  // What was seen of another run of the program is not true of this one: nothing of it is kept.
+  const server = new Server({ token: takeToken(window), replaced: () => location.reload() });
   const about = await server.about();
   const viewer = new TapeViewer(about, inBrowser(server));
   document.title = `${about.title} – meshlock`;
@@ -20,7 +21,7 @@ async function main() {
   await viewer.begin();
   server.listen(
     (update) => viewer.updated(update),
-    (reachable, why) => viewer.notice(reachable ? "The server is back." : why, reachable ? "info" : "error"),
+    (reachable, why) => viewer.serverIs(reachable, why),
   );
 }
 

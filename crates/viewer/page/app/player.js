@@ -22,8 +22,9 @@ const GLIDE = 0.45;
  * @property {() => Moment} now
  * @property {(moment: Moment) => boolean} advanceTo false if what is needed is not at hand yet
  * @property {() => { moment: Moment, final: boolean }} end the last moment, and whether nothing can follow
- * @property {() => { moment: Moment, rate: number, pace: number, moving: boolean }} live where a live source is now, how
- *   fast it goes (in moments per second), how fast it would if it did not rest, and whether it goes on without news
+ * @property {() => { moment: Moment, known: Moment, rate: number, pace: number, moving: boolean }} live where a live source
+ *   is now, how far it has certainly come, how fast it goes (in moments per second), how fast it would if it did not rest,
+ *   and whether it goes on without news
  * @property {(from: Moment, to: Moment) => import("./pace.js").Span[]} flights messages that end after the first moment
  *   and begin before the second
  * @property {() => number} unit moments in a second (or step) of the tape
@@ -55,6 +56,7 @@ export class Player {
   /** @param {"rest" | "play" | "follow"} mode */
   set(mode) {
     this.#endGlide();
+    this.#lead = null;
     this.mode = mode;
     this.wake();
   }
@@ -115,8 +117,8 @@ export class Player {
 
   /** @param {number} seconds */
   #followOn(seconds) {
-    const { moment, rate, pace, moving } = this.#track.live();
-    const goal = moment - DELAY * rate;
+    const { moment, known, rate, pace, moving } = this.#track.live();
+    const goal = Math.min(moment - DELAY * rate, known);
     const now = this.#track.now();
     let next = now;
     if (goal - now > JUMP_FROM * pace) next = goal - RUN_UP * pace;

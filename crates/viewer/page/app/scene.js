@@ -7,7 +7,7 @@
  */
 
 /** More messages than this are not kept under way; the oldest are dropped. */
-export const MOST_UNDER_WAY = 20_000;
+export const MOST_UNDER_WAY = 5_000;
 
 /**
  * The moment of a record: its step or its time.

@@ -38,24 +38,43 @@ export function takeToken(window) {
 }
 
 /** How long to wait before asking again for updates, in milliseconds: doubled each time, up to the most. */
-const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 10_000;
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 2000;
+/** The server says something every two seconds. After so many milliseconds without a word it is gone. */
+const LONGEST_SILENCE = 7000;
+/** The header that tells one run of the program from another. */
+const INSTANCE = "meshlock-instance";
 
 export class Server {
   #fetch;
   #token;
   #pause;
+  #silence;
+  #replaced;
+  /** The run of the program that answered first. @type {string | null} */
+  #instance = null;
 
   /**
    * @param {object} [options]
    * @param {string | null} [options.token]
    * @param {typeof globalThis.fetch} [options.fetch] another one for tests
    * @param {(ms: number) => Promise<void>} [options.pause] how to wait; another one for tests
+   * @param {number} [options.silence] milliseconds without a word after which the server is gone
+   * @param {() => void} [options.replaced] another run of the program answers at this address: nothing that was heard of
+   *   the former one is true of it
    */
-  constructor({ token = null, fetch = globalThis.fetch.bind(globalThis), pause = wait } = {}) {
+  constructor({
+    token = null,
+    fetch = globalThis.fetch.bind(globalThis),
+    pause = wait,
+    silence = LONGEST_SILENCE,
+    replaced = () => {},
+  } = {}) {
     this.#fetch = fetch;
     this.#token = token;
     this.#pause = pause;
+    this.#silence = silence;
+    this.#replaced = replaced;
   }
 
   /** @returns {Promise<About>} */
@@ -77,8 +96,10 @@ export class Server {
    * @param {number} [after] leave out the scene and the records up to this line
    * @returns {Promise<Chunk>}
    */
-  chunk(tape, chunk, after) {
-    return this.#get(`tapes/${tape}/chunks/${chunk}`, { after });
+  async chunk(tape, chunk, after) {
+    const response = await this.#open(`tapes/${tape}/chunks/${chunk}`, { after });
+    const text = await response.text();
+    return { ...JSON.parse(text), size: text.length };
   }
 
   /**
@@ -135,8 +156,8 @@ export class Server {
   }
 
   /**
-   * Listens to updates for ever, or until told to stop. When the connection breaks it is made again, with longer and
-   * longer pauses.
+   * Listens to updates until told to stop. When the connection breaks, or nothing is heard, it is made again, with longer
+   * and longer pauses.
    * @param {(update: Update) => void} onUpdate
    * @param {(reachable: boolean, why: string) => void} onReachable only when that changes
    * @param {AbortSignal} [signal]
@@ -145,10 +166,12 @@ export class Server {
     let reachable = true;
     let pause = FIRST_PAUSE;
     while (!signal?.aborted) {
-      let why = "the server ended the connection";
+      let why = "The server ended the connection.";
+      const watch = new Watch(this.#silence);
+      const both = signal ? AbortSignal.any([signal, watch.signal]) : watch.signal;
       try {
-        const response = await this.#ask("updates", { signal });
-        for await (const line of lines(response.body)) {
+        const response = await this.#ask("updates", { signal: both });
+        for await (const line of lines(response.body, () => watch.heard(), both)) {
           pause = FIRST_PAUSE;
           if (!reachable) onReachable(true, "");
           reachable = true;
@@ -157,9 +180,11 @@ export class Server {
       } catch (problem) {
         if (signal?.aborted) return;
         why = problem instanceof Error ? problem.message : String(problem);
+      } finally {
+        watch.end();
       }
-      if (reachable && pause > FIRST_PAUSE) onReachable(false, why);
-      if (pause > FIRST_PAUSE) reachable = false;
+      if (reachable) onReachable(false, why);
+      reachable = false;
       await this.#pause(pause);
       pause = Math.min(pause * 2, LONGEST_PAUSE);
     }
@@ -170,13 +195,20 @@ export class Server {
    * @param {Record<string, unknown>} [query] what is undefined is left out
    */
   async #get(path, query = {}) {
+    return (await this.#open(path, query)).json();
+  }
+
+  /**
+   * @param {string} path
+   * @param {Record<string, unknown>} query
+   */
+  #open(path, query) {
     const parameters = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) {
       if (value !== undefined && value !== "") parameters.set(key, String(value));
     }
     const text = parameters.toString();
-    const response = await this.#ask(text ? `${path}?${text}` : path, {});
-    return response.json();
+    return this.#ask(text ? `${path}?${text}` : path, {});
   }
 
   /**
@@ -190,11 +222,44 @@ export class Server {
     try {
       response = await this.#fetch(`/api/${path}`, { ...init, headers });
     } catch (cause) {
-      if (init.signal?.aborted) throw cause;
+      if (init.signal?.aborted) throw init.signal.reason ?? cause;
       throw new Problem("The server of this page does not answer. Is its meshlock command still running?", 0);
+    }
+    const instance = response.headers.get(INSTANCE);
+    this.#instance ??= instance;
+    if (instance !== this.#instance) {
+      this.#replaced();
+      throw new Problem("The program was started again; the page begins anew.", 0);
     }
     if (!response.ok) throw new Problem(await refusal(response), response.status);
     return response;
+  }
+}
+
+/** Gives up when nothing is heard for too long: a connection may be dead without anybody having been told. */
+class Watch {
+  #control = new AbortController();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /** @param {number} silence in milliseconds */
+  constructor(silence) {
+    this.silence = silence;
+    this.heard();
+  }
+
+  get signal() {
+    return this.#control.signal;
+  }
+
+  heard() {
+    clearTimeout(this.#timer);
+    const words = `Nothing was heard of the server for ${Math.round(this.silence / 1000)} s.`;
+    this.#timer = setTimeout(() => this.#control.abort(new Problem(words, 0)), this.silence);
+  }
+
+  end() {
+    clearTimeout(this.#timer);
   }
 }
 
@@ -211,23 +276,30 @@ async function refusal(response) {
 }
 
 /**
- * The lines of a body, as they come.
+ * The lines of a body, as they come. Empty ones only say that somebody is there.
  * @param {ReadableStream<Uint8Array> | null} body
+ * @param {() => void} heard something came
+ * @param {AbortSignal} signal
  */
-async function* lines(body) {
+async function* lines(body, heard, signal) {
   if (!body) return;
   const reader = body.getReader();
+  const given = () => reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener("abort", given);
   const decoder = new TextDecoder();
   let rest = "";
   try {
     for (;;) {
       const { done, value } = await reader.read();
+      signal.throwIfAborted();
       if (done) break;
+      heard();
       const parts = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = parts.pop() ?? "";
       for (const part of parts) if (part.trim() !== "") yield part;
     }
   } finally {
+    signal.removeEventListener("abort", given);
     reader.releaseLock();
   }
 }

@@ -190,7 +190,8 @@ export interface UnderWay {
 
 // --------------------------------------------------------------------------------------------------------- the server
 //
-// All answers are JSON. A refusal has a status of 400 or above and the body {"message": "..."}, for people.
+// Every answer has the header `meshlock-instance`, which tells one run of the program from the next: the page begins anew
+// when it changes. All answers are JSON. A refusal has a status of 400 or above and the body {"message": "..."}, for people.
 // With a token: header `Authorization: Bearer TOKEN` in every request to /api.
 //
 //   GET  /api/about                                  About
@@ -200,7 +201,8 @@ export interface UnderWay {
 //   GET  /api/tapes/{tape}/find?line=L&count=N&back=B&text=T&node=I&kind=K
 //                                                    FoundRecords: for the list of events; filters are optional
 //   GET  /api/tapes/{tape}/figures?buckets=N         Figures: for the timeline and the charts
-//   GET  /api/updates                                one Update per line (JSON lines), now and whenever something changed
+//   GET  /api/updates                                one Update per line (JSON lines), now and whenever something changed;
+//                                                  an empty line every two seconds without changes
 //   POST /api/act                                    body Action, answer Done
 //   GET  /api/check                                  Overview (only where About.source is "check")
 //   GET  /api/check/at/{path}                        Place; path is step numbers joined by dots, "start" for none
@@ -257,6 +259,8 @@ export interface Chunk {
   scene: Scene | null;
   /** The records of lines `line`, `line` + 1, ... (blank lines are null). */
   records: (Record_ | null)[];
+  /** Characters of this answer, counted by the page. */
+  size?: number;
 }
 
 export type MarkKind = "grant" | "request" | "release" | "violation" | "link" | "lost" | "token" | "end";
@@ -401,11 +405,15 @@ export interface Viewer {
   /** It follows the end of a live tape. */
   readonly following: boolean;
   readonly live: Playing | null;
+  /** How many simulated seconds really go by in a second; null if that is not known (yet). */
+  readonly realSpeed: number | null;
   readonly figures: Figures | null;
   readonly selected: Selection | null;
   /** Only where about.source is "check". */
   readonly overview: Overview | null;
   readonly place: Place | null;
+  /** Why the server does not answer; null while it does. What is shown is then the last that was heard. */
+  readonly gone: string | null;
 
   /** Records around the present line that are at hand, by line; for the list, the diagram and the flights. */
   recordAt(line: number): Record_ | null;
@@ -457,6 +465,8 @@ export interface ViewerEvents {
   about: () => void;
   /** The overview of the check or the place in it. */
   check: () => void;
+  /** The server answers no more, or again. */
+  server: () => void;
   /** Something to tell the user. */
   notice: (notice: { text: string; kind: "info" | "error" }) => void;
 }

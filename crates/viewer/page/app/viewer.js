@@ -4,7 +4,7 @@ import { Chunks } from "./chunks.js";
 import { Cursor } from "./cursor.js";
 import { Emitter } from "./emitter.js";
 import { arrivalRate, flightsAt, flightsBetween, typicalFlight } from "./flights.js";
-import { extend, isKnown, liveMoment, liveSpeed } from "./growth.js";
+import { extend, isKnown, liveMoment, liveSpeed, Speedometer } from "./growth.js";
 import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
 import { Player } from "./player.js";
 import { firstSpeed } from "./speed.js";
@@ -43,6 +43,10 @@ export class TapeViewer extends Emitter {
   overview = null;
   /** @type {Place | null} */
   place = null;
+  /** Null as long as the server answers, then why it does not. @type {string | null} */
+  gone = null;
+  /** How fast a live simulation really goes; null if that is not known. @type {number | null} */
+  realSpeed = null;
 
   #around;
   /** @type {Cursor | null} */
@@ -55,6 +59,7 @@ export class TapeViewer extends Emitter {
   /** How many chunks there were by the last update. */
   #chunkCount = -1;
   #wantFigures;
+  #speedometer = new Speedometer();
   /** @type {Promise<void>} the step that is being made */
   #step = Promise.resolve();
 
@@ -315,10 +320,20 @@ export class TapeViewer extends Emitter {
 
   // --------------------------------------------------------------------------------------------------------------- news
 
+  /**
+   * @param {boolean} reachable
+   * @param {string} why
+   */
+  serverIs(reachable, why) {
+    this.gone = reachable ? null : why;
+    this.emit("server");
+  }
+
   /** @param {Update} update */
   async updated(update) {
     this.live = update.playing;
     this.#newsAt = this.#around.milliseconds();
+    this.realSpeed = this.#speedometer.take(update.playing, this.#newsAt);
     if (update.about) {
       const about = await this.tried(this.#around.server.about());
       if (about) this.about = about;

@@ -18,8 +18,9 @@ use crate::tape::Extent;
 
 /// How often the page may hear of something; a screen shows no more.
 const EVERY: Duration = Duration::from_millis(50);
-/// A page that is gone shows when something is sent to it.
-const STILL_THERE: Duration = Duration::from_secs(10);
+/// So often something is said without a change: the page knows by it that the server is there, and a page that is gone
+/// shows when something is sent to it.
+const STILL_THERE: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
 struct Update {
@@ -50,7 +51,7 @@ pub(super) async fn stream(State(source): State<Shown>) -> Response {
     let told = Told { source, changes, extents: Vec::new(), playing: None, about: None, when: Instant::now() };
     let lines = stream::unfold(told, async |mut told| {
         let update = told.next().await;
-        let mut line = serde_json::to_vec(&update).unwrap_or_default();
+        let mut line = update.and_then(|update| serde_json::to_vec(&update).ok()).unwrap_or_default();
         line.push(b'\n');
         Some((Ok::<_, Infallible>(Bytes::from(line)), told))
     });
@@ -58,8 +59,8 @@ pub(super) async fn stream(State(source): State<Shown>) -> Response {
 }
 
 impl Told {
-    /// Waits until there is something to tell. The first time there is.
-    async fn next(&mut self) -> Update {
+    /// Waits until there is something to tell, or nothing for a while. The first time there is.
+    async fn next(&mut self) -> Option<Update> {
         loop {
             let first = self.about.is_none();
             let now = self.source.about();
@@ -71,12 +72,16 @@ impl Told {
             let tapes: Vec<_> = new.map(|(tape, extent)| TapeUpdate { tape, extent: *extent }).collect();
             let playing = self.source.playing();
             let changed = !tapes.is_empty() || playing != self.playing || about || first;
-            if changed || self.when.elapsed() > STILL_THERE {
+            if !changed && self.when.elapsed() > STILL_THERE {
+                self.when = Instant::now();
+                return None;
+            }
+            if changed {
                 (self.extents, self.playing, self.when) = (extents, playing.clone(), Instant::now());
                 if !first {
                     sleep(EVERY).await;
                 }
-                return Update { tapes, playing, about };
+                return Some(Update { tapes, playing, about });
             }
             // Tapes are looked at; the source itself says when something else has changed.
             tokio::select! {

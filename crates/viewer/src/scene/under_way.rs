@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// More than this is not kept: a recording of one node does not tell what arrives elsewhere.
-const MOST: usize = 20_000;
+/// More than this is not kept: a recording of one node does not tell what arrives elsewhere, and in a large mesh nobody sees
+/// so many.
+const MOST: usize = 5_000;
 
 /// All of them, in the order of sending.
 #[derive(Clone, Debug, Default)]

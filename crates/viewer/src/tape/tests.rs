@@ -201,3 +201,23 @@ fn what_is_wrong_is_told_and_what_stands_before_it_is_shown() {
     assert!(refused("{\"meshlock-trace\":2}\n").contains("version 2"));
     assert!(refused("{\"meshlock-trace\":1}\n").contains("first line"));
 }
+
+#[test]
+fn a_chunk_has_no_more_than_a_page_can_hold() {
+    let sends = |at: u64, to: &[u64], message: &str| {
+        let effects = json!([{"multicast": {"to": to, "message": message}}]);
+        format!("{}\n", json!({"time_ns": at, "node": 0, "event": "leave", "effects": effects}))
+    };
+    let limits = |text: String| {
+        let tape = written(usize::MAX, &(header() + &text));
+        let records = |number| chunk(&tape, number)["records"].as_array().unwrap().len();
+        (0..tape.extent().chunks).map(records).collect::<Vec<_>>()
+    };
+    // In a dense mesh one record sends many messages.
+    let many: Vec<u64> = (0..500).collect();
+    assert_eq!(limits((0..120).map(|at| sends(at, &many, "m")).collect()), [50, 50, 20]);
+    // A scene may be large because of what is under way; chunks are not, for all that.
+    let long = "m".repeat(2_000);
+    let heavy = limits((0..4_000).map(|at| sends(at, &[1], &long)).collect());
+    assert!(heavy.iter().all(|records| *records <= 1_100), "{heavy:?}");
+}

@@ -29,9 +29,6 @@ export function header(viewer, page) {
     // The chooser says it already.
     title.hidden = about.tapes.length > 1 && about.tapes.some(({ name }) => name === about.title);
     page.title = `${about.title} · meshlock`;
-    badge.hidden = false;
-    badge.textContent = SOURCES[about.source];
-    badge.classList.toggle("live", viewer.summary?.grows ?? false);
     chooser.hidden = about.tapes.length < 2;
     if (tapes.options.length !== about.tapes.length) {
       fill(
@@ -41,7 +38,31 @@ export function header(viewer, page) {
     }
     tapes.value = String(viewer.tape);
   }
+  function drawBadge() {
+    const { words, look } = badgeOf(viewer);
+    badge.hidden = false;
+    if (badge.textContent !== words) badge.textContent = words;
+    badge.className = `badge ${look}`;
+    badge.title = viewer.gone ?? "";
+    page.body.classList.toggle("gone", viewer.gone !== null);
+  }
   viewer.on("about", draw);
   viewer.on("summary", draw);
+  for (const name of /** @type {const} */ (["about", "summary", "transport", "server"])) viewer.on(name, drawBadge);
   draw();
+  drawBadge();
+}
+
+/**
+ * What one looks at, and whether it is what is so now.
+ * @param {Pick<Viewer, "about" | "summary" | "following" | "live" | "gone">} viewer
+ * @returns {{ words: string, look: "live" | "gone" | "" }}
+ */
+export function badgeOf({ about, summary, following, live, gone }) {
+  const name = SOURCES[about.source];
+  if (gone !== null) return { words: `${name}, not connected: this is the last that was heard`, look: "gone" };
+  if (about.source !== "sim" && about.source !== "mesh") return { words: name, look: summary?.grows ? "live" : "" };
+  if (summary && !summary.grows) return { words: `${name}, at its end`, look: "" };
+  if (!following) return { words: `${name}, looking back`, look: "" };
+  return live?.paused ? { words: `${name}, paused`, look: "" } : { words: name, look: "live" };
 }

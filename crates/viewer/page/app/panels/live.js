@@ -45,8 +45,7 @@ export function live(viewer, element) {
     if (!live) return;
     run.textContent = live.paused ? "Run" : "Pause";
     step.disabled = !live.paused;
-    // Clients of the scenario ask no more, but nodes move on, and one can still take part.
-    state.textContent = live.paused ? "paused" : live.over ? "running on, the scenario is over" : "running";
+    state.textContent = stateWords(live, viewer.realSpeed);
     speed.show(live.speed, `×${significant(live.speed, 2)}`);
     pace.show(live.pace, `×${significant(live.pace, 2)}`);
     range.label.hidden = live.range === null;
@@ -57,6 +56,21 @@ export function live(viewer, element) {
   }
   viewer.on("transport", draw);
   draw();
+}
+
+/** Slower than this part of the speed that was asked for is worth telling. */
+const SLOWER = 0.7;
+
+/**
+ * @param {import("../types.d.ts").Playing} live
+ * @param {number | null} real how fast it really goes
+ */
+export function stateWords(live, real) {
+  if (live.paused) return "paused";
+  // Clients of the scenario ask no more, but nodes move on, and one can still take part.
+  const words = live.over ? "running on, the scenario is over" : "running";
+  if (real === null || real > live.speed * SLOWER) return words;
+  return `${words}, slowed down to ×${significant(real, 2)}: more happens than can be shown`;
 }
 
 /**

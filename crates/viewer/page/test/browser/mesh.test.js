@@ -1,7 +1,8 @@
 // Real nodes: `meshlock up` in the browser.
 
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, open, picture, placeOf, until } from "./support/browser.js";
+import { ask, eventually, open, picture, placeOf, until } from "./support/browser.js";
 import { folder, serve } from "./support/meshlock.js";
 
 test("a request by click at a real node is granted, and given back", async (test) => {
@@ -30,4 +31,92 @@ test("a request by click at a real node is granted, and given back", async (test
   await until(page, "viewer.scene.links.length === 3");
   await ask(page, 'viewer.act({ do: "add", at: null })');
   await until(page, "viewer.scene.nodes.length === 5 && viewer.scene.links.length > 3");
+});
+
+/** Shows the tape of a resource. @param {import("playwright-core").Page} page @param {string} name */
+async function show(page, name) {
+  await until(page, `viewer.about.tapes.some((tape) => tape.name === "${name}")`);
+  const tape = await ask(page, `viewer.about.tapes.findIndex((tape) => tape.name === "${name}")`);
+  await ask(page, `viewer.showTape(${tape})`);
+  await until(page, `viewer.tape === ${tape} && viewer.following`);
+}
+
+/** How often one sees the token: at nodes, and on its way. */
+const tokens = `viewer.scene.nodes.filter(({ view }) => view?.token).length +
+  viewer.flights().filter(({ token, lost }) => token && !lost).length`;
+const badge = 'document.getElementById("badge").textContent';
+
+test("a page that stays open while the program is started again shows the new run only, and the truth meanwhile", async (test) => {
+  const cwd = await folder(test);
+  const up = ["up", "--nodes", "4", "--view"];
+  const first = await serve(test, cwd, ...up, "127.0.0.1:0");
+  const page = await open(test, first.address, { excuse: /ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/ });
+  await until(page, "viewer.scene?.links.length === 4");
+  await until(page, `${badge} === "live mesh"`);
+  assert.equal(await ask(page, tokens), 1);
+  await ask(page, 'viewer.act({ do: "remove", node: viewer.scene.nodes[3].id })');
+  await until(page, "viewer.scene.nodes.some(({ gone }) => gone) || viewer.scene.links.length < 4");
+
+  await first.end();
+  await until(page, `/not connected/.test(${badge}) && document.body.classList.contains("gone")`);
+  await picture(page, "not-connected");
+
+  const again = await folder(test);
+  await serve(test, again, ...up, new URL(first.address).host);
+  await eventually(page, `viewer.scene.links.length === 4 && ${badge} === "live mesh"`);
+  await eventually(page, "viewer.scene.nodes.length === 4 && viewer.scene.nodes.every(({ gone }) => !gone)");
+  assert.equal(await ask(page, tokens), 1);
+  assert.equal(await ask(page, 'document.body.classList.contains("gone")'), false);
+});
+
+/** Counts, frame by frame, what must not be. @param {import("playwright-core").Page} page */
+function watchFrames(page) {
+  return page.evaluate(() => {
+    const viewer = /** @type {any} */ (window).viewer;
+    const seen = { flying: 0, early: 0, twice: 0 };
+    Object.assign(window, { seen });
+    viewer.on("moment", () => {
+      const flying = viewer.flights().filter((/** @type {any} */ one) => one.token && !one.lost);
+      const at = viewer.scene.nodes.filter((/** @type {any} */ node) => node.view?.token).length;
+      if (at + flying.length > 1) seen.twice++;
+      for (const { to } of flying) {
+        seen.flying++;
+        const target = viewer.scene.nodes.find((/** @type {any} */ node) => node.id === to);
+        if (target.open.some((/** @type {any} */ one) => one.granted !== null)) seen.early++;
+      }
+    });
+  });
+}
+
+/** Selects everything in an element; what is selected then. @param {import("playwright-core").Page} page @param {string} where */
+async function selectAll(page, where) {
+  await page.evaluate((one) => {
+    getSelection()?.selectAllChildren(/** @type {Node} */ (document.querySelector(one)));
+  }, where);
+  return /** @type {string} */ (await ask(page, "String(getSelection())"));
+}
+
+test("a busy mesh: nobody is inside to whom the token is still on its way, and what is selected stays so", async (test) => {
+  const cwd = await folder(test);
+  const { address } = await serve(test, cwd, "up", "--nodes", "5", "--demo", "--view", "127.0.0.1:0");
+  const page = await open(test, address);
+  await show(page, "gate");
+  await watchFrames(page);
+  const words = await selectAll(page, "#tab-node-panel .stack");
+  assert.match(words, /What happens here[\s\S]*How to read the picture/);
+  await until(page, "window.seen.flying > 20");
+  await picture(page, "busy");
+  // Facts changed meanwhile; the words around them are still selected.
+  const kept = /** @type {string} */ (await ask(page, "String(getSelection())"));
+  assert.match(kept, /^Token[\s\S]*What happens here[\s\S]*How to read the picture/);
+  const seen = /** @type {any} */ (await ask(page, "window.seen"));
+  assert.deepEqual([seen.early, seen.twice], [0, 0], JSON.stringify(seen));
+
+  // The same with a node.
+  await ask(page, "viewer.select({ node: viewer.scene.nodes[0].id })");
+  await until(page, 'document.querySelector("#tab-node-panel h2")?.textContent === viewer.scene.nodes[0].name');
+  const name = await selectAll(page, "#tab-node-panel h2");
+  const line = await ask(page, "viewer.scene.line");
+  await until(page, `viewer.scene.line > ${line} + 3`);
+  assert.equal(await ask(page, "String(getSelection())"), name);
 });

@@ -130,3 +130,23 @@ test("nodes come and go in a simulation, and what cannot be is refused with word
   assert.equal(refused.status, 400);
   assert.match((await refused.json()).message, /99/);
 });
+
+test("Home on a slider of the world only moves the slider; Enter sets it", async (test) => {
+  const cwd = await folder(test);
+  const words = ["sim", file("scenarios/charging-docks.toml"), "--set", "duration=1h", "--view=127.0.0.1:0"];
+  const { address } = await serve(test, cwd, ...words);
+  const page = await open(test, address);
+  await until(page, "viewer.live?.range > 1 && viewer.following");
+  const before = await ask(page, "viewer.live.range");
+  const range = page.getByRole("slider", { name: "Radio range" });
+  await range.focus();
+  await page.keyboard.press("Home");
+  assert.equal(await range.inputValue(), "1");
+  // The world goes on, and its news does not take the slider back.
+  const now = await ask(page, "viewer.now");
+  await until(page, `viewer.now > ${now} + 0.5e9`);
+  assert.deepEqual(await ask(page, "[viewer.live.range, viewer.following]"), [before, true]);
+  assert.equal(await range.inputValue(), "1");
+  await page.keyboard.press("Enter");
+  await until(page, "viewer.live.range === 1");
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { extend, liveMoment, liveSpeed } from "../../app/growth.js";
+import { extend, liveMoment, liveSpeed, Speedometer } from "../../app/growth.js";
+import { stateWords } from "../../app/panels/live.js";
 import { firstSpeed, roundUp } from "../../app/speed.js";
 import { throttle } from "../../app/throttle.js";
 import { asksFor, tape, timed } from "./samples.js";
@@ -21,7 +22,13 @@ test("an update that only makes the last chunk longer is written into the summar
 
 test("between two pieces of news a live source goes on, but not for long", () => {
   const summary = lasting(4);
-  assert.deepEqual(liveMoment(summary, playing, 100), { moment: 5.2e9, rate: 2e9, pace: 2e9, moving: true });
+  assert.deepEqual(liveMoment(summary, playing, 100), {
+    moment: 5.2e9,
+    known: 5e9,
+    rate: 2e9,
+    pace: 2e9,
+    moving: true,
+  });
   assert.equal(liveMoment(summary, playing, 60_000).moving, false);
   assert.equal(liveMoment(summary, { ...playing, paused: true }, 100).moment, 5e9);
   // After the time of the scenario one can still take part.
@@ -59,4 +66,18 @@ test("a throttle runs at once, and once more after the pause if it was wanted me
   assert.equal(runs, 2);
   wanted();
   assert.equal(runs, 3);
+});
+
+test("a simulation that is slower than it should be says so", () => {
+  const meter = new Speedometer();
+  /** @type {(number | null)[]} */
+  const read = [];
+  for (let at = 0; at <= 4000; at += 500) read.push(meter.take({ ...playing, now: at * 1e5 }, at));
+  assert.deepEqual(read.slice(0, 4), [null, null, null, null]);
+  assert.ok(Math.abs((read.at(-1) ?? 0) - 0.1) < 1e-9, `${read}`);
+  assert.equal(stateWords(playing, 0.1), "running, slowed down to ×0.1: more happens than can be shown");
+  assert.equal(stateWords(playing, 1.9), "running");
+  // Another speed is measured anew.
+  assert.equal(meter.take({ ...playing, speed: 5, now: 6e8 }, 6000), null);
+  assert.equal(meter.take({ ...playing, paused: true }, 9000), null);
 });

@@ -82,6 +82,54 @@ test("updates come line by line however they are cut, and the connection is made
   assert.equal(connections, 4);
 });
 
+test("a server of which nothing is heard is gone; empty lines are heard", async () => {
+  const end = new AbortController();
+  const bytes = (/** @type {string} */ text) => new TextEncoder().encode(text);
+  const update = { tapes: [], playing: null, about: false };
+  let connections = 0;
+  const fetch = async () => {
+    connections++;
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(bytes(`${JSON.stringify(update)}\n`));
+        if (connections > 1) return; // and nothing more
+        for (let i = 0; i < 8; i++) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          controller.enqueue(bytes("\n"));
+        }
+      },
+    });
+    return new Response(body);
+  };
+  const server = new Server({ fetch, pause: async () => {}, silence: 100 });
+  /** @type {string[]} */
+  const heard = [];
+  const began = performance.now();
+  await server.listen(
+    () => heard.push("update"),
+    (reachable, why) => {
+      heard.push(reachable ? "back" : why);
+      if (heard.length > 2) end.abort();
+    },
+    end.signal,
+  );
+  assert.deepEqual(heard.slice(0, 3), ["update", "Nothing was heard of the server for 0 s.", "back"]);
+  assert.ok(performance.now() - began > 200, "it was given up although it was heard");
+});
+
+test("nothing of another run of the program is taken for this one", async () => {
+  let instance = "a";
+  let replaced = 0;
+  const fetch = async () => Response.json({ title: instance }, { headers: { "meshlock-instance": instance } });
+  const server = new Server({ fetch, replaced: () => replaced++ });
+  assert.equal((await server.about()).title, "a");
+  assert.equal((await server.about()).title, "a");
+  instance = "b";
+  await assert.rejects(server.about(), /started again/);
+  await assert.rejects(server.figures(0, 10), /started again/);
+  assert.equal(replaced, 2);
+});
+
 test("the token goes from the address into the storage of the tab", () => {
   /** @type {Map<string, string>} */
   const stored = new Map();

@@ -82,6 +82,31 @@ test("chunks are fetched once, and the least recently used are forgotten", async
   assert.deepEqual(fetched.slice(10), [0]);
 });
 
+test("large chunks are forgotten sooner, and a chunk that follows one at hand comes without its scene", async () => {
+  const { chunks: all, summary } = tape(requests(100), 10);
+  /** @type {[number, number | undefined][]} */
+  const fetched = [];
+  const chunks = new Chunks(async (chunk, after) => {
+    fetched.push([chunk, after]);
+    const whole = { ...all[chunk], size: 10e6 };
+    return after === undefined ? whole : { ...whole, scene: null, line: after + 1 };
+  });
+  chunks.infos = summary.chunks;
+  for (const info of summary.chunks.slice(0, 5)) await chunks.load(info);
+  assert.deepEqual(fetched, [
+    [0, undefined],
+    [1, 11],
+    [2, 21],
+    [3, 31],
+    [4, 41],
+  ]);
+  // The same scenes as the server's.
+  for (const info of summary.chunks.slice(2, 5)) {
+    assert.deepEqual(chunks.peek(info)?.scene, all[info.chunk].scene);
+  }
+  assert.equal(chunks.peek(summary.chunks[1]), undefined);
+});
+
 test("a live tape is followed: only what is new is fetched", async () => {
   const records = requests(8).map(timed);
   const shown = tape(records.slice(0, 3), 100);

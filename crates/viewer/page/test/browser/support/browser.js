@@ -25,16 +25,18 @@ export const args = [
  *
  * @param {import("node:test").TestContext} test
  * @param {string} address
- * @param {import("playwright-core").BrowserContextOptions} [options]
+ * @param {import("playwright-core").BrowserContextOptions & { excuse?: RegExp }} [options] `excuse`: what may go wrong
  */
-export async function open(test, address, options = {}) {
+export async function open(test, address, { excuse, ...options } = {}) {
   const browser = await chromium.launch({ executablePath, args });
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options });
   /** @type {string[]} */
   const wrong = [];
   page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
   page.on("console", (said) => {
-    if (said.type() === "error" || said.type() === "warning") wrong.push(`${said.type()}: ${said.text()}`);
+    if ((said.type() === "error" || said.type() === "warning") && !excuse?.test(said.text())) {
+      wrong.push(`${said.type()}: ${said.text()}`);
+    }
   });
   page.on("request", (request) => {
     if (!request.url().startsWith(new URL(address).origin) && !request.url().startsWith("data:")) {
@@ -60,6 +62,15 @@ export function ask(page, what) {
 export async function until(page, what) {
   // The policy of the page forbids the browser's own way of waiting for words of a program.
   for (let looks = 0; !(await ask(page, what)); looks += 1) {
+    if (looks > 3_000) throw new Error(`it does not come to this: ${what}`);
+    await page.waitForTimeout(20);
+  }
+}
+
+/** The same while the page may be loaded anew. @param {import("playwright-core").Page} page @param {string} what */
+export async function eventually(page, what) {
+  const so = () => ask(page, `Boolean(viewer?.scene) && (${what})`).catch(() => false);
+  for (let looks = 0; !(await so()); looks += 1) {
     if (looks > 3_000) throw new Error(`it does not come to this: ${what}`);
     await page.waitForTimeout(20);
   }

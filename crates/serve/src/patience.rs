@@ -7,7 +7,8 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -35,28 +36,54 @@ impl Default for Limits {
     }
 }
 
-/// Whether a request is being answered on a connection.
+/// Whether a request is being answered on a connection, and when something was last heard there.
 ///
-/// The stream and the answer live in one task, so nothing has to be ordered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Busy(Arc<Flags>);
+/// The stream and the answer live in one task, and who looks from elsewhere may as well see what was so a moment ago: so
+/// nothing has to be ordered.
+#[derive(Clone, Debug)]
+pub(crate) struct Busy(Arc<Flags>);
+
+/// From when moments are counted.
+static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+impl Default for Busy {
+    fn default() -> Self {
+        let new = Self(Arc::default());
+        new.0.heard();
+        new
+    }
+}
 
 #[derive(Debug, Default)]
 struct Flags {
     is_busy: AtomicBool,
     /// A request has come since the last time somebody asked.
     has_begun: AtomicBool,
+    /// Microseconds.
+    last_heard: AtomicU64,
+}
+
+impl Flags {
+    fn heard(&self) {
+        let now = u64::try_from(BEGINNING.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.last_heard.store(now, Ordering::Relaxed);
+    }
 }
 
 impl Busy {
     /// From now until the result is dropped.
-    pub(super) fn begin(&self) -> BusyUntilDrop {
+    pub(crate) fn begin(&self) -> BusyUntilDrop {
         self.0.is_busy.store(true, Ordering::Relaxed);
         self.0.has_begun.store(true, Ordering::Relaxed);
         BusyUntilDrop(Arc::clone(&self.0))
     }
 
-    fn is_busy(&self) -> bool {
+    /// When something came from the peer, or was sent to it to the end; later moments are larger.
+    pub(crate) fn last_heard(&self) -> u64 {
+        self.0.last_heard.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
         self.0.is_busy.load(Ordering::Relaxed)
     }
 
@@ -67,11 +94,12 @@ impl Busy {
 
 /// A request is being answered as long as this lives.
 #[derive(Debug)]
-pub(super) struct BusyUntilDrop(Arc<Flags>);
+pub(crate) struct BusyUntilDrop(Arc<Flags>);
 
 impl Drop for BusyUntilDrop {
     fn drop(&mut self) {
         self.0.is_busy.store(false, Ordering::Relaxed);
+        self.0.heard();
     }
 }
 
@@ -87,7 +115,7 @@ enum Clock {
 
 /// A stream that gives up on clients that are too slow.
 #[derive(Debug)]
-pub(super) struct Patient<S> {
+pub(crate) struct Patient<S> {
     stream: S,
     limits: Limits,
     busy: Busy,
@@ -101,7 +129,7 @@ pub(super) struct Patient<S> {
 }
 
 impl<S> Patient<S> {
-    pub(super) fn new(stream: S, limits: Limits, busy: Busy) -> Self {
+    pub(crate) fn new(stream: S, limits: Limits, busy: Busy) -> Self {
         // A stranger gets less time for the first byte than a known client for its next request.
         let (clock, reading) = (Clock::Header, Box::pin(sleep(limits.header)));
         Self { stream, limits, busy, is_in_header: true, is_active: false, clock, reading, writing: None }
@@ -152,6 +180,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
         }
         let result = Pin::new(&mut this.stream).poll_read(context, buffer);
         if result.is_ready() {
+            this.busy.0.heard();
             this.is_in_header |= !this.busy.is_busy();
             return result;
         }
@@ -201,9 +230,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
 /// The body of an answer; the connection is busy until it is sent.
 #[derive(Debug)]
-pub(super) struct Answering<B> {
-    pub(super) body: B,
-    pub(super) _busy: BusyUntilDrop,
+pub(crate) struct Answering<B> {
+    pub(crate) body: B,
+    pub(crate) _busy: BusyUntilDrop,
 }
 
 impl<B: Body + Unpin> Body for Answering<B> {
