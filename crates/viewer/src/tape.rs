@@ -150,7 +150,8 @@ impl Tape {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn summary(&self) -> Summary {
+    /// Its header does not change and may be large: those who know it can do without.
+    pub(crate) fn summary(&self, with_header: bool) -> Summary {
         let inner = self.lock();
         let info = |(number, chunk): (u64, &Stretch)| ChunkInfo {
             chunk: number,
@@ -160,7 +161,7 @@ impl Tape {
             to: chunk.to,
         };
         Summary {
-            header: inner.header.clone(),
+            header: inner.header.clone().filter(|_| with_header),
             clock: inner.clock,
             chunks: (inner.dropped..).zip(&inner.chunks).map(info).collect(),
             lines: inner.lines,
@@ -182,6 +183,11 @@ impl Tape {
             grows: inner.grows,
             read: inner.read,
         }
+    }
+
+    /// The moment of its last line.
+    pub(crate) fn last(&self) -> u64 {
+        self.lock().scene.at
     }
 
     /// How many lines there are so far, with the first.

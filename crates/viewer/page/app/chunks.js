@@ -236,9 +236,7 @@ export class Chunks {
    */
   async #load(info, known) {
     const number = info.chunk;
-    // Where all before it is at hand, the scene at its beginning need not be told again: it can be larger than the chunk.
-    const before = known ? undefined : this.#loaded.get(number - 1);
-    const follows = before?.lastLine === info.line - 1 ? before : undefined;
+    const follows = known ? undefined : await this.#before(info);
     const answer = await this.#fetch(number, known?.lastLine ?? follows?.lastLine);
     let chunk = known;
     const scene = answer.scene ?? (follows?.lastLine === answer.line - 1 ? follows.tail : null);
@@ -254,6 +252,18 @@ export class Chunks {
     this.#loaded.set(number, chunk);
     this.#forget();
     return chunk;
+  }
+
+  /**
+   * The chunk before, complete, if most of it is at hand anyway. Then the scene between the two need not be told, which can
+   * be larger than what follows.
+   * @param {ChunkInfo} info
+   */
+  async #before(info) {
+    const before = this.infos.find(({ chunk }) => chunk === info.chunk - 1);
+    if (!before || !this.#loaded.has(before.chunk)) return undefined;
+    const chunk = await this.load(before);
+    return chunk.lastLine === info.line - 1 ? chunk : undefined;
   }
 
   /** Forgets what was not used for longest, if there is too much. */

@@ -1,6 +1,6 @@
 // How a tape that grows is kept up with, and where its end is between two pieces of news.
 
-/** @import { Moment, Playing, Summary, Update } from "./types.d.ts" */
+/** @import { About, Moment, Playing, Summary, Update } from "./types.d.ts" */
 
 /** Without news for longer than this nothing is supposed to go on, in milliseconds. */
 const LONGEST_SILENCE = 600;
@@ -47,11 +47,12 @@ export function liveSpeed(live) {
  * @param {Summary | null} summary
  * @param {Playing | null} live
  * @param {number} silence since the last news, in milliseconds
+ * @param {About["source"]} source
  * @returns {{ moment: Moment, known: Moment, rate: number, pace: number, moving: boolean }} `known`: it has certainly
  *   come so far; `rate` and `pace` in moments per second: how
  *   fast it goes, and how fast it would if it did not rest
  */
-export function liveMoment(summary, live, silence) {
+export function liveMoment(summary, live, silence, source) {
   const unit = summary?.clock === "step" ? 1 : 1e9;
   const rate = liveSpeed(live) * unit;
   const pace = (live?.speed || 1) * unit;
@@ -59,7 +60,7 @@ export function liveMoment(summary, live, silence) {
   const moving = rate > 0 && silence < LONGEST_SILENCE;
   const moment = known + (rate * Math.min(silence, LONGEST_SILENCE)) / 1000;
   // A mesh lives on whether or not there is news. A simulation may be slower than it should: it is not ahead of its news.
-  return { moment, known: live?.now ? known : moment, rate, pace, moving };
+  return { moment, known: source === "sim" ? known : moment, rate, pace, moving };
 }
 
 /** How fast a simulation really goes: told by where it was some seconds ago. */

@@ -84,10 +84,11 @@ export class Server {
 
   /**
    * @param {number} tape
+   * @param {boolean} [header] false: without its header, for those who know it
    * @returns {Promise<Summary>}
    */
-  summary(tape) {
-    return this.#get(`tapes/${tape}`);
+  summary(tape, header = true) {
+    return this.#get(`tapes/${tape}`, { header: header ? undefined : false });
   }
 
   /**

@@ -195,7 +195,7 @@ export interface UnderWay {
 // With a token: header `Authorization: Bearer TOKEN` in every request to /api.
 //
 //   GET  /api/about                                  About
-//   GET  /api/tapes/{tape}                           Summary
+//   GET  /api/tapes/{tape}?header=false              Summary; without its header if that is false
 //   GET  /api/tapes/{tape}/chunks/{chunk}?after=LINE Chunk; `after` leaves out the scene and the records up to LINE
 //   GET  /api/tapes/{tape}/next?line=L&kind=K&back=B Found: the next line after (or last before) L with a mark of kind K
 //   GET  /api/tapes/{tape}/find?line=L&count=N&back=B&text=T&node=I&kind=K

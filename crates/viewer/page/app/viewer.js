@@ -15,6 +15,7 @@ import { throttle } from "./throttle.js";
  *   SceneNode, Selection, Summary, Update, Viewer } from "./types.d.ts"
  */
 /** @import { Surroundings } from "./surroundings.js" */
+/** @typedef {Update["tapes"][number]} News */
 
 /** Figures are asked for at most so often, in milliseconds; and for so many spans. */
 const FIGURES_EVERY = 2000;
@@ -58,6 +59,9 @@ export class TapeViewer extends Emitter {
   #newsAt = 0;
   /** How many chunks there were by the last update. */
   #chunkCount = -1;
+  /** The latest news of the tape that nobody has looked at yet. @type {News | null} */
+  #news = null;
+  #keepsUp = false;
   #wantFigures;
   #speedometer = new Speedometer();
   /** @type {Promise<void>} the step that is being made */
@@ -341,20 +345,37 @@ export class TapeViewer extends Emitter {
     }
     if (!this.summary && this.about.tapes.length > 0 && this.about.source !== "check") await this.showTape(0);
     const mine = update.tapes.find(({ tape }) => tape === this.tape);
-    if (mine && !this.place) await this.#grow(mine);
+    if (mine && !this.place) await this.#keepUp(mine);
     this.emit("transport");
     this.#player.wake();
   }
 
-  /** @param {Update["tapes"][number]} news */
+  /** One after the other: of news that comes while older news is worked on, only the last counts. @param {News} news */
+  async #keepUp(news) {
+    this.#news = news;
+    if (this.#keepsUp) return;
+    this.#keepsUp = true;
+    try {
+      while (this.#news) {
+        const next = this.#news;
+        this.#news = null;
+        await this.#grow(next);
+      }
+    } finally {
+      this.#keepsUp = false;
+    }
+  }
+
+  /** @param {News} news */
   async #grow(news) {
     const { summary } = this;
-    if (!summary || isKnown(summary, news)) return;
+    if (!summary || news.tape !== this.tape || isKnown(summary, news)) return;
     if (!extend(summary, news, this.#chunkCount)) {
-      const newer = await this.tried(this.#around.server.summary(this.tape));
+      // The header does not change, and may be large.
+      const newer = await this.tried(this.#around.server.summary(this.tape, false));
       if (!newer || !this.#cursor || news.tape !== this.tape) return;
       this.#chunkCount = news.chunks;
-      this.summary = newer;
+      this.summary = { ...newer, header: summary.header };
       this.#cursor.chunks.infos = newer.chunks;
     }
     const end = this.summary?.chunks.at(-1);
@@ -416,7 +437,7 @@ export class TapeViewer extends Emitter {
       advanceTo: (moment) => this.#cursor?.advanceTo(moment) ?? false,
       end: () => ({ moment: this.summary?.last ?? 0, final: !this.summary?.grows }),
       unit: () => (this.summary?.clock === "step" ? 1 : 1e9),
-      live: () => liveMoment(this.summary, this.live, this.#around.milliseconds() - this.#newsAt),
+      live: () => liveMoment(this.summary, this.live, this.#around.milliseconds() - this.#newsAt, this.about.source),
       // Steps have no time: there messages fly within their step.
       flights: (from, to) =>
         this.#cursor && this.summary?.clock === "time_ns" ? flightsBetween(this.#cursor.around(), from, to) : [],

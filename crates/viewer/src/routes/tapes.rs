@@ -26,8 +26,17 @@ fn tape(source: &Shown, place: usize) -> Result<Arc<Tape>, NoTape> {
     source.tapes().into_iter().nth(place).ok_or(NoTape(place))
 }
 
-pub(super) async fn summary(State(source): State<Shown>, Path(place): Path<usize>) -> Result<Response, NoTape> {
-    Ok(Json(tape(&source, place)?.summary()).into_response())
+#[derive(Deserialize)]
+pub(super) struct WithHeader {
+    header: Option<bool>,
+}
+
+pub(super) async fn summary(
+    State(source): State<Shown>,
+    Path(place): Path<usize>,
+    Asked(WithHeader { header }): Asked<WithHeader>,
+) -> Result<Response, NoTape> {
+    Ok(Json(tape(&source, place)?.summary(header.unwrap_or(true))).into_response())
 }
 
 #[derive(Deserialize)]

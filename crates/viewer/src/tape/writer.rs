@@ -32,7 +32,7 @@ impl Tape {
 
 impl TapeWriter {
     /// Whoever writes more than so many bytes a second has to wait, so that pages can follow: with a second's worth in
-    /// reserve. A simulation then simply goes slower.
+    /// reserve. A simulation then simply goes slower. What is so at the very beginning is not waited for.
     pub fn at_most(mut self, bytes_per_second: u32) -> Self {
         self.pace = Some(Pace::new(bytes_per_second, Instant::now()));
         self
@@ -60,7 +60,9 @@ impl io::Write for TapeWriter {
                 return Err(error);
             }
         }
-        if let Some(pace) = &mut self.pace {
+        if let Some(pace) = &mut self.pace
+            && self.tape.last() > 0
+        {
             thread::sleep(pace.spend(bytes.len(), Instant::now()));
         }
         Ok(bytes.len())

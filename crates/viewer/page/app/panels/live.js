@@ -70,7 +70,8 @@ export function stateWords(live, real) {
   // Clients of the scenario ask no more, but nodes move on, and one can still take part.
   const words = live.over ? "running on, the scenario is over" : "running";
   if (real === null || real > live.speed * SLOWER) return words;
-  return `${words}, slowed down to ×${significant(real, 2)}: more happens than can be shown`;
+  const slow = real < 0.001 ? "nearly to a standstill" : `to ×${significant(real, 2)}`;
+  return `${words}, slowed down ${slow}: more happens than can be shown`;
 }
 
 /**

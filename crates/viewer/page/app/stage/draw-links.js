@@ -72,7 +72,8 @@ export function drawLinks(context, frame) {
   const arrows = new Path2D();
   const asked = new Path2D();
   const askedArrows = new Path2D();
-  for (const [one, other] of frame.viewer.scene?.links ?? []) {
+  const links = frame.viewer.scene?.links ?? [];
+  for (const [one, other] of links) {
     const a = byId.get(one);
     const b = byId.get(other);
     if (!a || !b || !crosses(frame, a, b)) continue;
@@ -82,10 +83,11 @@ export function drawLinks(context, frame) {
     line(asks ? asked : down === 0 ? unsure : sure, from, to);
     if (down === 1 || down === -1) arrow(asks ? askedArrows : arrows, from, to, frame.radius);
   }
+  // Where very many links cross, each is faint: otherwise one would see nothing but links.
   const crowd = detail === "little";
   context.strokeStyle = theme.muted;
   context.lineWidth = crowd ? 0.8 : 1.3;
-  context.globalAlpha = crowd ? 0.3 : 0.36;
+  context.globalAlpha = crowd ? Math.min(0.3, Math.max(0.03, (1.5 * frame.dots.length) / links.length)) : 0.36;
   context.stroke(sure);
   context.setLineDash([3, 4]);
   context.stroke(unsure);

@@ -150,3 +150,30 @@ test("Home on a slider of the world only moves the slider; Enter sets it", async
   await page.keyboard.press("Enter");
   await until(page, "viewer.live.range === 1");
 });
+
+test("a large simulation: what the page fetches and keeps is bounded, and it says so", async (test) => {
+  const cwd = await folder(test);
+  const large = ["sim", "--set", "nodes=400", "--set", "duration=1h", "--view=127.0.0.1:0"];
+  const { address, said } = await serve(test, cwd, ...large);
+  assert.match(said(), /400 nodes do more than a page can show/);
+  const page = await open(test, address);
+  const network = await page.context().newCDPSession(page);
+  let bytes = 0;
+  network.on("Network.dataReceived", ({ dataLength }) => {
+    bytes += dataLength;
+  });
+  await network.send("Network.enable");
+  await until(page, "viewer.live?.now > 0");
+  await page.getByText("400 nodes do more than a page can show").first().waitFor();
+  const [before, began] = [bytes, Date.now()];
+  const chunks = "viewer.summary.chunks.at(-1).chunk";
+  const first = Number(await ask(page, chunks));
+  await until(page, `${chunks} > ${first} + 4`);
+  const seconds = (Date.now() - began) / 1000;
+  // Two MiB a second of records, and a little for what else is told.
+  const most = (seconds + 4) * 3e6;
+  assert.ok(bytes - before < most, `${((bytes - before) / 1e6).toFixed(1)} MB in ${seconds.toFixed(1)} s`);
+  const heap = Number(await ask(page, "performance.memory.usedJSHeapSize"));
+  assert.ok(heap < 400e6, `${(heap / 1e6).toFixed(0)} MB`);
+  await picture(page, "large-simulation");
+});

@@ -22,18 +22,18 @@ test("an update that only makes the last chunk longer is written into the summar
 
 test("between two pieces of news a live source goes on, but not for long", () => {
   const summary = lasting(4);
-  assert.deepEqual(liveMoment(summary, playing, 100), {
+  assert.deepEqual(liveMoment(summary, playing, 100, "sim"), {
     moment: 5.2e9,
     known: 5e9,
     rate: 2e9,
     pace: 2e9,
     moving: true,
   });
-  assert.equal(liveMoment(summary, playing, 60_000).moving, false);
-  assert.equal(liveMoment(summary, { ...playing, paused: true }, 100).moment, 5e9);
+  assert.equal(liveMoment(summary, playing, 60_000, "sim").moving, false);
+  assert.equal(liveMoment(summary, { ...playing, paused: true }, 100, "sim").moment, 5e9);
   // After the time of the scenario one can still take part.
   assert.equal(liveSpeed({ ...playing, over: true }), playing.speed);
-  assert.equal(liveMoment(summary, null, 100).moment, 4.1e9);
+  assert.equal(liveMoment(summary, null, 100, "mesh").moment, 4.1e9);
 });
 
 test("the first speed: messages are seen, the whole does not take too long", () => {
@@ -76,6 +76,7 @@ test("a simulation that is slower than it should be says so", () => {
   assert.deepEqual(read.slice(0, 4), [null, null, null, null]);
   assert.ok(Math.abs((read.at(-1) ?? 0) - 0.1) < 1e-9, `${read}`);
   assert.equal(stateWords(playing, 0.1), "running, slowed down to ×0.1: more happens than can be shown");
+  assert.match(stateWords(playing, 0), /slowed down nearly to a standstill/);
   assert.equal(stateWords(playing, 1.9), "running");
   // Another speed is measured anew.
   assert.equal(meter.take({ ...playing, speed: 5, now: 6e8 }, 6000), null);

@@ -130,6 +130,34 @@ test("a live tape is followed: only what is new is fetched", async () => {
   assert.equal(viewer.following, false);
 });
 
+test("of news that comes while older news is worked on only the last counts, and headers are fetched once", async () => {
+  const shown = tape(requests(3).map(timed), 100);
+  shown.summary.grows = true;
+  /** @type {boolean[]} */
+  const headers = [];
+  const summary = async (/** @type {number} */ _tape, header = true) => {
+    headers.push(header);
+    await settled();
+    const whole = structuredClone(shown.summary);
+    return header ? whole : { ...whole, header: /** @type {any} */ (null) };
+  };
+  const { viewer } = fakeViewer(shown, { source: "mesh" }, { summary });
+  await viewer.begin();
+  const before = viewer.summary?.header;
+  const all = tape(requests(60).map(timed), 10);
+  const growth = Array.from({ length: 6 }, (_, i) => {
+    const { chunks, summary: newer } = tape(requests(i * 10 + 10).map(timed), 10);
+    shown.chunks = all.chunks;
+    shown.summary = { ...newer, grows: true };
+    const news = { tape: 0, lines: newer.lines, last: newer.last, chunks: chunks.length, grows: true, read: 1 };
+    return viewer.updated({ tapes: [news], playing: null, about: false });
+  });
+  await Promise.all(growth);
+  assert.deepEqual(headers, [true, false]);
+  assert.equal(viewer.summary?.lines, 61);
+  assert.equal(viewer.summary?.header, before);
+});
+
 test("figures are fetched at once, and then not before two seconds are over", async () => {
   const shown = tape(requests(3).map(timed), 100);
   const { viewer, asked, later } = fakeViewer(shown);
