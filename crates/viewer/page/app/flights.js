@@ -11,8 +11,9 @@ import { isTokenMessage, messageKind } from "./words.js";
 const MOST_FLIGHTS = 600;
 /** What is supposed of a message whose end is not known yet: it comes nearly there and waits. */
 const UNKNOWN_END = 0.9;
-/** So long a message should be seen on its way, in seconds of the viewer. */
-const SEEN = 0.2;
+/** So long a message should be seen on its way, in seconds of the viewer. All else stands nearly still meanwhile, so that it
+ *  is short where there are many. */
+const SEEN = 0.12;
 const SEEN_TOKEN = 0.45;
 /** So many are looked at for what flies in the next frame. */
 const MOST_AHEAD = 3000;

@@ -275,7 +275,7 @@ export class TapeViewer extends Emitter {
     try {
       return /** @type {Done} */ (await this.#around.server.act(action));
     } catch (problem) {
-      this.notice(problem instanceof Error ? problem.message : String(problem), "error");
+      this.wentWrong(problem);
       throw problem;
     }
   }
