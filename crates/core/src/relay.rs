@@ -36,7 +36,7 @@ mod window;
 
 use message::line;
 pub use message::{Label, Message, inner_kind};
-use window::Window;
+pub use window::Window;
 
 /// How a relay is set up. The same at every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

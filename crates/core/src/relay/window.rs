@@ -3,7 +3,7 @@
 /// A window over the numbers of one origin. What falls out of it at the lower end counts as met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Window {
+pub struct Window {
     /// The greatest number met; 0 if none.
     pub(super) greatest: u64,
     /// Bit i: `greatest - i` was met.
@@ -12,10 +12,10 @@ pub(super) struct Window {
 
 impl Window {
     /// How many numbers are told apart.
-    pub(super) const SIZE: u64 = 64;
+    pub const SIZE: u64 = 64;
 
     /// Whether this number was met, or is so old that it must be taken for met.
-    pub(super) fn has(self, number: u64) -> bool {
+    pub fn has(self, number: u64) -> bool {
         match self.greatest.checked_sub(number) {
             None => false,
             Some(age) if age < Self::SIZE => self.bits & (1 << age) != 0,
@@ -24,7 +24,7 @@ impl Window {
     }
 
     /// Notes a number.
-    pub(super) fn add(&mut self, number: u64) {
+    pub fn add(&mut self, number: u64) {
         if number > self.greatest {
             let shift = number - self.greatest;
             self.bits = if shift < Self::SIZE { self.bits << shift } else { 0 };

@@ -41,4 +41,4 @@ pub use message::{Body, Message};
 pub use node::{Config, Node};
 pub use questions::{About, Inquiry, News};
 pub use queue::Claim;
-pub use token::{Loan, Token};
+pub use token::{Loan, MOST_LOANS, Token};

@@ -14,6 +14,7 @@ use super::queue::{Claim, Claimer, Entry, Queue};
 use super::token::Token;
 use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Misuse, Rejection};
+use crate::view::Claimant;
 use crate::vocabulary::{Aging, Fence, Grant, NodeId, Order, RequestId, Units};
 
 /// What all nodes of a resource agree on, and who this one is.
@@ -154,6 +155,11 @@ impl Node {
         self.token.as_ref()
     }
 
+    /// The claims it knows, most urgent first.
+    pub fn claimants(&self) -> impl Iterator<Item = Claimant> + '_ {
+        self.queue.claimants()
+    }
+
     /// The height of this node.
     pub fn height(&self) -> Height {
         self.height
@@ -162,6 +168,14 @@ impl Node {
     /// The token was sent over a link that failed, and nobody has said yet whether it arrived.
     pub fn in_doubt(&self) -> bool {
         self.limbo.as_ref().is_some_and(|limbo| limbo.doubtful)
+    }
+
+    /// As far as this node can tell, nobody in its part of the network has the token: it has no neighbour, nobody has
+    /// ever told it the way, or somebody asks everybody where the token is (or whether it arrived) and has no answer
+    /// yet. False again as soon as it is found.
+    pub fn is_cut_off(&self) -> bool {
+        let asks = || self.questions.open_ones().next().is_some();
+        self.token.is_none() && (self.peers.is_empty() || self.height.is_unset() || asks())
     }
 
     pub(crate) fn apply(&mut self, event: Event<Message>) -> Result<Effects, Misuse> {

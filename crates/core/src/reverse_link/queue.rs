@@ -1,5 +1,6 @@
 //! The claims a node knows: its own requests and one claim of each neighbour, most urgent first.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::view::{Claimant, Origin, Waiting};
@@ -43,7 +44,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Queue {
-    entries: Vec<Entry>,
+    /// Most removals are at the front, of what was granted; both ends are cheap.
+    entries: VecDeque<Entry>,
 }
 
 impl Claim {
@@ -56,12 +58,12 @@ impl Claim {
 impl Queue {
     /// The most urgent claim, as the next node has to know it.
     pub(crate) fn to_tell(&self) -> Option<Claim> {
-        let front = self.entries.first()?.claim;
+        let front = self.entries.front()?.claim;
         Some(Claim { alone: front.alone && self.entries.len() == 1, ..front })
     }
 
     pub(crate) fn front(&self) -> Option<&Entry> {
-        self.entries.first()
+        self.entries.front()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
@@ -80,7 +82,7 @@ impl Queue {
 
     /// Adds a claim at the end, whatever its rank: only for a planted bug.
     pub(crate) fn append(&mut self, entry: Entry) {
-        self.entries.push(entry);
+        self.entries.push_back(entry);
     }
 
     /// Puts a neighbour's claim in place of its former one. A claim as urgent as before keeps its turn.
@@ -107,7 +109,10 @@ impl Queue {
     }
 
     pub(crate) fn remove_local(&mut self, gone: RequestId) {
-        self.entries.retain(|e| !matches!(e.claimer, Claimer::Local { request, .. } if request == gone));
+        let is_it = |e: &Entry| matches!(e.claimer, Claimer::Local { request, .. } if request == gone);
+        if let Some(at) = self.entries.iter().position(is_it) {
+            self.entries.remove(at);
+        }
     }
 
     pub(crate) fn remove_all_local(&mut self) {
@@ -118,15 +123,15 @@ impl Queue {
         self.entries.iter_mut()
     }
 
-    pub(crate) fn claimants(&self) -> Vec<Claimant> {
-        let claimant = |e: &Entry| {
+    /// All of them, most urgent first, as others see them.
+    pub(crate) fn claimants(&self) -> impl Iterator<Item = Claimant> + '_ {
+        self.entries.iter().map(|e| {
             let origin = match e.claimer {
                 Claimer::Local { request, .. } => Origin::Local(request),
                 Claimer::Peer(peer) => Origin::Node(peer),
             };
             Claimant { origin, rank: e.claim.rank, units: e.claim.units, session: e.claim.session }
-        };
-        self.entries.iter().map(claimant).collect()
+        })
     }
 
     pub(crate) fn waiting(&self) -> Vec<Waiting> {

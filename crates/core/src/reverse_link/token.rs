@@ -7,6 +7,10 @@ use super::queue::Claim;
 use crate::view::{LedgerView, TokenView};
 use crate::vocabulary::{Fence, GrantId, Session, Units};
 
+/// How many grants can be in use at a time, whatever the capacity: the token travels in one frame with all of them.
+/// When it is full the next one waits for a release, as for units.
+pub const MOST_LOANS: usize = 30_000;
+
 /// A grant that the token knows to be in use, or whose release has not come back yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -46,8 +50,11 @@ impl Token {
         self.ledger.iter().map(|loan| u64::from(loan.units.0)).sum()
     }
 
-    /// Units that may be granted: none while more are in the ledger than there are now.
+    /// Units that may be granted: none while more are in the ledger than there are now, or while the ledger is full.
     pub fn free(&self) -> Units {
+        if self.ledger.len() >= MOST_LOANS {
+            return Units(0);
+        }
         Units(u32::try_from(u64::from(self.capacity.units.0).saturating_sub(self.used())).unwrap_or(0))
     }
 
@@ -148,6 +155,18 @@ mod tests {
         token.strike(id(1));
         token.strike(id(1));
         assert_eq!(token.free(), Units(2));
+    }
+
+    #[test]
+    fn a_full_ledger_admits_nobody_until_one_has_left() {
+        let mut token = Token::new(Capacity::first(Units(1_000_000)));
+        for request in 0..MOST_LOANS as u64 {
+            assert!(request % 1_000 > 0 || token.admits(&claim(1, None)));
+            token.lend(id(request), &claim(1, None));
+        }
+        assert!(!token.admits(&claim(1, None)));
+        token.strike(id(7));
+        assert!(token.admits(&claim(1, None)));
     }
 
     #[test]

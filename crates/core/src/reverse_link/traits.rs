@@ -33,7 +33,7 @@ impl Protocol for Node {
             by_permission: false,
             neighbours: self.peers.keys().copied().collect(),
             asked: self.asked.map(|(asked, _)| asked),
-            queue: self.queue.claimants(),
+            queue: self.queue.claimants().collect(),
             waiting: self.queue.waiting(),
             holding: self.holding.clone(),
             returning: self.custody.returning(),
