@@ -24,4 +24,4 @@ pub use event::{Event, What};
 pub use problem::{Problem, Reason};
 pub use request::{Mode, NewRequest, Place, RequestInfo, State, Urgency};
 pub use resource::{Definition, Kind, NewResource, Order, Protocol, ResourceInfo};
-pub use status::{Link, MeshStatus, NodeInfo, ResourceStatus, Row};
+pub use status::{Link, MeshStatus, Missing, NodeInfo, OutOfReach, ResourceStatus, Row};

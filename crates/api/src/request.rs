@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::status::OutOfReach;
+
 /// What a client asks for.
 ///
 /// The `id` is chosen by the client. Sent again with the same content it changes nothing and answers with the state of
@@ -139,9 +141,13 @@ pub struct RequestInfo {
     /// How long it has been held, or was held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_ms: Option<u64>,
-    /// Its place in the queue as far as its node knows, while it is queued.
+    /// Its place in the queue as far as its node knows, while it is queued and can be served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// The token is out of reach, so that nobody can be served whoever is ahead: while it is queued, or when it timed
+    /// out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_reach: Option<OutOfReach>,
     /// Why it is over, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -151,9 +157,9 @@ pub struct RequestInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Place {
-    /// How many are known to be served before it.
+    /// How many are known to be served before it, counted up to 1,000.
     pub ahead: u32,
-    /// The token is at this node, so that nobody else is ahead. Otherwise there may be more.
+    /// The token is at this node and all were counted, so that nobody else is ahead. Otherwise there may be more.
     pub exact: bool,
     /// How long it will still take, from how long grants lasted so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]

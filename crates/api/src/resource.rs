@@ -77,7 +77,7 @@ pub const DEFAULT_LEASE_MS: u64 = 30_000;
 pub const SHORTEST_LEASE_MS: u64 = 100;
 /// The longest lease that is accepted: a day.
 pub const LONGEST_LEASE_MS: u64 = 86_400_000;
-/// The greatest number of readers, or of holders of one session, where none is named.
+/// The greatest capacity; also the number of readers, or of holders of one session, where none is named.
 pub const MANY: u32 = 1_000_000;
 /// The longest name of a resource, in bytes.
 pub const LONGEST_NAME: usize = 128;
@@ -122,6 +122,9 @@ impl NewResource {
             (Kind::Semaphore | Kind::Sessions | Kind::ReadersWriter, Some(k)) => k,
             (Kind::Sessions | Kind::ReadersWriter, None) => MANY,
         };
+        if capacity > MANY {
+            return Err(format!("a capacity of {capacity} is out of range: give 1 to {MANY}"));
+        }
         let protocol = self.protocol.unwrap_or_default();
         match (protocol, kind) {
             (Protocol::ReverseLink, _)

@@ -13,10 +13,52 @@ pub struct MeshStatus {
     pub mesh: String,
     /// The node that was asked.
     pub node: String,
+    /// Everybody who can be reached has answered, and wholly. Otherwise time was over before, or others were not asked.
+    #[serde(default)]
+    pub complete: bool,
     /// All nodes that answered in time, the asked one first.
     pub nodes: Vec<NodeInfo>,
+    /// Members that the asked node has heard of since it began, or that others are linked to, and that did not answer,
+    /// or only in part. Not told if only the asked node was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
     /// All resources, or the one that was asked for, by name.
     pub resources: Vec<ResourceStatus>,
+}
+
+/// A member that did not answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Missing {
+    /// Its name.
+    pub name: String,
+    /// How long ago something was heard of it: by the asked node, or now if another one is linked to it.
+    pub heard_ms_ago: u64,
+}
+
+/// A token that nobody who can be reached has, or had in the last three seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OutOfReach {
+    /// For how long, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_ms: Option<u64>,
+    /// The node where it was last, or to which it was on its way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen: Option<String>,
+}
+
+impl std::fmt::Display for OutOfReach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "out of reach")?;
+        if let Some(ms) = self.for_ms {
+            write!(f, " for {}", crate::duration::display(std::time::Duration::from_millis(ms)))?;
+        }
+        match &self.last_seen {
+            Some(node) => write!(f, ", last seen at {node}: bring {node} back, or the links to it"),
+            None => write!(f, ": bring back the nodes and links that are missing"),
+        }
+    }
 }
 
 /// A node that answered.
@@ -53,12 +95,29 @@ pub struct ResourceStatus {
     /// The node that has the token, if it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_at: Option<String>,
-    /// Units in use at the nodes that answered.
+    /// Nobody who can be reached has the token, so nobody is served. Only told in a complete answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_reach: Option<OutOfReach>,
+    /// Units in use: at the nodes that answered, and those that the token says are in use elsewhere. While the token is
+    /// out of reach there may be more.
     pub in_use: u32,
-    /// Those who hold, the oldest grant first.
+    /// Those of them at nodes that did not answer: their clients may still work, or they were lost in a crash.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub elsewhere: u32,
+    /// Those who hold, the oldest grant first. Every node lists 1,000 at most.
     pub holders: Vec<Row>,
-    /// Those who wait, in the order of service as far as it can be told.
+    /// Those who wait, in the order of service as far as it can be told. Every node lists its first 1,000 at most.
     pub waiters: Vec<Row>,
+    /// How many more hold than are listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_holders: u32,
+    /// How many more wait than are listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_waiters: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A holder or a waiter.

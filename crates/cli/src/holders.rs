@@ -3,13 +3,16 @@
 use std::io::Write;
 use std::time::Duration;
 
-use meshlock_api::{Definition, Kind, MeshStatus, Mode, ResourceStatus, Row, State, Urgency, duration};
+use meshlock_api::resource::MANY;
+use meshlock_api::{
+    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, ResourceStatus, Row, State, Urgency, duration,
+};
 use meshlock_report::table::{Cell, Column, Table};
 
 use crate::exit::Exit;
 use crate::node_options::{NodeOptions, block_on};
 use crate::output::{self, table_width};
-use crate::text::several;
+use crate::text::{count, several};
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock status                the whole mesh
@@ -54,7 +57,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
     let nodes: Vec<&str> = status.nodes.iter().map(|node| node.name.as_str()).collect();
     let answered = several(nodes.len() as u64, "node");
-    let mut text = format!("mesh {}, asked at {}; {answered}: {}\n\n", status.mesh, status.node, nodes.join(", "));
+    let mut text = format!("mesh {}, asked at {}; {answered}: {}\n", status.mesh, status.node, nodes.join(", "));
+    if !status.missing.is_empty() {
+        let missing: Vec<String> = status.missing.iter().map(absent).collect();
+        text += &format!("no answer from {}\n", missing.join(", "));
+    }
+    text += "\n";
     if status.resources.is_empty() {
         return text + "no resources yet: the first `meshlock lock NAME` makes one\n";
     }
@@ -69,9 +77,17 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
         rows: status.resources.iter().map(resource).collect(),
     };
     text += &lines(&resources.text(width));
+    for (name, lost) in status.resources.iter().filter_map(|r| Some((&r.name, r.out_of_reach.as_ref()?))) {
+        text += &format!("\n{name}: the token is {lost}. Until then nobody is served\n");
+    }
+    for resource in status.resources.iter().filter(|resource| resource.elsewhere > 0) {
+        let units = several(resource.elsewhere.into(), "unit");
+        text += &format!("\n{}: {units} in use at nodes that do not answer, or lost with them\n", resource.name);
+    }
     let rows: Vec<Vec<Cell>> = status.resources.iter().flat_map(requests).collect();
     if rows.is_empty() {
-        return text + "\nnobody holds anything, nobody waits\n";
+        let where_asked = if status.complete { "" } else { " at the nodes that answered" };
+        return text + &format!("\nnobody holds anything, nobody waits{where_asked}\n");
     }
     let heads = [
         ("resource", false),
@@ -86,7 +102,26 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
         ("request", false),
     ];
     let requests = Table { columns: columns(&heads), rows };
-    text + "\n" + &lines(&requests.text(width))
+    text += "\n";
+    text += &lines(&requests.text(width));
+    for resource in &status.resources {
+        for (more, what) in [(resource.more_holders, "hold"), (resource.more_waiters, "wait")] {
+            if more > 0 {
+                text += &format!("{}: {} more {what}\n", resource.name, count(more.into()));
+            }
+        }
+    }
+    text
+}
+
+/// A member that did not answer.
+fn absent(missing: &Missing) -> String {
+    let ago = Duration::from_secs(missing.heard_ms_ago / 1_000);
+    if ago.is_zero() {
+        missing.name.clone()
+    } else {
+        format!("{} (heard of {} ago)", missing.name, duration::display(ago))
+    }
 }
 
 /// With one line end at the end.
@@ -104,9 +139,18 @@ fn resource(resource: &ResourceStatus) -> Vec<Cell> {
         text(resource.name.clone()),
         text(kind(&resource.definition).to_owned()),
         text(in_use(resource)),
-        text(resource.waiters.len().to_string()),
-        text(resource.token_at.clone().unwrap_or_else(|| "?".to_owned())),
+        text((resource.waiters.len() as u64 + u64::from(resource.more_waiters)).to_string()),
+        text(token(resource)),
     ]
+}
+
+fn token(resource: &ResourceStatus) -> String {
+    match (&resource.token_at, &resource.out_of_reach) {
+        (Some(node), _) => node.clone(),
+        (None, Some(OutOfReach { last_seen: Some(node), .. })) => format!("out of reach ({node})"),
+        (None, Some(_)) => "out of reach".to_owned(),
+        (None, None) => "?".to_owned(),
+    }
 }
 
 /// The word for its kind.
@@ -121,10 +165,16 @@ pub(crate) fn kind(definition: &Definition) -> &'static str {
 
 fn in_use(resource: &ResourceStatus) -> String {
     let capacity = resource.definition.capacity;
-    if capacity == meshlock_api::resource::MANY {
-        return resource.holders.len().to_string();
+    // Who else holds something is written in the token alone.
+    let at_least = match (&resource.out_of_reach, resource.in_use) {
+        (Some(_), 0) => return if capacity == MANY { "?".to_owned() } else { format!("?/{capacity}") },
+        (Some(_), _) => "at least ",
+        (None, _) => "",
+    };
+    if capacity == MANY {
+        return format!("{at_least}{}", resource.holders.len() as u64 + u64::from(resource.more_holders));
     }
-    format!("{}/{capacity}", resource.in_use)
+    format!("{at_least}{}/{capacity}", resource.in_use)
 }
 
 fn requests(resource: &ResourceStatus) -> Vec<Vec<Cell>> {
@@ -165,9 +215,8 @@ pub(crate) fn urgency(urgency: Urgency) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn holders_and_waiters_stand_under_their_resource() {
-        let row = |id: &str, state, fence| Row {
+    fn row(id: &str, state: State, fence: Option<u64>) -> Row {
+        Row {
             node: "n0".into(),
             id: id.into(),
             owner: Some("rsync[7]".into()),
@@ -179,23 +228,71 @@ mod tests {
             age_ms: 1_500,
             fence,
             rank: None,
-        };
-        let gpu = ResourceStatus {
+        }
+    }
+
+    fn gpu() -> ResourceStatus {
+        ResourceStatus {
             name: "gpu".into(),
             definition: Definition { kind: Kind::Semaphore, capacity: 3, ..Definition::default() },
             token_at: Some("n0".into()),
+            out_of_reach: None,
             in_use: 2,
+            elsewhere: 0,
             holders: vec![row("a", State::Granted, Some(4))],
             waiters: vec![row("b", State::Queued, None)],
+            more_holders: 0,
+            more_waiters: 0,
+        }
+    }
+
+    fn status(gpu: ResourceStatus) -> MeshStatus {
+        MeshStatus {
+            mesh: "hall".into(),
+            node: "n0".into(),
+            complete: true,
+            resources: vec![gpu],
+            ..MeshStatus::default()
+        }
+    }
+
+    fn line(text: &str, start: &str) -> String {
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().map(words).find(|line| line.starts_with(start)).unwrap_or_default()
+    }
+
+    #[test]
+    fn holders_and_waiters_stand_under_their_resource() {
+        let text = render(&status(gpu()), 120);
+        assert_eq!(line(&text, "gpu semaphore"), "gpu semaphore 2/3 1 n0", "{text}");
+        assert_eq!(line(&text, "gpu holds"), "gpu holds n0 rsync[7] priority 7 2 1.5s 4 a", "{text}");
+        assert_eq!(line(&text, "gpu waits"), "gpu waits n0 rsync[7] priority 7 2 1.5s b", "{text}");
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        let text = render(&status(ResourceStatus { more_waiters: 99_000, ..gpu() }), 120);
+        assert_eq!(line(&text, "gpu semaphore"), "gpu semaphore 2/3 99001 n0", "{text}");
+        assert_eq!(line(&text, "gpu: 99"), "gpu: 99,000 more wait", "{text}");
+    }
+
+    #[test]
+    fn a_token_out_of_reach_is_not_told_as_a_free_resource() {
+        let lost = Some(OutOfReach { for_ms: Some(9_000), last_seen: Some("n2".into()) });
+        let nobody = ResourceStatus {
+            token_at: None,
+            out_of_reach: lost,
+            in_use: 0,
+            holders: Vec::new(),
+            waiters: Vec::new(),
+            ..gpu()
         };
-        let status = MeshStatus { mesh: "hall".into(), node: "n0".into(), nodes: Vec::new(), resources: vec![gpu] };
-        let text = render(&status, 120);
-        let line = |start: &str| {
-            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-            text.lines().map(words).find(|line| line.starts_with(start)).unwrap_or_default()
-        };
-        assert_eq!(line("gpu semaphore"), "gpu semaphore 2/3 1 n0", "{text}");
-        assert_eq!(line("gpu holds"), "gpu holds n0 rsync[7] priority 7 2 1.5s 4 a", "{text}");
-        assert_eq!(line("gpu waits"), "gpu waits n0 rsync[7] priority 7 2 1.5s b", "{text}");
+        let missing = vec![Missing { name: "n2".into(), heard_ms_ago: 9_400 }];
+        let text = render(&MeshStatus { missing, ..status(nobody) }, 120);
+        assert_eq!(line(&text, "gpu semaphore"), "gpu semaphore ?/3 0 out of reach (n2)", "{text}");
+        assert!(line(&text, "gpu: the token").contains("out of reach for 9s, last seen at n2"), "{text}");
+        assert_eq!(line(&text, "no answer"), "no answer from n2 (heard of 9s ago)", "{text}");
+        let text = render(&status(ResourceStatus { elsewhere: 2, ..gpu() }), 120);
+        assert_eq!(line(&text, "gpu: 2 units"), "gpu: 2 units in use at nodes that do not answer, or lost with them");
     }
 }

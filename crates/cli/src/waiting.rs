@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use meshlock::{Client, Error};
-use meshlock_api::{Place, duration};
+use meshlock_api::{RequestInfo, duration};
 use tokio::time::{Instant, interval_at, sleep};
 
 use crate::exit::Exit;
@@ -42,8 +42,10 @@ pub(crate) async fn wait<T>(
                 return Ok(Err(Exit::Other(code(signal))));
             }
             _ = ticks.tick(), if line.place() == Output::Terminal => {
-                if let Ok(Some(place)) = client.request(id).await.map(|info| info.place) {
-                    line.show(&describe(&wish.name, began.elapsed(), place));
+                if let Ok(info) = client.request(id).await
+                    && let Some(words) = describe(&wish.name, began.elapsed(), &info)
+                {
+                    line.show(&words);
                 }
             }
         }
@@ -61,7 +63,13 @@ pub(crate) async fn wait<T>(
     }
 }
 
-fn describe(name: &str, waited: Duration, place: Place) -> String {
+/// Nothing if it does not wait any more.
+fn describe(name: &str, waited: Duration, info: &RequestInfo) -> Option<String> {
+    let waiting = format!("waiting for {name} for {}", duration::display(waited));
+    if let Some(lost) = &info.out_of_reach {
+        return Some(format!("{waiting}: its token is {lost}"));
+    }
+    let place = info.place?;
     let at_least = if place.exact { "" } else { "at least " };
     let ahead = match place.ahead {
         0 if place.exact => "next in line".to_owned(),
@@ -70,19 +78,53 @@ fn describe(name: &str, waited: Duration, place: Place) -> String {
     };
     let about = |ms| format!(", about {} to go", duration::display(Duration::from_millis(ms)));
     let estimate = place.estimate_ms.map(about).unwrap_or_default();
-    format!("waiting for {name} for {}: {ahead}{estimate}", duration::display(waited))
+    Some(format!("{waiting}: {ahead}{estimate}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use meshlock_api::{OutOfReach, Place, State, Urgency};
+
     use super::*;
+
+    fn info(place: Option<Place>, out_of_reach: Option<OutOfReach>) -> RequestInfo {
+        RequestInfo {
+            id: "a".into(),
+            resource: "dock".into(),
+            state: State::Queued,
+            units: 1,
+            urgency: Urgency::Priority(0),
+            session: None,
+            mode: None,
+            owner: None,
+            fence: None,
+            lease_ms: 1,
+            expires_in_ms: None,
+            waited_ms: 12_000,
+            held_ms: None,
+            place,
+            out_of_reach,
+            reason: None,
+        }
+    }
+
+    fn told(place: Option<Place>, out_of_reach: Option<OutOfReach>) -> String {
+        describe("dock", Duration::from_secs(12), &info(place, out_of_reach)).unwrap_or_default()
+    }
 
     #[test]
     fn a_place_is_told_with_what_is_not_known() {
-        let waited = Duration::from_secs(12);
-        let place = |ahead, exact, estimate_ms| describe("dock", waited, Place { ahead, exact, estimate_ms });
+        let place = |ahead, exact, estimate_ms| told(Some(Place { ahead, exact, estimate_ms }), None);
         assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, about 30s to go");
         assert_eq!(place(2, false, None), "waiting for dock for 12s: at least 2 ahead");
         assert_eq!(place(0, true, None), "waiting for dock for 12s: next in line");
+    }
+
+    #[test]
+    fn a_token_out_of_reach_is_no_line() {
+        let lost = OutOfReach { for_ms: Some(9_000), last_seen: Some("n2".into()) };
+        let expected = "waiting for dock for 12s: its token is out of reach for 9s, last seen at n2: bring n2 back, or the \
+                        links to it";
+        assert_eq!(told(None, Some(lost)), expected);
     }
 }

@@ -65,6 +65,7 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
     let mut cancel = Cancel { http: Arc::clone(http), id: Some(id.clone()), runtime };
     let mut lease = Duration::from_millis(asked.lease_ms.unwrap_or(DEFAULT_LEASE_MS));
     let mut heard: Option<Instant> = None;
+    let mut out_of_reach = None;
     loop {
         let before = Instant::now();
         let left = until.map_or(BLOCK_FOR, |until| until.saturating_duration_since(before).min(BLOCK_FOR));
@@ -72,6 +73,7 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
             Ok(info) => {
                 heard = Some(Instant::now());
                 lease = Duration::from_millis(info.lease_ms);
+                out_of_reach.clone_from(&info.out_of_reach);
                 match info.state {
                     State::Granted => {
                         let granted = settle(http, before, info).await?;
@@ -101,7 +103,7 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
             cancel.id = None;
             // Here and not in the background: the program may be about to end.
             let _ = http.release(&id, PAUSE * 10).await;
-            return Err(Error::TimedOut { resource: asked.resource, after: began.elapsed() });
+            return Err(Error::TimedOut { resource: asked.resource, after: began.elapsed(), out_of_reach });
         }
     }
 }
@@ -127,7 +129,8 @@ pub(crate) fn ended(info: RequestInfo, began: Instant) -> Error {
     let waited = Duration::from_millis(info.waited_ms);
     let by_timeout = info.state == State::Expired && info.reason.as_deref().is_some_and(|why| why.starts_with("not "));
     if by_timeout {
-        return Error::TimedOut { resource: info.resource, after: waited.max(began.elapsed()) };
+        let after = waited.max(began.elapsed());
+        return Error::TimedOut { resource: info.resource, after, out_of_reach: info.out_of_reach };
     }
     Error::Over(Box::new(info))
 }

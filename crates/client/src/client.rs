@@ -235,7 +235,7 @@ impl Client {
         match &self.shared.backend {
             Backend::Http(http) => http.requests().await,
             #[cfg(feature = "embedded")]
-            Backend::Hub(hub) => Ok(hub.with(|machine, now| machine.request_infos(now))),
+            Backend::Hub(hub) => Ok(hub.requests()),
         }
     }
 

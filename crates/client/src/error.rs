@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use meshlock_api::duration::display;
-use meshlock_api::{Problem, RequestInfo};
+use meshlock_api::{OutOfReach, Problem, RequestInfo};
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -37,14 +37,16 @@ pub enum Error {
     Refused(#[from] Problem),
     /// Not granted in time.
     #[error(
-        "{resource:?} was not granted within {}: others hold it; `meshlock status {resource}` shows them",
-        display(*.after)
+        "{resource:?} was not granted within {}: {}",
+        display(*.after), why_not(.resource, .out_of_reach.as_ref())
     )]
     TimedOut {
         /// The resource.
         resource: String,
         /// How long we waited.
         after: Duration,
+        /// Nobody could have been granted it: its token is out of reach.
+        out_of_reach: Option<OutOfReach>,
     },
     /// The request came to an end that we did not ask for.
     #[error(
@@ -63,6 +65,13 @@ pub enum Error {
     /// The system has no random numbers for an id.
     #[error("the system gives no random numbers: {0}")]
     NoRandomness(String),
+}
+
+fn why_not(resource: &str, out_of_reach: Option<&OutOfReach>) -> String {
+    match out_of_reach {
+        Some(lost) => format!("its token is {lost}"),
+        None => format!("others hold it; `meshlock status {resource}` shows them"),
+    }
 }
 
 impl Error {

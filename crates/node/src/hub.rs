@@ -15,10 +15,15 @@ use meshlock_api::{
 };
 use meshlock_core::NodeId;
 use tokio::sync::{Notify, mpsc};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::links::{LinkId, LinkUser, Outgoing, Peer};
-use crate::machine::{Machine, Making, Now, Request, Ticket, render_metrics};
+use crate::machine::{Answers, Machine, Making, Now, Request, Ticket, render_metrics};
+use crate::wire::About;
+
+/// How many resources or requests are told about before others have their turn.
+const AT_ONCE: usize = 1_000;
 
 /// A node's machine, with everything that is needed to share it.
 #[derive(Debug)]
@@ -257,21 +262,50 @@ impl Hub {
 
     /// Who holds what and who waits, from everybody who answers in time.
     pub async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Problem> {
-        let number = self.with(|machine, _| machine.begin_query(resource))?;
+        let about = self.with(|machine, _| machine.about(resource))?;
+        let answers = if patience.is_zero() { None } else { Some(self.answers(about.clone(), patience).await) };
+        // In parts, so that nobody else waits long for the machine.
+        let mut gathered = self.with(|machine, now| machine.gather(now, answers));
+        while !self.with(|machine, now| machine.gather_more(now, &about, &mut gathered)) {
+            yield_now().await;
+        }
+        Ok(gathered.assemble())
+    }
+
+    async fn answers(&self, about: About, patience: Duration) -> Answers {
+        let number = self.with(|machine, _| machine.ask_everybody(about));
         let forget = OnDrop(|| self.with(|machine, _| machine.forget_query(number)));
         let complete = poll_fn(|context| {
             if self.lock().machine.poll_query(number, context.waker()) { Poll::Ready(()) } else { Poll::Pending }
         });
         // Whoever has not answered by then is not in the answer.
         let _ = timeout(patience, complete).await;
-        let status = self.with(|machine, now| machine.end_query(now, number, resource));
+        let answers = self.with(|machine, _| machine.take_answers(number));
         drop(forget);
-        Ok(status)
+        answers
     }
 
-    /// All resources that this node knows.
+    /// All resources that this node knows. In parts, so that nobody waits long for the machine.
     pub fn resources(&self) -> Vec<ResourceInfo> {
-        self.with(|machine, _| machine.resource_infos())
+        let mut all: Vec<ResourceInfo> = Vec::new();
+        loop {
+            let last = all.last().map(|info| info.name.clone());
+            let next = self.with(|machine, _| machine.resource_infos_after(last.as_deref(), AT_ONCE));
+            if next.is_empty() {
+                return all;
+            }
+            all.extend(next);
+        }
+    }
+
+    /// All requests that are queued or granted at this node. In parts, like the resources.
+    pub fn requests(&self) -> Vec<RequestInfo> {
+        let (mut all, mut last) = (Vec::new(), Ticket(0));
+        while let Some((next, until)) = self.with(|machine, now| machine.request_infos_after(now, last, AT_ONCE)) {
+            all.extend(next);
+            last = until;
+        }
+        all
     }
 
     /// The text for Prometheus.
@@ -389,8 +423,8 @@ mod tests {
 
         let mut asking = Box::pin(hub.status(None, Duration::from_secs(3_600)));
         assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        assert_eq!(open(), 1);
+        assert_eq!(open().0, 1);
         drop(asking);
-        assert_eq!(open(), 0);
+        assert_eq!(open().0, 0);
     }
 }

@@ -9,6 +9,8 @@ use meshlock_api::{Definition, Mode, State, Urgency};
 use meshlock_core::{NodeId, flood, group, relay, reverse_link};
 use serde::{Deserialize, Serialize};
 
+use crate::links::{LONGEST_FRAME, Outgoing};
+
 /// The version of everything in this module. Nodes of different versions do not talk.
 pub const VERSION: u8 = 1;
 
@@ -26,7 +28,7 @@ pub enum Frame {
     },
     /// Somebody wants to know how everybody is doing. Goes to everybody, once.
     Query(Query),
-    /// An answer to it, on its way back.
+    /// A part of an answer to it, on its way back.
     Report(Report),
     /// All whom the sender passed a question on to have answered.
     Done {
@@ -37,6 +39,49 @@ pub enum Frame {
     },
     /// Members that were removed, signed by the mesh's authority.
     Removals(Vec<Vec<u8>>),
+    /// A part of a frame that is longer than a link takes. The others follow on the same link, with nothing between.
+    Piece {
+        /// Nothing follows: the frame is complete.
+        last: bool,
+        /// The next bytes of it.
+        #[serde(with = "plain_bytes")]
+        bytes: Vec<u8>,
+    },
+}
+
+/// The longest frame that is sent in pieces. Tokens of `flood` and `group` grow with the number of nodes there ever
+/// were: this is enough for a quarter of a million.
+pub const LONGEST_WHOLE: usize = 16 << 20;
+
+/// How many bytes of a frame go into one piece.
+const PIECE: usize = LONGEST_FRAME - 64;
+
+/// Bytes at once instead of one after the other.
+mod plain_bytes {
+    use std::fmt;
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(bytes)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+        }
+        from.deserialize_bytes(Bytes)
+    }
 }
 
 /// A message of one of the protocols that a node runs.
@@ -66,17 +111,28 @@ pub struct Entry {
 }
 
 /// A question to everybody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Query {
     /// Who asks.
     pub origin: NodeId,
-    /// Its questions are numbered.
+    /// Its questions are numbered, and the numbers grow.
     pub number: u64,
-    /// Which resource; all of them if missing.
-    pub resource: Option<u32>,
+    /// How many links it has crossed when it arrives.
+    pub hops: u16,
+    /// What it wants to know.
+    pub about: About,
 }
 
-/// How one node is doing.
+/// What somebody wants to know.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum About {
+    /// Who holds and who waits, and where tokens are: one resource, or all of them.
+    Requests(Option<u32>),
+    /// Where the tokens of these resources are, nothing else.
+    Tokens(Vec<u32>),
+}
+
+/// A part of what one node answers. Parts come in order, and every part is short enough for one frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Which question this answers.
@@ -87,12 +143,78 @@ pub struct Report {
     pub node: NodeId,
     /// Its name.
     pub name: String,
-    /// Its neighbours by name, with their addresses.
-    pub links: Vec<(String, String)>,
-    /// The numbers of the resources whose token is there.
-    pub tokens: Vec<u32>,
-    /// Its clients' requests, by the number of the resource.
-    pub rows: Vec<(u32, Row)>,
+    /// Nothing follows.
+    pub last: bool,
+    /// What it has to say: at most [`MOST_FACTS`].
+    pub facts: Vec<Fact>,
+}
+
+/// How many facts there are in one part of a report: each of them is below 1,000 bytes.
+pub const MOST_FACTS: usize = 1_000;
+
+/// One thing that a node knows about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fact {
+    /// A neighbour.
+    Link {
+        /// Its number.
+        id: NodeId,
+        /// Its name.
+        name: String,
+        /// Where it is reached.
+        address: String,
+    },
+    /// Somebody who was a neighbour not long ago.
+    Gone {
+        /// Its number.
+        id: NodeId,
+        /// Its name.
+        name: String,
+        /// How long ago.
+        ms_ago: u64,
+    },
+    /// A resource, in numbers.
+    Resource {
+        /// Its number.
+        resource: u32,
+        /// What the node knows of the token.
+        token: Token,
+        /// How many of its clients hold.
+        holders: u32,
+        /// How many units they hold.
+        units: u64,
+        /// How many of its clients wait.
+        waiters: u32,
+    },
+    /// The token is there and says: so many units are in use at this node.
+    Lent {
+        /// The resource.
+        resource: u32,
+        /// Where they are in use.
+        to: NodeId,
+        /// How many.
+        units: u64,
+    },
+    /// A request of one of its clients.
+    Row(u32, Row),
+}
+
+/// What a node knows of the token of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Token {
+    /// It is there.
+    Here,
+    /// It was there once.
+    Left {
+        /// How often it had been given away by then: of two nodes the one with more saw it later.
+        pass: u64,
+        /// How long ago.
+        ms_ago: u64,
+        /// Whom it went to, if it is known by name.
+        to: Option<String>,
+    },
+    /// It was never there.
+    Unseen,
 }
 
 /// A holder or a waiter; what clients see as [`meshlock_api::Row`], with every field on the wire.
@@ -147,6 +269,20 @@ pub enum WireError {
     Trailing(usize),
 }
 
+/// A frame as it goes over a link: as it is, or in pieces if it is too long. Nothing at all if it is longer than
+/// [`LONGEST_WHOLE`].
+pub fn pieces(frame: &Outgoing) -> Option<Vec<Outgoing>> {
+    if frame.len() <= LONGEST_FRAME {
+        return Some(vec![Arc::clone(frame)]);
+    }
+    if frame.len() > LONGEST_WHOLE {
+        return None;
+    }
+    let count = frame.len().div_ceil(PIECE);
+    let piece = |(at, bytes): (usize, &[u8])| encode(&Frame::Piece { last: at + 1 == count, bytes: bytes.to_vec() });
+    Some(frame.chunks(PIECE).enumerate().map(piece).collect())
+}
+
 /// Writes a frame.
 pub fn encode<T: Serialize>(frame: &T) -> Arc<[u8]> {
     // Writing into a vector cannot fail for our types: no maps of unknown length, no floats to refuse.
@@ -171,7 +307,7 @@ mod tests {
     use super::*;
 
     fn query() -> Frame {
-        Frame::Query(Query { origin: NodeId(3), number: 9, resource: Some(2) })
+        Frame::Query(Query { origin: NodeId(3), number: 9, hops: 1, about: About::Requests(Some(2)) })
     }
 
     #[test]

@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use meshlock_api::{MeshStatus, Problem, Reason};
+use meshlock_api::{MeshStatus, OutOfReach, Problem, Reason};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -35,6 +35,19 @@ pub(super) struct Health {
     links: u32,
     /// How long it has run.
     uptime_ms: u64,
+    /// Resources that clients of this node wait for and whose token is out of reach, ten at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    out_of_reach: Vec<LostResource>,
+}
+
+/// A resource whose token is out of reach.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LostResource {
+    /// The name of the resource.
+    resource: String,
+    /// For how long, and where it was last.
+    #[serde(flatten)]
+    token: OutOfReach,
 }
 
 /// How a node is.
@@ -43,6 +56,8 @@ pub(super) struct Health {
 pub(super) enum Condition {
     /// It takes requests.
     Ok,
+    /// It takes requests, but clients wait for tokens that are out of reach.
+    Degraded,
     /// It is shutting down.
     Stopping,
 }
@@ -96,13 +111,23 @@ pub(super) async fn status(State(app): State<App>, Asked(query): Asked<StatusQue
     responses((status = 200, description = "The node answers.", body = Health)),
 )]
 pub(super) async fn health(State(app): State<App>) -> Response {
-    let health = app.hub.with(|machine, now| Health {
-        status: if machine.stopping { Condition::Stopping } else { Condition::Ok },
-        mesh: machine.settings.mesh.clone(),
-        node: machine.settings.name.clone(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        links: u32::try_from(machine.neighbours.len()).unwrap_or(u32::MAX),
-        uptime_ms: now.0 / 1_000_000,
+    let health = app.hub.with(|machine, now| {
+        let lost = machine.lost_resources(now, 10);
+        let lost = lost.into_iter().map(|(resource, token)| LostResource { resource, token });
+        let out_of_reach: Vec<LostResource> = lost.collect();
+        Health {
+            status: match (machine.stopping, out_of_reach.is_empty()) {
+                (true, _) => Condition::Stopping,
+                (false, false) => Condition::Degraded,
+                (false, true) => Condition::Ok,
+            },
+            mesh: machine.settings.mesh.clone(),
+            node: machine.settings.name.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            links: u32::try_from(machine.neighbours.len()).unwrap_or(u32::MAX),
+            uptime_ms: now.0 / 1_000_000,
+            out_of_reach,
+        }
     });
     json(StatusCode::OK, &health)
 }

@@ -83,7 +83,7 @@ pub(super) async fn ask(
     responses((status = 200, description = "In order of arrival.", body = Vec<RequestInfo>)),
 )]
 pub(super) async fn list(State(app): State<App>) -> Response {
-    json(StatusCode::OK, &app.hub.with(|machine, now| machine.request_infos(now)))
+    json(StatusCode::OK, &app.hub.requests())
 }
 
 /// How a request is doing

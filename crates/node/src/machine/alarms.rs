@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshlock_core::Timer;
+use meshlock_core::{NodeId, Timer};
 
 use super::{Now, Ticket};
 
@@ -13,6 +13,10 @@ pub(crate) enum Alarm {
     Request(Ticket),
     /// A timer of the protocol of a resource.
     Timer(u32, Timer),
+    /// Whether tokens that are waited for are in reach.
+    Reach,
+    /// The next part of the report to a question.
+    Report(NodeId, u64),
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

@@ -1,10 +1,10 @@
 //! What clients can do: ask, look, renew, change, give back. Their mistakes change nothing.
 
+use std::ops::Bound;
 use std::task::Waker;
 
 use meshlock_api::resource::check_lease;
 use meshlock_api::{NewRequest, Place, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency};
-use meshlock_core::view::Origin;
 use meshlock_core::{Event, Units};
 
 use super::alarms::Alarm;
@@ -68,10 +68,12 @@ impl Machine {
             times_out: asked.timeout_ms.map(|ms| now.plus_ms(ms)),
             alarm_at: now,
             reason: None,
+            was_lost: None,
             wakers: Vec::new(),
             asked,
         });
         self.set_alarm(ticket);
+        self.count_ask(now, ticket);
         match unknown {
             Some(name) => self.want_resource(now, &name), // may make it at once, and then hand the request over
             None => self.submit(now, ticket),
@@ -102,6 +104,8 @@ impl Machine {
         let id = request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0));
         let is_over = request.state.is_over();
         let held_until = request.over_at.unwrap_or(now);
+        let out_of_reach =
+            if request.state == State::Queued { self.out_of_reach(now, request) } else { request.was_lost.clone() };
         Ok(RequestInfo {
             id,
             resource: request.asked.resource.clone(),
@@ -116,7 +120,8 @@ impl Machine {
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
             held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
-            place: (request.state == State::Queued).then(|| self.place(ticket, request)),
+            place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(ticket, request)),
+            out_of_reach,
             reason: request.reason.clone(),
         })
     }
@@ -169,7 +174,7 @@ impl Machine {
             let wanted = demand::urgency(&name, &resource.entry.definition, urgency)?;
             let on_desk = resource.desk.remove(ticket);
             if on_desk {
-                resource.desk.add(priority_of(urgency), ticket);
+                resource.desk.add(priority_of(urgency), ticket, request.demand.and_then(|demand| demand.session));
             }
             let (number, request_number) = (resource.entry.number, request.number);
             if let Some(request) = request_number {
@@ -239,7 +244,13 @@ impl Machine {
         let reason = if request.alive_until <= now {
             format!("its client gave no sign for {} ms", request.lease_ms)
         } else {
-            format!("not granted within {} ms", request.asked.timeout_ms.unwrap_or_default())
+            let lost = self.out_of_reach(now, request);
+            let why = lost.as_ref().map_or_else(String::new, |lost| format!("; its token is {lost}"));
+            let reason = format!("not granted within {} ms{why}", request.asked.timeout_ms.unwrap_or_default());
+            if let Some(request) = self.requests.get_mut(ticket) {
+                request.was_lost = lost;
+            }
+            reason
         };
         self.end(now, ticket, State::Expired, Some(reason));
     }
@@ -253,7 +264,14 @@ impl Machine {
 
     /// All resources that are known here, but for the mesh's own.
     pub fn resource_infos(&self) -> Vec<ResourceInfo> {
-        self.names.values().filter_map(|number| self.resources.get(number)).map(super::Resource::info).collect()
+        self.resource_infos_after(None, usize::MAX)
+    }
+
+    /// The next of them by name, so many at most.
+    pub fn resource_infos_after(&self, last: Option<&str>, most: usize) -> Vec<ResourceInfo> {
+        let after = last.map_or(Bound::Unbounded, Bound::Excluded);
+        let numbers = self.names.range::<str, _>((after, Bound::Unbounded)).take(most);
+        numbers.filter_map(|(_, number)| self.resources.get(number)).map(super::Resource::info).collect()
     }
 
     /// One of them.
@@ -266,28 +284,32 @@ impl Machine {
         self.requests.alive_ones().into_iter().filter_map(|ticket| self.look(now, ticket).ok()).collect()
     }
 
+    /// The next of them after a ticket, so many at most, and the ticket of the last; `None` if there are none.
+    pub fn request_infos_after(&self, now: Now, last: Ticket, most: usize) -> Option<(Vec<RequestInfo>, Ticket)> {
+        let tickets = self.requests.alive_after(last, most);
+        let until = *tickets.last()?;
+        Some((tickets.into_iter().filter_map(|ticket| self.look(now, ticket).ok()).collect(), until))
+    }
+
     /// Whether another node waits for a resource, as far as this one knows.
     pub fn is_wanted_elsewhere(&self, name: &str) -> bool {
         let resource = self.names.get(name).and_then(|number| self.resources.get(number));
-        let is_other = |origin| matches!(origin, Origin::Node(node) if node != self.settings.id);
-        resource.is_some_and(|resource| resource.instance.view().queue.iter().any(|claimant| is_other(claimant.origin)))
+        resource.is_some_and(|resource| resource.instance.is_wanted_elsewhere(self.settings.id))
     }
 
     fn place(&self, ticket: Ticket, request: &Request) -> Place {
         let Some(resource) = request.resource.and_then(|number| self.resources.get(&number)) else {
             return Place { ahead: 0, exact: false, estimate_ms: None };
         };
-        let view = resource.instance.view();
-        let ahead = match (request.number, resource.desk.position(ticket)) {
+        let ahead = match (request.number, resource.desk.position(ticket, MOST_COUNTED)) {
             (_, Some(position)) => position + 1,
-            (Some(number), None) => {
-                view.queue.iter().position(|claimant| claimant.origin == Origin::Local(number)).unwrap_or(0)
-            }
+            (Some(number), None) => resource.instance.ahead_of(number, MOST_COUNTED),
             (None, None) => 0,
         };
-        let exact = view.token.is_some();
-        let busy = view.token.is_some_and(|token| token.free.0 < request.demand.map_or(1, |demand| demand.units.0));
-        let turns = ahead as u64 + u64::from(busy || !exact);
+        let free = resource.instance.free();
+        let exact = free.is_some() && ahead < MOST_COUNTED;
+        let busy = free.is_some_and(|free| free < request.demand.map_or(1, |demand| demand.units.0));
+        let turns = ahead as u64 + u64::from(busy || free.is_none());
         let estimate_ms = resource.counts.mean_hold_ms().map(|mean| {
             let at_once = u64::from(resource.entry.definition.capacity / request.asked.units.unwrap_or(1).max(1));
             mean.saturating_mul(turns) / at_once.max(1)
@@ -295,6 +317,9 @@ impl Machine {
         Place { ahead: u32::try_from(ahead).unwrap_or(u32::MAX), exact, estimate_ms }
     }
 }
+
+/// How far those ahead of a request are counted.
+const MOST_COUNTED: usize = 1_000;
 
 /// The order on a desk. Protocols with a desk are never ordered by deadline.
 pub(crate) fn priority_of(urgency: Urgency) -> i32 {

@@ -3,8 +3,10 @@
 use meshlock_api::{Definition, Order, Protocol as Name};
 use meshlock_core::planted::Planted;
 use meshlock_core::relay::{self, Relayed};
+use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{
-    Aging, Delay, Effect, Event, Fence, Misuse, NodeId, Protocol, Rejection, Units, View, flood, group, reverse_link,
+    Aging, Delay, Effect, Event, Fence, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Units, View, flood,
+    group, reverse_link,
 };
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +118,81 @@ impl Instance {
             Self::ReverseLink(node) => node.token().is_some(),
             Self::Flood(node) => node.holds_token(),
             Self::Group(node) => node.inner().state().holds_token(),
+        }
+    }
+
+    /// The first of this node's requests that wait in the protocol, in the order of service.
+    pub(crate) fn first_waiting(&self, most: usize) -> Vec<(RequestId, Rank)> {
+        let local = |claimant: Claimant| match claimant.origin {
+            Origin::Local(request) => Some((request, claimant.rank)),
+            Origin::Node(_) => None,
+        };
+        match self {
+            Self::ReverseLink(node) => node.claimants().filter_map(local).take(most).collect(),
+            Self::Flood(_) | Self::Group(_) => self.only_waiting().into_iter().take(most).collect(),
+        }
+    }
+
+    /// How many claims the protocol is known to serve before this request, counted up to `most`. None if it does not
+    /// wait in the protocol.
+    pub(crate) fn ahead_of(&self, request: RequestId, most: usize) -> usize {
+        match self {
+            Self::ReverseLink(node) => {
+                let others = node.claimants().take_while(|claimant| claimant.origin != Origin::Local(request));
+                others.take(most).count()
+            }
+            Self::Flood(_) | Self::Group(_) => 0,
+        }
+    }
+
+    /// A protocol that serves one at a time: its view is as long as there are nodes.
+    fn only_waiting(&self) -> Option<(RequestId, Rank)> {
+        self.view().waiting.first().map(|waiting| (waiting.request, waiting.rank))
+    }
+
+    /// Whether another node is known to wait.
+    pub(crate) fn is_wanted_elsewhere(&self, id: NodeId) -> bool {
+        let is_other = |claimant: &Claimant| matches!(claimant.origin, Origin::Node(node) if node != id);
+        match self {
+            Self::ReverseLink(node) => node.claimants().any(|claimant| is_other(&claimant)),
+            Self::Flood(_) | Self::Group(_) => self.view().queue.iter().any(is_other),
+        }
+    }
+
+    /// The units that may be granted, if the token is here.
+    pub(crate) fn free(&self) -> Option<u32> {
+        match self {
+            Self::ReverseLink(node) => node.token().map(|token| token.free().0),
+            Self::Flood(_) | Self::Group(_) => self.view().token.map(|token| token.free.0),
+        }
+    }
+
+    /// What the token says is in use, if it is here and says so: where, and how many units.
+    pub(crate) fn lent(&self) -> impl Iterator<Item = (NodeId, u32)> + '_ {
+        let token = match self {
+            Self::ReverseLink(node) => node.token(),
+            Self::Flood(_) | Self::Group(_) => None,
+        };
+        token.into_iter().flat_map(|token| &token.ledger).map(|loan| (loan.grant.node, loan.units.0))
+    }
+
+    /// Whom the token is sent to by this effect, and how often it has been given away then.
+    pub(crate) fn token_goes_to(effect: &Effect<Payload>) -> Option<(NodeId, u64)> {
+        let (to, message) = match effect {
+            Effect::Send { to, message } => (Some(*to), message),
+            Effect::Multicast { message, .. } | Effect::Broadcast { message } => (None, message),
+            Effect::Granted { .. } | Effect::Arm { .. } | Effect::Reject { .. } => return None,
+        };
+        match message {
+            Payload::ReverseLink(reverse_link::Message { body: reverse_link::Body::Token { token, .. }, .. }) => {
+                to.map(|to| (to, token.pass))
+            }
+            Payload::Flood(flood::Message::Token { to, token, .. }) => Some((*to, token.transfer)),
+            Payload::Group(
+                relay::Message::Hop { to, payload: group::Message::Token(token), .. }
+                | relay::Message::Flood { to: Some(to), payload: group::Message::Token(token), .. },
+            ) => Some((*to, token.transfer)),
+            Payload::ReverseLink(_) | Payload::Flood(_) | Payload::Group(_) => None,
         }
     }
 

@@ -77,9 +77,21 @@ impl ResourceCounts {
 }
 
 impl Machine {
+    /// A request waits for a resource that is known.
+    pub(crate) fn count_ask(&mut self, now: Now, ticket: Ticket) {
+        let Some(number) = self.requests.get(ticket).and_then(|request| request.resource) else { return };
+        if let Some(resource) = self.resources.get_mut(&number) {
+            resource.usage.waiters.insert(ticket);
+            self.watch_reach(now, number);
+        }
+    }
+
     pub(crate) fn count_grant(&mut self, now: Now, ticket: Ticket) {
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
+        resource.usage.waiters.remove(&ticket);
+        resource.usage.holders.insert(ticket);
+        resource.usage.units += units(request);
         resource.counts.grants += 1;
         let class = class(request.urgency.unwrap_or(Urgency::Priority(0)));
         resource.counts.waits[class].add(now.0.saturating_sub(request.asked_at.0));
@@ -88,6 +100,10 @@ impl Machine {
     pub(crate) fn count_end(&mut self, now: Now, ticket: Ticket, was: State, state: State) {
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
+        resource.usage.waiters.remove(&ticket);
+        if resource.usage.holders.remove(&ticket) {
+            resource.usage.units = resource.usage.units.saturating_sub(units(request));
+        }
         let counts = &mut resource.counts;
         match (was, state) {
             (State::Granted, State::Expired | State::Revoked) => counts.lost += 1,
@@ -100,37 +116,21 @@ impl Machine {
         }
     }
 
-    fn in_use(&self, now: Now) -> BTreeMap<u32, Usage> {
-        let mut usage: BTreeMap<u32, Usage> = BTreeMap::new();
-        for (_, request) in self.requests.iter() {
-            let Some(number) = request.resource else { continue };
-            let entry = usage.entry(number).or_default();
-            match request.state {
-                State::Granted => entry.held += u64::from(request.demand.map_or(0, |demand| demand.units.0)),
-                State::Queued => {
-                    entry.waiting += 1;
-                    entry.longest_ms = entry.longest_ms.max(now.ms_since(request.asked_at));
-                }
-                State::Revoked | State::Rejected | State::Expired | State::Released => {}
-            }
-        }
-        usage
+    /// How long the oldest request for a resource has waited here.
+    pub(crate) fn longest_wait_ns(&self, now: Now, resource: &super::Resource) -> u64 {
+        let oldest = resource.usage.waiters.first().and_then(|ticket| self.requests.get(*ticket));
+        oldest.map_or(0, |request| now.0.saturating_sub(request.asked_at.0))
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Usage {
-    held: u64,
-    waiting: u64,
-    longest_ms: u64,
+fn units(request: &super::Request) -> u64 {
+    u64::from(request.demand.map_or(0, |demand| demand.units.0))
 }
 
 /// Everything in the text format of Prometheus. Names of resources are checked, so they need no escaping.
 pub fn render(machine: &Machine, now: Now) -> String {
     let mut text = Text::default();
-    let usage = machine.in_use(now);
     let resources = || machine.resources.values().filter(|resource| resource.entry.number != REGISTRY);
-    let used = |number: u32| usage.get(&number).copied().unwrap_or_default();
     let label = |resource: &super::Resource| format!("resource=\"{}\"", resource.entry.name);
 
     text.head("build_info", "gauge", "The version of meshlock.");
@@ -154,19 +154,15 @@ pub fn render(machine: &Machine, now: Now) -> String {
     }
     text.head("held_units", "gauge", "Units held by clients of this node.");
     for resource in resources() {
-        text.line("held_units", &label(resource), used(resource.entry.number).held);
+        text.line("held_units", &label(resource), resource.usage.units);
     }
     text.head("pending", "gauge", "Requests of clients of this node that wait.");
     for resource in resources() {
-        text.line("pending", &label(resource), used(resource.entry.number).waiting);
+        text.line("pending", &label(resource), resource.usage.waiters.len());
     }
     text.head("longest_pending_seconds", "gauge", "How long the oldest of them has waited.");
     for resource in resources() {
-        text.line(
-            "longest_pending_seconds",
-            &label(resource),
-            seconds(used(resource.entry.number).longest_ms * 1_000_000),
-        );
+        text.line("longest_pending_seconds", &label(resource), seconds(machine.longest_wait_ns(now, resource)));
     }
     text.head("grants_total", "counter", "Grants to clients of this node.");
     for resource in resources() {

@@ -12,15 +12,22 @@
 //! | `instance` | the three protocols behind one face |
 //! | `steps` | one event into a protocol, and what comes of it |
 //! | `registry` | how resources are made and changed: under a lock of the mesh itself |
+//! | `wishes` | what this node wants to do under it |
 //! | `network` | links and frames |
-//! | `queries` | how everybody is doing |
+//! | `queries` | how everybody is doing: a question that goes to everybody |
+//! | `reports` | what this node answers to it, in parts |
+//! | `answers` | what everybody answered, put together |
+//! | `reach` | whether tokens that are waited for are in reach |
+//! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
 //! | `stopping` | a clean end, and going on after it |
 //! | `events` | what happened, for those who watch |
 //! | `observe` | every step of every protocol, for a recorder |
 //! | `metrics` | what is counted |
 
+mod acquaintance;
 mod alarms;
+mod answers;
 mod clients;
 mod demand;
 mod events;
@@ -29,13 +36,16 @@ mod metrics;
 mod network;
 mod observe;
 mod queries;
+mod reach;
 mod registry;
+mod reports;
 mod requests;
 mod resource;
 mod steps;
 mod stopping;
 #[cfg(test)]
 mod tests;
+mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -44,24 +54,29 @@ use meshlock_api::Definition;
 use meshlock_core::NodeId;
 
 use crate::links::Outgoing;
+use crate::mesh::Member;
+use crate::wire;
 
+use acquaintance::Acquaintance;
 use alarms::Alarms;
 use events::Events;
 use metrics::Counts;
 use queries::Queries;
+use reach::Reach;
 use registry::Registry;
 pub(crate) use requests::Request;
 use requests::Requests;
 use resource::Resource;
 
+pub(crate) use answers::Answers;
 pub use clients::Ticket;
 pub(crate) use demand::GROUP_PRIORITIES;
 pub(crate) use instance::RETRY;
 pub use metrics::render as render_metrics;
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
-pub use queries::Answers;
 pub use registry::Making;
+pub use reports::MOST_LISTED;
 pub use stopping::SavedError;
 
 /// A moment, in nanoseconds since the node began. Never goes back.
@@ -129,6 +144,8 @@ impl Settings {
 pub(crate) struct Neighbour {
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
+    /// The beginning of a frame that comes in pieces.
+    pub(crate) pieces: Vec<u8>,
 }
 
 /// Everything a node decides.
@@ -141,8 +158,10 @@ pub struct Machine {
     pub(crate) registry: Registry,
     pub(crate) requests: Requests,
     pub(crate) neighbours: BTreeMap<NodeId, Neighbour>,
+    pub(crate) known: BTreeMap<Member, Acquaintance>,
     pub(crate) alarms: Alarms,
     pub(crate) queries: Queries,
+    pub(crate) reach: Reach,
     pub(crate) events: Events,
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
@@ -165,8 +184,10 @@ impl Machine {
             registry: Registry::default(),
             requests: Requests::default(),
             neighbours: BTreeMap::new(),
+            known: BTreeMap::new(),
             alarms: Alarms::default(),
             queries: Queries::default(),
+            reach: Reach::default(),
             events: Events::new(settings.began_unix_ms),
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
@@ -223,6 +244,8 @@ impl Machine {
             match alarm {
                 alarms::Alarm::Request(ticket) => self.request_due(now, ticket),
                 alarms::Alarm::Timer(resource, timer) => self.timer_due(now, resource, timer),
+                alarms::Alarm::Reach => self.look_at_reach(now),
+                alarms::Alarm::Report(origin, number) => self.report_more(now, origin, number),
             }
         }
         self.requests.forget_old(now);
@@ -241,8 +264,14 @@ impl Machine {
     }
 
     pub(crate) fn post(&mut self, to: NodeId, frame: &Outgoing) {
-        if self.neighbours.contains_key(&to) {
-            self.outbox.push((to, frame.clone()));
+        let Some(neighbour) = self.neighbours.get(&to) else { return };
+        match wire::pieces(frame) {
+            Some(pieces) => self.outbox.extend(pieces.into_iter().map(|piece| (to, piece))),
+            None => {
+                let (name, length, most) = (&neighbour.name, frame.len(), wire::LONGEST_WHOLE);
+                let line = format!("a message of {length} bytes for {name} was not sent: {most} is the limit");
+                self.note(line);
+            }
         }
     }
 }

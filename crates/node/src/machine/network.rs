@@ -5,7 +5,7 @@ use meshlock_core::{Event, NodeId};
 
 use super::{Machine, Neighbour, Now};
 use crate::links::Peer;
-use crate::wire::{Frame, Payload, decode, encode};
+use crate::wire::{Frame, LONGEST_WHOLE, Payload, decode, encode};
 
 impl Machine {
     /// A link has come up. Whatever was sent over an earlier link to the same node does not arrive any more.
@@ -13,12 +13,15 @@ impl Machine {
         if self.neighbours.contains_key(&peer.node) {
             self.link_down(now, peer.node, "replaced by a new link");
         }
-        let neighbour = Neighbour { name: peer.name.clone(), address: peer.address };
+        let neighbour = Neighbour { name: peer.name.clone(), address: peer.address, pieces: Vec::new() };
         self.neighbours.insert(peer.node, neighbour);
+        self.note_linked(now, peer.node, &peer.name);
         self.counts.links_up += 1;
         self.events.tell(now, || What::LinkUp { node: peer.name.clone() });
-        let catalogue = encode(&self.catalogue());
-        self.post(peer.node, &catalogue);
+        for part in self.catalogue() {
+            let frame = encode(&part);
+            self.post(peer.node, &frame);
+        }
         for number in self.numbers() {
             self.link_step(now, number, Event::LinkUp { neighbour: peer.node });
         }
@@ -28,6 +31,7 @@ impl Machine {
     pub fn link_down(&mut self, now: Now, node: NodeId, reason: &str) {
         let Some(gone) = self.neighbours.remove(&node) else { return };
         self.counts.links_down += 1;
+        self.note_linked(now, node, &gone.name);
         self.events.tell(now, || What::LinkDown { node: gone.name, reason: reason.to_owned() });
         for number in self.numbers() {
             self.link_step(now, number, Event::LinkDown { neighbour: node });
@@ -40,7 +44,30 @@ impl Machine {
         if !self.neighbours.contains_key(&from) {
             return Ok(()); // of a link that is gone
         }
-        match decode::<Frame>(bytes).map_err(|error| error.to_string())? {
+        let mut frame = decode::<Frame>(bytes).map_err(|error| error.to_string())?;
+        if let Frame::Piece { last, bytes } = &frame {
+            let whole = self.add_piece(from, bytes)?;
+            if !last {
+                return Ok(());
+            }
+            frame = decode::<Frame>(&std::mem::take(whole)).map_err(|error| error.to_string())?;
+        }
+        self.understand(now, from, frame)
+    }
+
+    /// What has come of a frame in pieces, with the next one.
+    fn add_piece(&mut self, from: NodeId, bytes: &[u8]) -> Result<&mut Vec<u8>, String> {
+        let Some(neighbour) = self.neighbours.get_mut(&from) else { return Err("no such link".into()) };
+        if neighbour.pieces.len() + bytes.len() > LONGEST_WHOLE {
+            return Err(format!("a frame in pieces of more than {LONGEST_WHOLE} bytes"));
+        }
+        neighbour.pieces.extend_from_slice(bytes);
+        Ok(&mut neighbour.pieces)
+    }
+
+    fn understand(&mut self, now: Now, from: NodeId, frame: Frame) -> Result<(), String> {
+        match frame {
+            Frame::Piece { .. } => return Err("a piece of a piece".into()),
             Frame::Catalogue(entries) => {
                 for entry in entries {
                     self.learn(now, from, entry)?;
@@ -57,7 +84,7 @@ impl Machine {
                 self.link_step(now, resource, Event::Receive { from, message });
             }
             Frame::Query(query) => self.on_query(now, from, query),
-            Frame::Report(report) => self.on_report(report),
+            Frame::Report(report) => self.on_report(now, report),
             Frame::Done { origin, number } => self.on_done(from, origin, number),
             Frame::Removals(removals) => self.removals.extend(removals.into_iter().take(1_000)),
         }
@@ -78,10 +105,5 @@ impl Machine {
     /// All neighbours.
     pub fn neighbour_ids(&self) -> impl Iterator<Item = NodeId> {
         self.neighbours.keys().copied()
-    }
-
-    /// The names and addresses of all neighbours.
-    pub fn neighbour_names(&self) -> Vec<(String, String)> {
-        self.neighbours.values().map(|peer| (peer.name.clone(), peer.address.to_string())).collect()
     }
 }

@@ -13,6 +13,7 @@ use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceI
 use meshlock_core::{Demand, Event, Fence, NodeId, RequestId, Units};
 
 use super::clients::conflict_text;
+use super::wishes::{Deed, Wishes};
 use super::{Machine, Now, Resource};
 use crate::links::Outgoing;
 use crate::wire::{Entry, Frame, encode};
@@ -24,27 +25,17 @@ const REGISTRY_NAME: &str = "meshlock:registry";
 /// How many resources a mesh can have.
 const MOST_RESOURCES: usize = 100_000;
 
+/// How many entries of the catalogue go into one frame: each of them is below 300 bytes.
+const MOST_ENTRIES: usize = 1_000;
+
 /// What this node wants to do under the registry's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    wishes: Vec<Wish>,
+    wishes: Wishes,
     asked: Option<RequestId>,
     is_granted: bool,
-    last_asker: u64,
+    /// What came of wishes whose askers want to know, by the number of the wish.
     results: BTreeMap<u64, Outcome>,
-}
-
-#[derive(Debug)]
-struct Wish {
-    name: String,
-    to: Deed,
-    asker: Option<u64>,
-}
-
-#[derive(Debug)]
-enum Deed {
-    Make(Definition),
-    Change { capacity: Option<u32>, lease_ms: Option<u64> },
 }
 
 #[derive(Debug, Default)]
@@ -67,8 +58,8 @@ impl Registry {
         self.is_granted = self.asked == Some(request);
     }
 
-    fn tell(&mut self, asker: Option<u64>, result: Result<ResourceInfo, Problem>) {
-        let Some(outcome) = asker.and_then(|asker| self.results.get_mut(&asker)) else { return };
+    fn tell(&mut self, wish: u64, result: Result<ResourceInfo, Problem>) {
+        let Some(outcome) = self.results.get_mut(&wish) else { return };
         outcome.result = Some(result);
         if let Some(waker) = outcome.waker.take() {
             waker.wake();
@@ -90,7 +81,7 @@ impl Machine {
         let declared = self.settings.declared.clone();
         for (name, definition) in declared {
             if !self.names.contains_key(&name) {
-                self.registry.wishes.push(Wish { name, to: Deed::Make(definition), asker: None });
+                self.registry.wishes.add(&name, Deed::Make(definition));
             }
         }
         self.seek_registry(now);
@@ -98,8 +89,7 @@ impl Machine {
 
     /// Whether a resource that is not known here may be made because somebody asks for it.
     pub(crate) fn may_be_made(&self, name: &str) -> Result<(), Problem> {
-        let wished = self.registry.wishes.iter().any(|wish| wish.name == name);
-        if !wished && !self.settings.create_on_first_use {
+        if !self.registry.wishes.makes(name) && !self.settings.create_on_first_use {
             let known: Vec<&str> = self.names.keys().map(String::as_str).take(10).collect();
             let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
             let how = "this mesh does not make resources on first use: declare it in meshlock.toml or make it first";
@@ -110,9 +100,9 @@ impl Machine {
 
     /// Somebody asks for a resource that is not known here.
     pub(crate) fn want_resource(&mut self, now: Now, name: &str) {
-        let wished = self.registry.wishes.iter().any(|wish| wish.name == name);
+        let wished = self.registry.wishes.makes(name);
         if let (false, Ok(definition)) = (wished, NewResource::default().complete()) {
-            self.registry.wishes.push(Wish { name: name.to_owned(), to: Deed::Make(definition), asker: None });
+            self.registry.wishes.add(name, Deed::Make(definition));
         }
         self.seek_registry(now);
     }
@@ -165,12 +155,10 @@ impl Machine {
     }
 
     fn wish(&mut self, now: Now, name: &str, to: Deed) -> Making {
-        self.registry.last_asker += 1;
-        let asker = self.registry.last_asker;
-        self.registry.results.insert(asker, Outcome::default());
-        self.registry.wishes.push(Wish { name: name.to_owned(), to, asker: Some(asker) });
+        let wish = self.registry.wishes.add(name, to);
+        self.registry.results.insert(wish, Outcome::default());
         self.seek_registry(now);
-        Making::UnderWay(asker)
+        Making::UnderWay(wish)
     }
 
     /// What came of a wish, once it is known.
@@ -188,7 +176,7 @@ impl Machine {
     /// Nobody wants to know any more; what has not been done will not be done.
     pub fn forget_making(&mut self, now: Now, asker: u64) {
         self.registry.results.remove(&asker);
-        self.registry.wishes.retain(|wish| wish.asker != Some(asker));
+        self.registry.wishes.take(asker);
         self.seek_registry(now);
     }
 
@@ -202,6 +190,9 @@ impl Machine {
                 let request = self.requests.next_number();
                 self.registry.asked = Some(request);
                 self.registry_step(now, Event::Request { request, demand: Demand::units(1, 0) });
+                if self.waits_for_registry() {
+                    self.watch_reach(now, REGISTRY);
+                }
             }
             Some(request) if self.registry.wishes.is_empty() && !self.registry.is_granted => {
                 self.registry.asked = None;
@@ -211,11 +202,16 @@ impl Machine {
         }
     }
 
+    /// Whether there is something to do under the registry's lock, and it is not ours.
+    pub(crate) fn waits_for_registry(&self) -> bool {
+        self.registry.asked.is_some() && !self.registry.is_granted
+    }
+
     /// Gives up whatever is wished.
     pub(crate) fn end_registry_use(&mut self, now: Now) {
-        for wish in std::mem::take(&mut self.registry.wishes) {
+        while let Some((wish, _)) = self.registry.wishes.take_first() {
             let stopping = Problem::new(Reason::Unavailable, "this node is shutting down");
-            self.registry.tell(wish.asker, Err(stopping));
+            self.registry.tell(wish, Err(stopping));
         }
         if let Some(request) = self.registry.asked.take() {
             self.registry_step(now, Event::Cancel { request });
@@ -233,13 +229,12 @@ impl Machine {
         if !self.registry.is_granted {
             return;
         }
-        while !self.registry.wishes.is_empty() {
-            let wish = self.registry.wishes.remove(0);
+        while let Some((number, wish)) = self.registry.wishes.take_first() {
             let result = match wish.to {
                 Deed::Make(definition) => self.make(now, &wish.name, definition),
                 Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
             };
-            self.registry.tell(wish.asker, result);
+            self.registry.tell(number, result);
         }
         self.registry.is_granted = false;
         if let Some(request) = self.registry.asked.take() {
@@ -356,10 +351,9 @@ impl Machine {
     }
 
     fn reject_what_no_longer_fits(&mut self, now: Now, number: u32, capacity: u32) {
-        for ticket in self.requests.alive_ones() {
-            let Some(request) = self.requests.get(ticket).filter(|request| request.resource == Some(number)) else {
-                continue;
-            };
+        let waiting = self.resources.get(&number).map(|known| known.usage.waiters.clone()).unwrap_or_default();
+        for ticket in waiting {
+            let Some(request) = self.requests.get(ticket) else { continue };
             let units = request.demand.map_or(0, |demand| demand.units.0);
             if request.state == State::Queued && units > capacity {
                 let reason = format!("{units} units can no longer be granted: the capacity is {capacity} now");
@@ -370,18 +364,11 @@ impl Machine {
 
     fn drop_fulfilled_wishes(&mut self, now: Now, name: &str) {
         let Some(info) = self.resource_info(name) else { return };
-        let mut kept = Vec::new();
-        for wish in std::mem::take(&mut self.registry.wishes) {
-            match wish.to {
-                Deed::Make(definition) if wish.name == name => {
-                    let same = definition == info.definition;
-                    let refused = || Problem::conflict(conflict_text(name, &definition, &info.definition));
-                    self.registry.tell(wish.asker, if same { Ok(info.clone()) } else { Err(refused()) });
-                }
-                Deed::Make(_) | Deed::Change { .. } => kept.push(wish),
-            }
+        for (wish, definition) in self.registry.wishes.take_makes(name) {
+            let same = definition == info.definition;
+            let refused = || Problem::conflict(conflict_text(name, &definition, &info.definition));
+            self.registry.tell(wish, if same { Ok(info.clone()) } else { Err(refused()) });
         }
-        self.registry.wishes = kept;
         if !self.registry.is_granted {
             self.seek_registry(now);
         }
@@ -395,10 +382,13 @@ impl Machine {
         }
     }
 
-    /// Everything that is known, for a new neighbour.
-    pub(crate) fn catalogue(&self) -> Frame {
+    /// Everything that is known, for a new neighbour, in parts that each fit into a frame. There is always one.
+    pub(crate) fn catalogue(&self) -> Vec<Frame> {
         let entries = self.resources.values().filter(|known| known.entry.number != REGISTRY);
-        Frame::Catalogue(entries.map(|known| known.entry.clone()).collect())
+        let entries: Vec<Entry> = entries.map(|known| known.entry.clone()).collect();
+        let count = entries.len().div_ceil(MOST_ENTRIES).max(1);
+        let mut entries = entries.into_iter();
+        (0..count).map(|_| Frame::Catalogue(entries.by_ref().take(MOST_ENTRIES).collect())).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The table of requests, and which of them are remembered after their end.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::task::Waker;
 
-use meshlock_api::{NewRequest, State, Urgency};
+use meshlock_api::{NewRequest, OutOfReach, State, Urgency};
 use meshlock_core::{Demand, RequestId};
 
 use super::Now;
@@ -34,6 +34,8 @@ pub(crate) struct Request {
     /// When the alarm for it is set.
     pub(crate) alarm_at: Now,
     pub(crate) reason: Option<String>,
+    /// It timed out while its token was out of reach.
+    pub(crate) was_lost: Option<OutOfReach>,
     pub(crate) wakers: Vec<Waker>,
 }
 
@@ -69,7 +71,10 @@ pub(crate) struct Requests {
     /// Those that are over, oldest first: with an id of the client, and without.
     over: VecDeque<(Now, Ticket)>,
     over_unnamed: VecDeque<(Now, Ticket)>,
-    alive: usize,
+    /// Those that are queued or granted, in order of arrival.
+    alive: BTreeSet<Ticket>,
+    /// Those of them that wait for a resource which is not known yet, by its name.
+    unknown: BTreeMap<String, BTreeSet<Ticket>>,
     last_number: u64,
 }
 
@@ -92,7 +97,7 @@ impl Requests {
 
     /// How many are queued or granted.
     pub(crate) fn alive(&self) -> usize {
-        self.alive
+        self.alive.len()
     }
 
     pub(crate) fn add(&mut self, request: Request) -> Ticket {
@@ -101,8 +106,11 @@ impl Requests {
         if let Some(id) = &request.asked.id {
             self.by_id.insert(id.clone(), ticket);
         }
+        if request.resource.is_none() {
+            self.unknown.entry(request.asked.resource.clone()).or_default().insert(ticket);
+        }
         self.table.insert(ticket, request);
-        self.alive += 1;
+        self.alive.insert(ticket);
         ticket
     }
 
@@ -122,8 +130,17 @@ impl Requests {
 
     /// A request has come to its end.
     pub(crate) fn retire(&mut self, now: Now, ticket: Ticket) {
-        self.alive = self.alive.saturating_sub(1);
-        let named = self.table.get(&ticket).is_some_and(|request| request.asked.id.is_some());
+        self.alive.remove(&ticket);
+        let Some(request) = self.table.get(&ticket) else { return };
+        if request.resource.is_none()
+            && let Some(waiting) = self.unknown.get_mut(&request.asked.resource)
+        {
+            waiting.remove(&ticket);
+            if waiting.is_empty() {
+                self.unknown.remove(&request.asked.resource);
+            }
+        }
+        let named = request.asked.id.is_some();
         let (list, most) =
             if named { (&mut self.over, MOST_REMEMBERED) } else { (&mut self.over_unnamed, MOST_UNNAMED) };
         list.push_back((now, ticket));
@@ -162,8 +179,17 @@ impl Requests {
 
     /// Those that are queued or granted, in order of arrival.
     pub(crate) fn alive_ones(&self) -> Vec<Ticket> {
-        let alive = self.iter().filter(|(_, request)| !request.state.is_over());
-        let sorted: BTreeMap<Ticket, ()> = alive.map(|(ticket, _)| (ticket, ())).collect();
-        sorted.into_keys().collect()
+        self.alive.iter().copied().collect()
+    }
+
+    /// The next of them after a ticket.
+    pub(crate) fn alive_after(&self, last: Ticket, most: usize) -> Vec<Ticket> {
+        let after = (std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded);
+        self.alive.range(after).take(most).copied().collect()
+    }
+
+    /// Those that wait for a resource of this name to become known, in order of arrival. It is known now.
+    pub(crate) fn take_waiting_for(&mut self, name: &str) -> BTreeSet<Ticket> {
+        self.unknown.remove(name).unwrap_or_default()
     }
 }

@@ -1,10 +1,12 @@
 //! One resource at this node: its protocol, its local queue, its numbers.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_api::{Definition, ResourceInfo};
 use meshlock_core::{NodeId, RequestId, Session};
 
+use super::Now;
 use super::clients::Ticket;
 use super::instance::Instance;
 use super::metrics::ResourceCounts;
@@ -24,6 +26,28 @@ pub(crate) struct Resource {
     /// What this node's file says, if that is something else.
     pub(crate) conflict: Option<Definition>,
     pub(crate) counts: ResourceCounts,
+    pub(crate) usage: Usage,
+    /// When the token was seen here last, since it has gone.
+    pub(crate) token_left: Option<TokenLeft>,
+}
+
+/// Who of this node's clients uses a resource.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) holders: BTreeSet<Ticket>,
+    /// What they hold together.
+    pub(crate) units: u64,
+    pub(crate) waiters: BTreeSet<Ticket>,
+}
+
+/// The token went away from here.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenLeft {
+    /// How often it had been given away by then.
+    pub(crate) pass: u64,
+    pub(crate) at: Now,
+    /// The name of the node it went to, if it is known.
+    pub(crate) to: Option<String>,
 }
 
 impl Resource {
@@ -34,7 +58,17 @@ impl Resource {
 
     pub(crate) fn with_instance(entry: Entry, instance: Instance) -> Self {
         let counts = ResourceCounts::default();
-        Self { entry, instance, tickets: BTreeMap::new(), desk: Desk::default(), company: None, conflict: None, counts }
+        Self {
+            entry,
+            instance,
+            tickets: BTreeMap::new(),
+            desk: Desk::default(),
+            company: None,
+            conflict: None,
+            counts,
+            usage: Usage::default(),
+            token_left: None,
+        }
     }
 
     pub(crate) fn info(&self) -> ResourceInfo {
@@ -73,35 +107,64 @@ pub(crate) struct Company {
     pub(crate) places: u32,
 }
 
-/// Requests that wait in front of a protocol, the most urgent first, equal ones by arrival.
+/// Requests that wait in front of a protocol, the most urgent first, equal ones by arrival. Nothing in here looks at all
+/// of them.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    waiting: Vec<(i32, Ticket)>,
+    line: BTreeMap<Place, (Ticket, Option<Session>)>,
+    places: BTreeMap<Ticket, Place>,
+    /// Who wants to attend a session, in the same order.
+    sessions: BTreeMap<Session, BTreeSet<Place>>,
+    arrivals: u64,
 }
 
+/// The priority, and how many came before.
+type Place = (Reverse<i32>, u64);
+
 impl Desk {
-    pub(crate) fn add(&mut self, priority: i32, ticket: Ticket) {
-        let at = self.waiting.partition_point(|(other, _)| *other >= priority);
-        self.waiting.insert(at, (priority, ticket));
+    pub(crate) fn add(&mut self, priority: i32, ticket: Ticket, session: Option<Session>) {
+        self.arrivals += 1;
+        let place = (Reverse(priority), self.arrivals);
+        self.line.insert(place, (ticket, session));
+        self.places.insert(ticket, place);
+        if let Some(session) = session {
+            self.sessions.entry(session).or_default().insert(place);
+        }
     }
 
     pub(crate) fn take_first(&mut self) -> Option<Ticket> {
-        if self.waiting.is_empty() { None } else { Some(self.waiting.remove(0).1) }
+        let ticket = self.first(1).next()?;
+        self.remove(ticket);
+        Some(ticket)
     }
 
-    /// All of them in order.
-    pub(crate) fn tickets(&self) -> Vec<Ticket> {
-        self.waiting.iter().map(|(_, ticket)| *ticket).collect()
+    /// The first ones in order.
+    pub(crate) fn first(&self, most: usize) -> impl Iterator<Item = Ticket> + '_ {
+        self.line.values().take(most).map(|(ticket, _)| *ticket)
+    }
+
+    /// The first ones who want to attend a session.
+    pub(crate) fn first_of(&self, session: Session, most: usize) -> Vec<Ticket> {
+        let places = self.sessions.get(&session).into_iter().flatten().take(most);
+        places.filter_map(|place| self.line.get(place)).map(|(ticket, _)| *ticket).collect()
     }
 
     /// False if it is not here.
     pub(crate) fn remove(&mut self, ticket: Ticket) -> bool {
-        let before = self.waiting.len();
-        self.waiting.retain(|(_, other)| *other != ticket);
-        self.waiting.len() < before
+        let Some(place) = self.places.remove(&ticket) else { return false };
+        if let Some((_, Some(session))) = self.line.remove(&place)
+            && let Some(others) = self.sessions.get_mut(&session)
+        {
+            others.remove(&place);
+            if others.is_empty() {
+                self.sessions.remove(&session);
+            }
+        }
+        true
     }
 
-    pub(crate) fn position(&self, ticket: Ticket) -> Option<usize> {
-        self.waiting.iter().position(|(_, other)| *other == ticket)
+    /// How many are before it, counted up to `most`; `None` if it is not here.
+    pub(crate) fn position(&self, ticket: Ticket, most: usize) -> Option<usize> {
+        self.places.get(&ticket).map(|place| self.line.range(..place).take(most).count())
     }
 }

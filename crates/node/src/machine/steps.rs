@@ -10,7 +10,7 @@ use super::clients::{Ticket, priority_of};
 use super::demand;
 use super::instance::Instance;
 use super::registry::REGISTRY;
-use super::resource::Company;
+use super::resource::{Company, TokenLeft};
 use super::{Machine, Now};
 use crate::wire::{Frame, Payload, encode};
 
@@ -32,6 +32,12 @@ impl Machine {
                 let what =
                     |resource| if has_token { What::TokenHere { resource } } else { What::TokenGone { resource } };
                 self.events.tell(now, || what(name));
+            }
+        }
+        if let Some((to, pass)) = effects.iter().rev().find_map(Instance::token_goes_to) {
+            let left = TokenLeft { pass, at: now, to: self.name_of(to) };
+            if let Some(known) = self.resources.get_mut(&resource) {
+                known.token_left = Some(left);
             }
         }
         for effect in effects {
@@ -101,7 +107,8 @@ impl Machine {
                 members: BTreeSet::from([ticket]),
                 places: known.entry.definition.joins.max(LEAST_JOINS),
             });
-            for waiting in known.desk.tickets() {
+            let places = known.entry.definition.joins.max(LEAST_JOINS);
+            for waiting in known.desk.first_of(session, places as usize) {
                 self.join(now, resource, waiting);
             }
         }
@@ -139,7 +146,7 @@ impl Machine {
         if known.instance.serves_one_at_a_time() && !known.tickets.is_empty() {
             let priority = priority_of(request.urgency.unwrap_or(meshlock_api::Urgency::Priority(0)));
             let number = known.entry.number;
-            known.desk.add(priority, ticket);
+            known.desk.add(priority, ticket, request.demand.and_then(|demand| demand.session));
             self.join(now, number, ticket);
             return;
         }
@@ -205,15 +212,13 @@ impl Machine {
     pub(crate) fn submit_waiting_for(&mut self, now: Now, resource: u32) {
         let Some(known) = self.resources.get(&resource) else { return };
         let (name, definition, conflict) = (known.entry.name.clone(), known.entry.definition, known.conflict);
-        let waits = |request: &super::requests::Request| request.resource.is_none() && request.asked.resource == name;
-        let mut waiting: Vec<Ticket> =
-            self.requests.iter().filter(|(_, request)| waits(request)).map(|(ticket, _)| ticket).collect();
-        waiting.sort();
-        for ticket in waiting {
+        for ticket in self.requests.take_waiting_for(&name) {
             let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else {
                 continue;
             };
             request.resource = Some(resource);
+            self.count_ask(now, ticket);
+            let Some(request) = self.requests.get_mut(ticket) else { continue };
             let verdict = match &conflict {
                 Some(declared) => Err(super::clients::conflict_text(&name, declared, &definition)),
                 None => demand::demand(&name, &definition, &request.asked, self.settings.id).map_err(|p| p.message),

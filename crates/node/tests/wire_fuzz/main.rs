@@ -97,9 +97,12 @@ fn kind(frame: &[u8]) -> Vec<u8> {
         Frame::Protocol { .. } => {
             frame.iter().copied().skip(1).enumerate().filter(|(at, _)| *at != 1).map(|(_, b)| b).take(3).collect()
         }
-        Frame::Catalogue(_) | Frame::Query(_) | Frame::Report(_) | Frame::Done { .. } | Frame::Removals(_) => {
-            frame.iter().copied().skip(1).take(1).collect()
-        }
+        Frame::Catalogue(_)
+        | Frame::Query(_)
+        | Frame::Report(_)
+        | Frame::Done { .. }
+        | Frame::Removals(_)
+        | Frame::Piece { .. } => frame.iter().copied().skip(1).take(1).collect(),
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod chaos;
 mod clients;
+mod crowds;
 mod live;
 mod network;
+mod questions;
+mod reach;
 mod recording;
 mod resources;
 mod stopping;
@@ -91,6 +94,22 @@ impl Net {
             if let Some(wire) = self.wires.get_mut(&(at, to)) {
                 wire.push_back(frame);
             }
+        }
+    }
+
+    /// How many frames are on a wire.
+    pub(super) fn on_wire(&self, ends: (usize, usize)) -> usize {
+        self.wires.get(&ends).map_or(0, VecDeque::len)
+    }
+
+    pub(super) fn frames(&self, ends: (usize, usize)) -> Vec<Outgoing> {
+        self.wires.get(&ends).into_iter().flatten().cloned().collect()
+    }
+
+    /// Delivers until nothing is under way, also if that is a lot.
+    pub(super) fn settle_however_long(&mut self) {
+        while let Some(wire) = self.busy_wires().first().copied() {
+            self.deliver(wire);
         }
     }
 

@@ -5,7 +5,7 @@ use meshlock_core::NodeId;
 
 use super::super::Making;
 use super::{Net, semaphore, wants, with_priority};
-use crate::wire::{Entry, Frame, Query, encode};
+use crate::wire::{About, Entry, Frame, Query, encode};
 
 #[test]
 fn everybody_is_asked_how_they_are_doing() {
@@ -94,7 +94,7 @@ fn a_resource_that_was_changed_as_often_as_can_be_told_is_not_changed_again() {
 #[test]
 fn frames_of_strangers_and_of_closed_links_are_ignored() {
     let mut net = Net::line(1);
-    let query = encode(&Frame::Query(Query { origin: NodeId(9), number: 1, resource: None }));
+    let query = encode(&Frame::Query(Query { origin: NodeId(9), number: 1, hops: 1, about: About::Requests(None) }));
     assert_eq!(net.machines[0].receive(net.now, NodeId(9), &query), Ok(()));
     assert!(net.machines[0].take_outbox().is_empty());
 }

@@ -1,0 +1,174 @@
+//! What a node reports about itself when it is asked, in parts of bounded work: nobody waits long for the machine.
+
+use std::collections::BTreeMap;
+
+use meshlock_api::Urgency;
+use meshlock_core::NodeId;
+
+use super::clients::Ticket;
+use super::registry::REGISTRY;
+use super::{Machine, Now, Resource};
+use crate::wire::{About, Fact, MOST_FACTS, Row, Token};
+
+/// How many holders and how many waiters of one resource a node lists by name. All are counted.
+pub const MOST_LISTED: usize = 1_000;
+/// How many requests a node lists in one report.
+const MOST_ROWS: usize = 4_000;
+/// How many resources are looked at for one part.
+const MOST_LOOKED_AT: usize = 5_000;
+/// How many lost neighbours a node tells of.
+const MOST_GONE: usize = 16;
+/// For how many nodes a token tells what is in use there.
+const MOST_LENT: usize = 1_000;
+
+/// How far a report has come.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    links: Links,
+    /// The next resource to look at.
+    next: u32,
+    rows: usize,
+    is_done: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Links {
+    #[default]
+    None,
+    Until(NodeId),
+    All,
+}
+
+impl Cursor {
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done
+    }
+}
+
+impl Machine {
+    /// The next facts, not many more than fit into one frame.
+    pub(crate) fn facts(&self, now: Now, about: &About, cursor: &mut Cursor) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        match about {
+            About::Tokens(numbers) => {
+                let known = numbers.iter().take(MOST_FACTS).filter_map(|number| self.resources.get(number));
+                facts.extend(known.filter_map(|known| summary(now, known)));
+                cursor.is_done = true;
+            }
+            About::Requests(only) => {
+                self.links_of(now, cursor, &mut facts);
+                self.resources_of(now, *only, cursor, &mut facts);
+            }
+        }
+        facts
+    }
+
+    fn links_of(&self, now: Now, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let from = match cursor.links {
+            Links::All => return,
+            Links::None => Unbounded,
+            Links::Until(id) => Excluded(id),
+        };
+        for (id, peer) in self.neighbours.range((from, Unbounded)) {
+            if facts.len() >= MOST_FACTS {
+                return;
+            }
+            facts.push(Fact::Link { id: *id, name: peer.name.clone(), address: peer.address.to_string() });
+            cursor.links = Links::Until(*id);
+        }
+        cursor.links = Links::All;
+        let gone = self.lost_neighbours(MOST_GONE).into_iter();
+        facts.extend(gone.map(|known| Fact::Gone {
+            id: known.id,
+            name: known.name.clone(),
+            ms_ago: now.ms_since(known.heard),
+        }));
+    }
+
+    fn resources_of(&self, now: Now, only: Option<u32>, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
+        let last = only.unwrap_or(u32::MAX);
+        let first = cursor.next.max(only.unwrap_or(REGISTRY + 1));
+        for (at, (number, known)) in self.resources.range(first..=last.max(first)).enumerate() {
+            if at >= MOST_LOOKED_AT || facts.len() >= MOST_FACTS {
+                cursor.next = *number;
+                return;
+            }
+            if only.is_some_and(|only| only != *number) {
+                break;
+            }
+            if let Some(summary) = summary(now, known) {
+                facts.push(summary);
+                self.lent(known, facts);
+                self.rows(now, known, cursor, facts);
+            }
+        }
+        cursor.is_done = true;
+    }
+
+    /// What the token says is in use, by node.
+    fn lent(&self, known: &Resource, facts: &mut Vec<Fact>) {
+        let mut lent: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for (node, units) in known.instance.lent() {
+            *lent.entry(node).or_default() += u64::from(units);
+        }
+        let resource = known.entry.number;
+        facts.extend(lent.into_iter().take(MOST_LENT).map(|(to, units)| Fact::Lent { resource, to, units }));
+    }
+
+    fn rows(&self, now: Now, known: &Resource, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
+        let number = known.entry.number;
+        let room = MOST_LISTED.min(MOST_ROWS.saturating_sub(cursor.rows));
+        let holders = known.usage.holders.iter().take(room).map(|ticket| (*ticket, None));
+        let waiting = known.instance.first_waiting(room).into_iter();
+        let waiting = waiting.filter_map(|(request, rank)| Some((*known.tickets.get(&request)?, Some(rank.0))));
+        let desk = known.desk.first(room).map(|ticket| (ticket, None));
+        let waiters = waiting.chain(desk).filter(|(ticket, _)| known.usage.waiters.contains(ticket)).take(room);
+        for (ticket, rank) in holders.chain(waiters) {
+            if let Some(row) = self.row(now, ticket, rank) {
+                facts.push(Fact::Row(number, row));
+                cursor.rows += 1;
+            }
+        }
+    }
+
+    fn row(&self, now: Now, ticket: Ticket, rank: Option<i64>) -> Option<Row> {
+        let request = self.requests.get(ticket)?;
+        Some(Row {
+            id: request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0)),
+            owner: request.asked.owner.clone(),
+            state: request.state,
+            units: request.asked.units.unwrap_or(1),
+            urgency: request.urgency.unwrap_or(Urgency::Priority(0)),
+            session: request.asked.session.clone(),
+            mode: request.asked.mode,
+            age_ms: now.ms_since(request.granted_at.unwrap_or(request.asked_at)),
+            fence: request.fence,
+            rank,
+        })
+    }
+}
+
+/// A resource in numbers, unless there is nothing to say about it.
+pub(crate) fn summary(now: Now, known: &Resource) -> Option<Fact> {
+    let token = if known.instance.holds_token() {
+        Token::Here
+    } else if let Some(left) = &known.token_left {
+        Token::Left { pass: left.pass, ms_ago: now.ms_since(left.at), to: left.to.clone() }
+    } else {
+        Token::Unseen
+    };
+    let (holders, waiters) = (count(known.usage.holders.len()), count(known.usage.waiters.len()));
+    let silent = token == Token::Unseen && holders == 0 && waiters == 0;
+    (!silent).then_some(Fact::Resource {
+        resource: known.entry.number,
+        token,
+        holders,
+        units: known.usage.units,
+        waiters,
+    })
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
