@@ -94,7 +94,14 @@ async fn huge_bodies_are_refused() {
 #[tokio::test]
 async fn huge_headers_and_nonsense_end_the_connection() {
     let node = Node::start().await;
-    for nonsense in ["\0\0\0\0\r\n\r\n".to_owned(), format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000))] {
+    let long = |size| "x".repeat(size);
+    for nonsense in [
+        "\0\0\0\0\r\n\r\n".to_owned(),
+        format!("GET /{} HTTP/1.1\r\n\r\n", long(100_000)),
+        // Just more than is documented.
+        format!("GET /v1/health HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n", long(33_000)),
+        format!("GET /v1/health HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n", long(40_000)),
+    ] {
         let mut client = node.connect().await;
         // The server may have closed before everything was sent.
         let _ = client.write_all(nonsense.as_bytes()).await;
