@@ -112,7 +112,20 @@ test("a busy mesh: nobody is inside to whom the token is still on its way, and w
   const seen = /** @type {any} */ (await ask(page, "window.seen"));
   assert.deepEqual([seen.early, seen.twice], [0, 0], JSON.stringify(seen));
 
-  // The same with a node.
+  // Being inside has one colour, in the picture and in the diagram.
+  await until(page, 'document.querySelector("#diagram .held") !== null');
+  const colours = await page.evaluate(() => {
+    const probe = document.createElement("p");
+    probe.style.color = "var(--accent)";
+    document.body.append(probe);
+    const held = /** @type {Element} */ (document.querySelector("#diagram .held"));
+    const both = [getComputedStyle(held).stroke, getComputedStyle(probe).color];
+    probe.remove();
+    return both;
+  });
+  assert.equal(colours[0], colours[1]);
+
+  // A selection stays with a node as well.
   await ask(page, "viewer.select({ node: viewer.scene.nodes[0].id })");
   await until(page, 'document.querySelector("#tab-node-panel h2")?.textContent === viewer.scene.nodes[0].name');
   const name = await selectAll(page, "#tab-node-panel h2");
