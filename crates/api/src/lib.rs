@@ -8,6 +8,7 @@
 //! | [`event`] | what happens, as it happens |
 //! | [`problem`] | why something was refused |
 //! | [`duration`] | times such as `500ms`, `10s` or `2m` in flags, files and addresses |
+//! | [`text`] | texts of clients: what may stand in them, and how they are shown |
 //! | [`socket`] | where a node listens and its clients look, when nobody says otherwise |
 //!
 //! The same types serve the HTTP interface, the client library and a node that runs inside a program.
@@ -19,9 +20,10 @@ pub mod request;
 pub mod resource;
 pub mod socket;
 pub mod status;
+pub mod text;
 
 pub use event::{Event, What};
 pub use problem::{Problem, Reason};
-pub use request::{Mode, NewRequest, Place, RequestInfo, State, Urgency};
+pub use request::{Expiry, Mode, NewRequest, Place, RequestInfo, State, Urgency};
 pub use resource::{Definition, Kind, NewResource, Order, Protocol, ResourceInfo};
 pub use status::{Link, MeshStatus, Missing, NodeInfo, OutOfReach, ResourceStatus, Row};

@@ -151,6 +151,22 @@ pub struct RequestInfo {
     /// Why it is over, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Why it expired, for programs; only with state `EXPIRED`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<Expiry>,
+}
+
+/// Why a request expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Expiry {
+    /// It was not granted within its `timeout_ms`.
+    Timeout,
+    /// Its client gave no sign for the length of the lease.
+    Lease,
+    /// Its client closed the connection on which it waited, and did not come back.
+    Disconnect,
 }
 
 /// A place in a queue, as far as the node knows.

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use meshlock_api::{
@@ -69,9 +70,21 @@ impl Hub {
         Now(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
+    /// The machine, alone.
+    ///
+    /// # Panics
+    ///
+    /// If an earlier event broke an invariant of the machine. Half of that event was applied, so nothing that the
+    /// machine would say can be trusted: a token could be in two places.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic in the machine would be a bug; what it left is still the best there is.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(|_| panic!("{BROKEN}"))
+    }
+
+    /// Like [`with`](Self::with), where a panic must not follow another: nothing is done if the node is broken.
+    pub fn with_if_sound(&self, what: impl FnOnce(&mut Machine, Now)) {
+        if !self.inner.is_poisoned() {
+            self.with(what);
+        }
     }
 
     /// Does something with the machine, and sends what comes of it.
@@ -82,14 +95,23 @@ impl Hub {
     fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
         let mut inner = self.lock();
         let before = inner.machine.next_wake();
-        let result = what(&mut inner, self.now());
+        let applied = panic::catch_unwind(AssertUnwindSafe(|| what(&mut inner, self.now())));
+        let result = applied.unwrap_or_else(|cause| {
+            // Neighbours are not told half of an event: the links are closed instead.
+            inner.senders.clear();
+            tracing::error!("{BROKEN}");
+            panic::resume_unwind(cause) // and the mutex is poisoned
+        });
         let mut notes = Vec::new();
         if inner.machine.has_output() {
             inner.flush();
             notes = inner.machine.take_notes();
         }
         let after = inner.machine.next_wake();
+        let woken = inner.machine.take_woken();
         drop(inner);
+        // Not before: whoever is woken may want the machine at once, on this thread.
+        woken.into_iter().for_each(Waker::wake);
         if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.earlier.notify_one();
         }
@@ -206,6 +228,12 @@ impl Hub {
         .await
     }
 
+    /// Somebody waits for a request on a connection, as long as the result lives.
+    pub fn attend(self: &Arc<Self>, ticket: Ticket, client: Attends) -> Attendance {
+        self.with(|machine, _| machine.attended(ticket));
+        Attendance { hub: Arc::clone(self), ticket, client }
+    }
+
     /// Waits until a queued request is answered, at most for so long. Somebody waits, so the request is kept alive.
     pub async fn wait(&self, id: &str, patience: Duration) -> Result<RequestInfo, Problem> {
         let ticket = self.find(id)?;
@@ -246,7 +274,7 @@ impl Hub {
             Making::Done(info) => return Ok(info),
             Making::UnderWay(number) => number,
         };
-        let forget = OnDrop(|| self.with(|machine, now| machine.forget_making(now, number)));
+        let forget = OnDrop(|| self.with_if_sound(|machine, now| machine.forget_making(now, number)));
         let made = poll_fn(|context| match self.lock().machine.poll_making(number, context.waker()) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
@@ -274,7 +302,7 @@ impl Hub {
 
     async fn answers(&self, about: About, patience: Duration) -> Answers {
         let number = self.with(|machine, _| machine.ask_everybody(about));
-        let forget = OnDrop(|| self.with(|machine, _| machine.forget_query(number)));
+        let forget = OnDrop(|| self.with_if_sound(|machine, _| machine.forget_query(number)));
         let complete = poll_fn(|context| {
             if self.lock().machine.poll_query(number, context.waker()) { Poll::Ready(()) } else { Poll::Pending }
         });
@@ -383,9 +411,47 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        self.hub.with(|machine, _| machine.stop_listening());
+        self.hub.with_if_sound(|machine, _| machine.stop_listening());
     }
 }
+
+/// Who waits for a request on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attends {
+    /// The client that asked for it. When it goes away without an answer, nobody wants the request any more.
+    AsClient,
+    /// Anybody who may look at it.
+    AsOnlooker,
+}
+
+/// Somebody waits for a request on a connection. Dropped, the connection was closed before there was an answer.
+#[derive(Debug)]
+pub struct Attendance {
+    hub: Arc<Hub>,
+    ticket: Ticket,
+    client: Attends,
+}
+
+impl Attendance {
+    /// There is an answer.
+    pub fn answered(mut self) {
+        self.client = Attends::AsOnlooker; // whoever has its answer may go
+    }
+}
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        let (ticket, client) = (self.ticket, self.client);
+        self.hub.with_if_sound(|machine, now| match client {
+            Attends::AsClient => machine.abandoned(now, ticket),
+            Attends::AsOnlooker => machine.answered(ticket),
+        });
+    }
+}
+
+/// What is told when the machine broke an invariant of its own.
+const BROKEN: &str = "this node broke an invariant of its own and takes no part any more; please report it, with what \
+                      was told before. A new start brings it back as a new node";
 
 /// Does something when it goes out of scope, also when a future is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -398,7 +464,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Waker};
+    use std::task::{Context, Wake};
 
     use super::*;
     use crate::machine::Settings;
@@ -426,5 +492,58 @@ mod tests {
         assert_eq!(open().0, 1);
         drop(asking);
         assert_eq!(open().0, 0);
+    }
+
+    fn founder() -> Arc<Hub> {
+        Hub::new(Machine::new(Settings::founder("test", "n0"))).0
+    }
+
+    fn wants(id: &str) -> NewRequest {
+        NewRequest { id: Some(id.into()), resource: "dock".into(), ..NewRequest::default() }
+    }
+
+    /// Looks at the node when it is woken, as an executor might that runs its tasks in place.
+    struct Looks {
+        hub: Arc<Hub>,
+        seen: Mutex<Option<State>>,
+    }
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            assert!(self.hub.inner.try_lock().is_ok(), "the machine is free");
+            *self.seen.lock().unwrap() = self.hub.look("b").ok().map(|info| info.state);
+        }
+    }
+
+    #[test]
+    fn whoever_is_woken_may_use_the_node_at_once() {
+        let hub = founder();
+        hub.ask(wants("a")).unwrap();
+        hub.ask(wants("b")).unwrap();
+        let looks = Arc::new(Looks { hub: Arc::clone(&hub), seen: Mutex::default() });
+        let waker = Waker::from(Arc::clone(&looks));
+        let mut changed = Box::pin(hub.changed(hub.find("b").unwrap(), State::Queued));
+        assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        hub.release("a").unwrap();
+        assert_eq!(*looks.seen.lock().unwrap(), Some(State::Granted));
+    }
+
+    #[tokio::test]
+    async fn a_node_that_broke_an_invariant_takes_no_part_any_more() {
+        let hub = founder();
+        let peer = Peer { node: NodeId(1), name: "n1".into(), address: ([127, 0, 0, 1], 1).into() };
+        let mut frames = hub.up(LinkId(1), &peer);
+        while frames.try_recv().is_ok() {}
+        let events = hub.events();
+        let break_it = || {
+            hub.with(|machine, _| {
+                machine.post_to_all(&Outgoing::from([1, 2, 3]), None);
+                panic!("a test of ours");
+            })
+        };
+        assert!(panic::catch_unwind(AssertUnwindSafe(break_it)).is_err());
+        assert_eq!(frames.recv().await, None, "the link is closed, and half of the event is not sent");
+        assert!(panic::catch_unwind(AssertUnwindSafe(|| hub.ask(wants("a")))).is_err(), "no grant comes of it");
+        drop(events); // in order, although the node is broken
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use meshlock_core::NodeId;
 use tokio::sync::watch;
 
-use crate::config::{NodeConfig, Settings};
+use crate::config::{NodeConfig, Settings, Time};
 use crate::hub::Hub;
 use crate::links::Gate;
 use crate::mesh::{self, Existing, Member, MeshError};
@@ -49,6 +49,10 @@ impl LocalOptions {
         }
     }
 }
+
+/// How long each node waits for clients when it stops, unless the settings say otherwise: nobody wants to wait for the
+/// end of something that was tried out.
+const STOP_WITHIN: Duration = Duration::from_secs(3);
 
 /// Two nodes of a local mesh, by index.
 pub type Pair = (usize, usize);
@@ -265,6 +269,7 @@ fn config(options: &LocalOptions, dir: &Path) -> Result<NodeConfig, String> {
     let mut settings = options.settings.clone();
     settings.node.listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)).to_string());
     settings.node.discovery = Some(false);
+    settings.node.stop_within.get_or_insert(Time(STOP_WITHIN));
     settings.api.socket = Some(dir.join("sock"));
     NodeConfig::resolve(settings, dir).map_err(|problems| problems.to_string())
 }

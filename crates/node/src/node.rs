@@ -7,13 +7,13 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use crate::config::{NodeConfig, socket, token};
 use crate::http::{HttpConfig, Server};
 use crate::hub::Hub;
 use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer};
-use crate::machine::{Machine, SavedError, Settings};
+use crate::machine::{HeldGrant, Machine, SavedError, Settings};
 use crate::mesh::state::{self, Run};
 use crate::mesh::{self, Identity, Kept, Member, MeshError, Removal};
 use crate::record::Recorder;
@@ -86,7 +86,8 @@ pub struct Node {
     identity: Arc<Identity>,
     stop_within: Duration,
     socket: Option<PathBuf>,
-    tasks: Vec<JoinHandle<()>>,
+    /// They end with the node, however that ends.
+    tasks: JoinSet<()>,
 }
 
 /// How a node ended.
@@ -96,6 +97,9 @@ pub struct Stopped {
     pub passed: Vec<String>,
     /// Resources whose token, or something that others wait for, is kept here until the node is started again.
     pub kept: Vec<String>,
+    /// Grants that are kept, because their clients did not say in time that they stopped. They are held again when the
+    /// node is started again.
+    pub held: Vec<HeldGrant>,
 }
 
 impl Node {
@@ -114,7 +118,8 @@ impl Node {
             recorder.present(machine.settings().id);
         }
         let (hub, removals) = Hub::new(machine);
-        let mut tasks = vec![tokio::spawn(Arc::clone(&hub).keep_time())];
+        let mut tasks = JoinSet::new();
+        tasks.spawn(Arc::clone(&hub).keep_time());
 
         let kept = Kept::load(&config.dir, &identity)?;
         let (removed, removed_members) = watch::channel(kept.members());
@@ -122,7 +127,7 @@ impl Node {
         let (tell_removal, told_removals) = mpsc::unbounded_channel();
         let watcher =
             Removals { dir: config.dir.clone(), identity: Arc::clone(&identity), hub: Arc::clone(&hub), removed };
-        tasks.push(tokio::spawn(watcher.watch(removals, told_removals)));
+        tasks.spawn(watcher.watch(removals, told_removals));
 
         let link_config = |listen| LinkConfig {
             identity: Arc::clone(&identity),
@@ -137,7 +142,17 @@ impl Node {
         };
         let user: Arc<dyn LinkUser> = Arc::new(Remembering::new(Arc::clone(&hub), config.dir.clone()));
         let links = start_links(&config.listen, link_config, &user)?;
-        let server = if serves_clients { Some(serve(&config, &hub, tell_removal).await?) } else { None };
+        let served = if serves_clients { serve(&config, &hub, tell_removal).await.map(Some) } else { Ok(None) };
+        let server = match served {
+            Ok(server) => server,
+            Err(error) => {
+                // What the last run saved is in use already: it must be there for the next start too.
+                links.stop().await;
+                tasks.shutdown().await;
+                run.end(&hub.with(|machine, _| machine.save()))?;
+                return Err(error);
+            }
+        };
         let socket = serves_clients.then(|| config.socket.clone());
         let stop_within = config.stop_within;
         Ok(Self { hub, links, server, run, identity, stop_within, socket, tasks })
@@ -173,25 +188,24 @@ impl Node {
         self.server.as_ref().and_then(Server::tcp_address)
     }
 
-    /// Stops cleanly: clients lose what they hold, tokens go to neighbours, the rest is saved.
-    pub async fn stop(self) -> Result<Stopped, MeshError> {
+    /// Stops cleanly: clients are told that they lose what they hold, tokens go to neighbours, the rest is saved. That
+    /// includes what clients hold that did not say in time that they stopped, and whose leases are not over.
+    pub async fn stop(mut self) -> Result<Stopped, MeshError> {
         let tokens = self.hub.with(|machine, _| machine.tokens_here());
         self.hub.with(|machine, now| machine.stop(now));
         // First clients stop what they do, then tokens go: each within its time.
         self.wait_until(|machine| !machine.anybody_lingers()).await;
-        self.hub.with(|machine, now| machine.end_lingering(now));
-        self.wait_until(|machine| machine.still_needed_for().is_empty() || !machine.has_neighbours()).await;
+        self.wait_until(|machine| !machine.is_leaving() || !machine.has_neighbours()).await;
         if let Some(server) = self.server {
             server.stop().await;
         }
         self.links.stop().await;
-        for task in &self.tasks {
-            task.abort();
-        }
-        let (kept, saved) = self.hub.with(|machine, _| (machine.still_needed_for(), machine.save()));
+        self.tasks.shutdown().await;
+        let (kept, held, saved) =
+            self.hub.with(|machine, _| (machine.still_needed_for(), machine.lingering(), machine.save()));
         self.run.end(&saved)?;
         let passed = tokens.into_iter().filter(|name| !kept.contains(name)).collect();
-        Ok(Stopped { passed, kept })
+        Ok(Stopped { passed, kept, held })
     }
 }
 

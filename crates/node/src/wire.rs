@@ -284,10 +284,14 @@ pub fn pieces(frame: &Outgoing) -> Option<Vec<Outgoing>> {
 }
 
 /// Writes a frame.
+///
+/// # Panics
+///
+/// If the type cannot be written, such as a map whose length is not known; ours all can. A frame that is missing would
+/// break a promise to its receiver, so the node must not go on.
 pub fn encode<T: Serialize>(frame: &T) -> Arc<[u8]> {
-    // Writing into a vector cannot fail for our types: no maps of unknown length, no floats to refuse.
-    let bytes = postcard::to_extend(frame, vec![VERSION]).unwrap_or_default();
-    bytes.into()
+    let bytes = postcard::to_extend(frame, vec![VERSION]);
+    bytes.unwrap_or_else(|error| panic!("a frame that cannot be written: {error}")).into()
 }
 
 /// Reads a frame.
@@ -313,6 +317,18 @@ mod tests {
     #[test]
     fn a_frame_comes_back_as_it_was() {
         assert_eq!(decode(&encode(&query())), Ok(query()));
+    }
+
+    #[test]
+    #[should_panic(expected = "a frame that cannot be written")]
+    fn what_cannot_be_written_is_not_sent_as_nothing() {
+        struct OfUnknownLength;
+        impl Serialize for OfUnknownLength {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serde::ser::SerializeSeq::end(serializer.serialize_seq(None)?)
+            }
+        }
+        encode(&OfUnknownLength);
     }
 
     #[test]

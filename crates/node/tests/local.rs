@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use meshlock_api::{NewRequest, RequestInfo, State};
+use meshlock_node::config::{NodeConfig, Settings};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
+use meshlock_node::node::{Node, NodeOptions};
 
 /// Long enough for any machine; only reached when something is wrong.
 const GUARD: Duration = Duration::from_secs(60);
@@ -57,6 +59,7 @@ async fn nodes_that_were_stopped_cleanly_go_on_where_they_were() {
     let options = LocalOptions::new(2, dir.path());
     let mesh = LocalMesh::start(&options, &line(2)).await.expect("started");
     let before = lock(&mesh, 1, wants("dock")).await;
+    mesh.hub(1).expect("a node").release(&before.id).expect("held");
     let mut ends = mesh.stop().await.into_iter().map(|end| end.expect("clean"));
     ends.next();
     let last = ends.next().expect("two nodes");
@@ -67,4 +70,78 @@ async fn nodes_that_were_stopped_cleanly_go_on_where_they_were() {
     assert_eq!(after.state, State::Granted);
     assert!(after.fence > before.fence);
     mesh.stop().await;
+}
+
+/// A node in this directory, alone.
+fn alone(dir: &std::path::Path) -> NodeOptions {
+    let settings = "[node]\nlisten = '127.0.0.1:0'\ndiscovery = false";
+    let mut settings = Settings::from_toml("test", settings).expect("valid");
+    settings.api.socket = Some(dir.join("sock"));
+    NodeOptions::new(NodeConfig::resolve(settings, dir).expect("valid"))
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = std::time::Instant::now() + GUARD;
+    while !is_so() {
+        assert!(std::time::Instant::now() < end, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_cannot_start_or_is_dropped_leaves_no_tasks() {
+    let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let dir = tempfile::tempdir().expect("a directory");
+    let before = alive();
+    drop(Node::start(alone(dir.path())).await.expect("started"));
+    until("all tasks ended with the node", || alive() == before).await;
+    std::fs::create_dir(dir.path().join("sock")).expect("something is in the way");
+    assert!(Node::start(alone(dir.path())).await.is_err(), "no place for the socket");
+    until("all tasks ended with the attempt", || alive() == before).await;
+}
+
+#[tokio::test]
+async fn a_start_that_fails_loses_nothing_that_was_saved() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let node = Node::start(alone(dir.path())).await.expect("started");
+    let id = node.hub().with(|machine, _| machine.settings().id);
+    let first = node.hub().ask(wants("dock")).expect("accepted");
+    node.hub().release(&first.id).expect("held");
+    node.stop().await.expect("clean");
+
+    std::fs::create_dir(dir.path().join("sock")).expect("something is in the way");
+    assert!(Node::start(alone(dir.path())).await.is_err(), "no place for the socket");
+    std::fs::remove_dir(dir.path().join("sock")).expect("removed");
+    let node = Node::start(alone(dir.path())).await.expect("started");
+    assert_eq!(node.hub().with(|machine, _| machine.settings().id), id, "it goes on as itself");
+    let next = node.hub().ask(wants("dock")).expect("accepted");
+    assert!(next.state == State::Granted && next.fence > first.fence, "{next:?}");
+    node.hub().release(&next.id).expect("held");
+    node.stop().await.expect("clean");
+}
+
+#[tokio::test]
+async fn a_stop_that_cannot_wait_for_a_client_keeps_its_grant_and_says_so() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let start = async || {
+        let mut options = alone(dir.path());
+        options.config.stop_within = Duration::ZERO;
+        Node::start(options).await.expect("started")
+    };
+    let node = start().await;
+    let mine = NewRequest { id: Some("mine".into()), owner: Some("ann".into()), ..wants("dock") };
+    let held = node.hub().ask(mine).expect("accepted");
+    let ended = node.stop().await.expect("clean");
+    assert_eq!((ended.held.len(), ended.held[0].id.as_str()), (1, "mine"));
+    assert_eq!((ended.held[0].resource.as_str(), ended.held[0].owner.as_deref()), ("dock", Some("ann")));
+
+    let node = start().await;
+    let again = node.hub().renew("mine", None).expect("known");
+    assert_eq!((again.state, again.fence), (State::Granted, held.fence));
+    let next = node.hub().ask(wants("dock")).expect("accepted");
+    assert_eq!(next.state, State::Queued);
+    node.hub().release("mine").expect("known");
+    assert_eq!(node.hub().look(&next.id).expect("known").state, State::Granted);
+    node.hub().release(&next.id).expect("held");
+    assert_eq!(node.stop().await.expect("clean").held, []);
 }

@@ -133,7 +133,8 @@ where
         }
     });
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(LARGEST_HEADER).header_read_timeout(None);
+    // Nobody needs a date, and before 1970 there is none to write.
+    builder.max_buf_size(LARGEST_HEADER).header_read_timeout(None).auto_date_header(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);
     let ended = tokio::select! {

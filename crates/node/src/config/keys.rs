@@ -141,9 +141,11 @@ pub const KEYS: &[Key] = &[
         name: "stop-within",
         variable: Some("MESHLOCK_STOP_WITHIN"),
         shape: Shape::Text,
-        default: "\"5s\"",
+        default: "\"10s\"",
         example: "\"20s\"",
-        meaning: "How long a clean stop may take to pass tokens on to others; up to `10m`, `0s` does not try",
+        meaning: "How long a clean stop waits for clients to give back what they hold, and then for others to take \
+                  tokens; up to `10m`, `0s` does not wait. What is left is saved until the node is started again. \
+                  Longer than `--kill-after` of `meshlock lock` (`5s`), so that what it runs has ended by then",
     },
     Key {
         section: "api",

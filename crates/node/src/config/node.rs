@@ -153,7 +153,7 @@ impl NodeConfig {
             transport: node.transport.unwrap_or_default(),
             log: node.log.unwrap_or_else(|| "info".to_owned()),
             log_format: node.log_format.unwrap_or_default(),
-            stop_within: time(node.stop_within, 5_000),
+            stop_within: time(node.stop_within, 10_000),
             socket: api.socket.unwrap_or_else(socket::default_path),
             socket_group: api.socket_group,
             tcp,

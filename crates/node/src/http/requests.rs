@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use super::answer::{Answer, Refusal, alive_or_over, ending, json, standing};
 use super::parts::{Asked, JsonBody, Named, OptionalBody, Patience};
 use super::routes::App;
+use crate::hub::Attends;
 
 /// A sign of a client that is still there.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -34,7 +35,9 @@ pub(super) struct RequestChange {
 /// Ask for a resource
 ///
 /// Choose an `id` and ask again with the same body if the answer was lost: that never makes a second grant. A request
-/// lives as long as its lease and has to be renewed, waiting or granted; `block_for` renews it while it waits.
+/// lives as long as its lease and has to be renewed, waiting or granted; `block_for` renews it while it waits. A client
+/// that closes the connection before the answer no longer waits: the request expires after two seconds, unless the client
+/// asks again, renews it or waits for it in another way.
 #[utoipa::path(
     post, path = "/v1/requests", operation_id = "ask", tag = "requests",
     params(("block_for" = Option<String>, Query, example = "10s",
@@ -74,7 +77,7 @@ pub(super) async fn ask(
 ) -> Answer {
     let patience = patience.time()?;
     let info = app.hub.ask(asked)?;
-    standing(&wait(&app, info, patience).await?)
+    standing(&wait(&app, info, patience, Attends::AsClient).await?)
 }
 
 /// All requests that are queued or granted at this node
@@ -108,13 +111,17 @@ pub(super) async fn list(State(app): State<App>) -> Response {
 pub(super) async fn look(State(app): State<App>, Named(id): Named, Asked(patience): Asked<Patience>) -> Answer {
     let patience = patience.time()?;
     let info = app.hub.look(&id)?;
-    standing(&wait(&app, info, patience).await?)
+    standing(&wait(&app, info, patience, Attends::AsOnlooker).await?)
 }
 
-async fn wait(app: &App, info: RequestInfo, patience: Option<Duration>) -> Result<RequestInfo, Refusal> {
+/// Waits while it is queued. If the client closes the connection meanwhile, this is dropped.
+async fn wait(app: &App, info: RequestInfo, patience: Option<Duration>, who: Attends) -> Result<RequestInfo, Refusal> {
     match patience {
         Some(patience) if info.state == Standing::Queued && !patience.is_zero() => {
-            match app.unless_stopped(app.hub.wait(&info.id, patience)).await {
+            let attendance = app.hub.attend(app.hub.find(&info.id)?, who);
+            let waited = app.unless_stopped(app.hub.wait(&info.id, patience)).await;
+            attendance.answered();
+            match waited {
                 Some(result) => Ok(result?),
                 None => Ok(app.hub.look(&info.id)?),
             }

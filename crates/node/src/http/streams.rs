@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::answer::Answer;
 use super::parts::{Asked, Named};
 use super::routes::App;
-use crate::hub::Hub;
+use crate::hub::{Attendance, Attends, Hub};
 use crate::machine::Ticket;
 
 /// How often a quiet stream shows that it is alive.
@@ -44,7 +44,8 @@ pub(super) struct EventQuery {
 )]
 pub(super) async fn of_request(State(app): State<App>, Named(id): Named) -> Answer {
     let ticket = app.hub.find(&id)?;
-    let watch = Watch { hub: Arc::clone(&app.hub), ticket, seen: None };
+    let attendance = app.hub.attend(ticket, Attends::AsOnlooker);
+    let watch = Watch { hub: Arc::clone(&app.hub), ticket, seen: None, _attendance: attendance };
     let events = unfold(watch, Watch::next).map(|info| Ok(data(Sent::default().event("request"), &info)));
     Ok(stream(&app, events))
 }
@@ -53,6 +54,7 @@ struct Watch {
     hub: Arc<Hub>,
     ticket: Ticket,
     seen: Option<RequestInfo>,
+    _attendance: Attendance,
 }
 
 impl Watch {
@@ -115,8 +117,9 @@ fn is_about(what: &What, name: &str) -> bool {
 }
 
 fn data(event: Sent, value: &impl Serialize) -> Sent {
-    // JSON in one line, so it can never break the stream's format.
-    event.data(serde_json::to_string(value).unwrap_or_default())
+    // JSON in one line, so it can never break the stream's format. None of our types can fail.
+    let text = |error: serde_json::Error| format!("{:?}", error.to_string());
+    event.data(serde_json::to_string(value).unwrap_or_else(text))
 }
 
 /// Events until there are no more, or until the server ends.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::task::Waker;
 
 use meshlock_api::resource::check_lease;
-use meshlock_api::{NewRequest, Place, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency};
+use meshlock_api::{Expiry, NewRequest, Place, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency};
 use meshlock_core::{Event, Units};
 
 use super::alarms::Alarm;
@@ -54,23 +54,12 @@ impl Machine {
         let lease_ms = asked.lease_ms.unwrap_or(lease);
         let unknown = known.is_none().then(|| asked.resource.clone());
         let ticket = self.requests.add(Request {
-            urgency: asked.urgency,
             resource: known,
             demand,
-            number: None,
-            state: State::Queued,
-            fence: None,
-            asked_at: now,
-            granted_at: None,
-            over_at: None,
             lease_ms,
             alive_until: now.plus_ms(lease_ms),
             times_out: asked.timeout_ms.map(|ms| now.plus_ms(ms)),
-            alarm_at: now,
-            reason: None,
-            was_lost: None,
-            wakers: Vec::new(),
-            asked,
+            ..Request::new(now, asked)
         });
         self.set_alarm(ticket);
         self.count_ask(now, ticket);
@@ -123,6 +112,7 @@ impl Machine {
             place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(ticket, request)),
             out_of_reach,
             reason: request.reason.clone(),
+            expiry: request.expiry,
         })
     }
 
@@ -155,7 +145,36 @@ impl Machine {
     fn renew_ticket(&mut self, now: Now, ticket: Ticket) {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
         request.alive_until = now.plus_ms(request.lease_ms);
+        request.abandoned = false;
         if request.due() < request.alarm_at {
+            self.set_alarm(ticket);
+        }
+    }
+
+    /// Somebody waits for the request on a connection, until [`answered`](Self::answered) or
+    /// [`abandoned`](Self::abandoned).
+    pub fn attended(&mut self, ticket: Ticket) {
+        if let Some(request) = self.requests.get_mut(ticket) {
+            request.attended += 1;
+        }
+    }
+
+    /// Somebody who waited for the request was told how it is doing.
+    pub fn answered(&mut self, ticket: Ticket) {
+        if let Some(request) = self.requests.get_mut(ticket) {
+            request.attended = request.attended.saturating_sub(1);
+        }
+    }
+
+    /// The client closed the connection on which it waited. It is cancelled soon, unless somebody else waits for it or
+    /// the client comes back. A grant is left alone: somebody may have heard of it in another way.
+    pub fn abandoned(&mut self, now: Now, ticket: Ticket) {
+        self.answered(ticket);
+        let Some(request) = self.requests.get_mut(ticket) else { return };
+        let until = now.plus_ms(COME_BACK_MS);
+        if request.state == State::Queued && request.attended == 0 && until < request.alive_until {
+            request.alive_until = until;
+            request.abandoned = true;
             self.set_alarm(ticket);
         }
     }
@@ -194,9 +213,8 @@ impl Machine {
 
     /// The client no longer wants it: what waits is cancelled, what is held is given back. More than once does no harm.
     pub fn release(&mut self, now: Now, ticket: Ticket) {
-        if self.lingering.remove(&ticket) {
-            self.give_back(now, ticket, State::Granted);
-            return self.leave_if_nobody_lingers(now);
+        if self.lingers(ticket) {
+            return self.end_lingering_of(now, ticket);
         }
         self.end(now, ticket, State::Released, None);
     }
@@ -213,15 +231,20 @@ impl Machine {
         request.state = state;
         request.reason = reason;
         request.over_at = Some(now);
-        request.wake();
-        let alarm_at = request.alarm_at;
+        self.woken.append(&mut request.wakers);
+        let (alarm_at, resource) = (request.alarm_at, request.resource);
         self.alarms.unset(alarm_at, Alarm::Request(ticket));
         self.count_end(now, ticket, was, state);
-        self.requests.retire(now, ticket);
-        if was == State::Granted && self.stopping {
-            self.lingering.insert(ticket); // its client has to hear of it first
-        } else {
-            self.give_back(now, ticket, was);
+        match resource.filter(|_| was == State::Granted && self.stopping) {
+            Some(resource) => {
+                self.lingering.insert((resource, ticket)); // its client has to hear of it first, and has its lease
+                self.requests.end(ticket);
+                self.set_alarm(ticket);
+            }
+            None => {
+                self.requests.retire(now, ticket);
+                self.give_back(now, ticket, was);
+            }
         }
         self.tell_request(now, ticket);
     }
@@ -237,21 +260,29 @@ impl Machine {
 
     /// A lease or a timeout may be over.
     pub(crate) fn request_due(&mut self, now: Now, ticket: Ticket) {
+        if self.lingers(ticket) {
+            return self.end_lingering_of(now, ticket);
+        }
         let Some(request) = self.requests.get(ticket).filter(|request| !request.state.is_over()) else { return };
         if request.due() > now {
             return self.set_alarm(ticket);
         }
-        let reason = if request.alive_until <= now {
-            format!("its client gave no sign for {} ms", request.lease_ms)
-        } else {
-            let lost = self.out_of_reach(now, request);
-            let why = lost.as_ref().map_or_else(String::new, |lost| format!("; its token is {lost}"));
+        let mut was_lost = None;
+        let (expiry, reason) = if request.alive_until > now {
+            was_lost = self.out_of_reach(now, request);
+            let why = was_lost.as_ref().map_or_else(String::new, |lost| format!("; its token is {lost}"));
             let reason = format!("not granted within {} ms{why}", request.asked.timeout_ms.unwrap_or_default());
-            if let Some(request) = self.requests.get_mut(ticket) {
-                request.was_lost = lost;
-            }
-            reason
+            (Expiry::Timeout, reason)
+        } else if request.abandoned {
+            let reason = format!("its client closed the connection and did not come back within {COME_BACK_MS} ms");
+            (Expiry::Disconnect, reason)
+        } else {
+            (Expiry::Lease, format!("its client gave no sign for {} ms", request.lease_ms))
         };
+        if let Some(request) = self.requests.get_mut(ticket) {
+            request.expiry = Some(expiry);
+            request.was_lost = was_lost;
+        }
         self.end(now, ticket, State::Expired, Some(reason));
     }
 
@@ -320,6 +351,10 @@ impl Machine {
 
 /// How far those ahead of a request are counted.
 const MOST_COUNTED: usize = 1_000;
+
+/// How long a client may take to come back after the connection on which it waited was closed. A client that was killed
+/// costs the others this, and no lease; one whose connection broke has time to ask again with the same id.
+pub const COME_BACK_MS: u64 = 2_000;
 
 /// The order on a desk. Protocols with a desk are never ordered by deadline.
 pub(crate) fn priority_of(urgency: Urgency) -> i32 {

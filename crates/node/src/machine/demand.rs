@@ -1,6 +1,7 @@
 //! From what a client asks for to what a protocol understands.
 
 use meshlock_api::resource::check_lease;
+use meshlock_api::text::LONGEST_TEXT;
 use meshlock_api::{Definition, Kind, Mode, NewRequest, Order, Problem, Protocol, Urgency};
 use meshlock_core::group::readers_writer::Access;
 use meshlock_core::vocabulary::{Deadline, Priority};
@@ -106,10 +107,10 @@ pub(crate) fn check(asked: &NewRequest) -> Result<(), Problem> {
         }
     }
     if let Some(session) = &asked.session {
-        check_text("session", session, 256)?;
+        check_text("session", session, LONGEST_TEXT)?;
     }
     if let Some(owner) = &asked.owner {
-        check_text("owner", owner, 256)?;
+        check_text("owner", owner, LONGEST_TEXT)?;
     }
     if let Some(lease) = asked.lease_ms {
         check_lease(lease).map_err(Problem::bad_request)?;

@@ -17,11 +17,13 @@ pub(crate) struct Events {
     latest: VecDeque<Event>,
     listeners: usize,
     wakers: Vec<Waker>,
+    /// To be woken when the event has been applied.
+    pub(super) woken: Vec<Waker>,
 }
 
 impl Events {
     pub(crate) fn new(began_unix_ms: u64) -> Self {
-        Self { began_unix_ms, last: 0, latest: VecDeque::new(), listeners: 0, wakers: Vec::new() }
+        Self { began_unix_ms, last: 0, latest: VecDeque::new(), listeners: 0, wakers: Vec::new(), woken: Vec::new() }
     }
 
     pub(crate) fn anybody_listens(&self) -> bool {
@@ -39,7 +41,7 @@ impl Events {
         }
         let at_ms = self.began_unix_ms + now.ms_since(Now::default());
         self.latest.push_back(Event { number: self.last, at_ms, what: what() });
-        self.wakers.drain(..).for_each(Waker::wake);
+        self.woken.append(&mut self.wakers);
     }
 
     pub(crate) fn after(&self, number: u64) -> Vec<Event> {

@@ -7,6 +7,7 @@ use meshlock_api::{State, Urgency};
 
 use super::clients::Ticket;
 use super::registry::REGISTRY;
+use super::resource::Usage;
 use super::{Machine, Now};
 
 /// Counts of the whole node.
@@ -90,8 +91,7 @@ impl Machine {
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         resource.usage.waiters.remove(&ticket);
-        resource.usage.holders.insert(ticket);
-        resource.usage.units += units(request);
+        resource.usage.hold(ticket, request);
         resource.counts.grants += 1;
         let class = class(request.urgency.unwrap_or(Urgency::Priority(0)));
         resource.counts.waits[class].add(now.0.saturating_sub(request.asked_at.0));
@@ -120,6 +120,13 @@ impl Machine {
     pub(crate) fn longest_wait_ns(&self, now: Now, resource: &super::Resource) -> u64 {
         let oldest = resource.usage.waiters.first().and_then(|ticket| self.requests.get(*ticket));
         oldest.map_or(0, |request| now.0.saturating_sub(request.asked_at.0))
+    }
+}
+
+impl Usage {
+    pub(crate) fn hold(&mut self, ticket: Ticket, request: &super::Request) {
+        self.holders.insert(ticket);
+        self.units += units(request);
     }
 }
 

@@ -20,7 +20,7 @@
 //! | `reach` | whether tokens that are waited for are in reach |
 //! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
-//! | `stopping` | a clean end, and going on after it |
+//! | `stopping`, `kept` | a clean end, and going on after it; grants that it could not give back |
 //! | `events` | what happened, for those who watch |
 //! | `observe` | every step of every protocol, for a recorder |
 //! | `metrics` | what is counted |
@@ -32,6 +32,7 @@ mod clients;
 mod demand;
 mod events;
 mod instance;
+mod kept;
 mod metrics;
 mod network;
 mod observe;
@@ -49,6 +50,7 @@ mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::task::Waker;
 
 use meshlock_api::Definition;
 use meshlock_core::NodeId;
@@ -69,9 +71,10 @@ use requests::Requests;
 use resource::Resource;
 
 pub(crate) use answers::Answers;
-pub use clients::Ticket;
+pub use clients::{COME_BACK_MS, Ticket};
 pub(crate) use demand::GROUP_PRIORITIES;
 pub(crate) use instance::RETRY;
+pub use kept::HeldGrant;
 pub use metrics::render as render_metrics;
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
@@ -166,10 +169,14 @@ pub struct Machine {
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
-    pub(crate) has_left: bool,
-    /// Revoked, but their clients have not said yet that they have stopped.
-    pub(crate) lingering: BTreeSet<Ticket>,
+    /// The resources whose protocols were told that this node leaves.
+    pub(crate) left: BTreeSet<u32>,
+    /// Revoked by a stop, but their clients have not said yet that they have stopped, and their leases are not over.
+    /// By resource.
+    pub(crate) lingering: BTreeSet<(u32, Ticket)>,
     observer: Option<Box<dyn Observer + Send>>,
+    /// Those who waited for what has happened; to be woken when the event has been applied.
+    pub(crate) woken: Vec<Waker>,
     outbox: Vec<(NodeId, Outgoing)>,
     notes: Vec<String>,
     removals: Vec<Vec<u8>>,
@@ -192,9 +199,10 @@ impl Machine {
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             stopping: false,
-            has_left: false,
+            left: BTreeSet::new(),
             lingering: BTreeSet::new(),
             observer: None,
+            woken: Vec::new(),
             outbox: Vec::new(),
             notes: Vec::new(),
             removals: Vec::new(),
@@ -213,6 +221,14 @@ impl Machine {
     /// Whether there is something to be sent or to be logged.
     pub fn has_output(&self) -> bool {
         !self.outbox.is_empty() || !self.notes.is_empty()
+    }
+
+    /// Those who waited for what has happened. Wake them when nobody holds the machine any more: they may want it.
+    pub fn take_woken(&mut self) -> Vec<Waker> {
+        let mut woken = std::mem::take(&mut self.woken);
+        woken.append(&mut self.registry.woken);
+        woken.append(&mut self.events.woken);
+        woken
     }
 
     /// Lines for the log.

@@ -229,9 +229,7 @@ impl Machine {
                 let mine = self.queries.asked.remove(&number).and_then(|mine| self.queries.mine.get_mut(&mine));
                 if let Some(mine) = mine {
                     mine.answers.is_complete = true;
-                    if let Some(waker) = mine.waker.take() {
-                        waker.wake();
-                    }
+                    self.woken.extend(mine.waker.take());
                 }
             }
         }

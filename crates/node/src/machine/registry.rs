@@ -36,6 +36,8 @@ pub(crate) struct Registry {
     is_granted: bool,
     /// What came of wishes whose askers want to know, by the number of the wish.
     results: BTreeMap<u64, Outcome>,
+    /// To be woken when the event has been applied.
+    pub(super) woken: Vec<Waker>,
 }
 
 #[derive(Debug, Default)]
@@ -61,9 +63,7 @@ impl Registry {
     fn tell(&mut self, wish: u64, result: Result<ResourceInfo, Problem>) {
         let Some(outcome) = self.results.get_mut(&wish) else { return };
         outcome.result = Some(result);
-        if let Some(waker) = outcome.waker.take() {
-            waker.wake();
-        }
+        self.woken.extend(outcome.waker.take());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::task::Waker;
 
-use meshlock_api::{NewRequest, OutOfReach, State, Urgency};
+use meshlock_api::{Expiry, NewRequest, OutOfReach, State, Urgency};
 use meshlock_core::{Demand, RequestId};
 
 use super::Now;
@@ -36,21 +36,46 @@ pub(crate) struct Request {
     pub(crate) reason: Option<String>,
     /// It timed out while its token was out of reach.
     pub(crate) was_lost: Option<OutOfReach>,
+    pub(crate) expiry: Option<Expiry>,
     pub(crate) wakers: Vec<Waker>,
+    /// How many connections wait for it at this moment.
+    pub(crate) attended: u32,
+    /// Its client closed the connection on which it waited, and gave no sign since.
+    pub(crate) abandoned: bool,
 }
 
 impl Request {
+    /// One that waits, with nothing known of it but what was asked for.
+    pub(crate) fn new(now: Now, asked: NewRequest) -> Self {
+        Self {
+            urgency: asked.urgency,
+            resource: None,
+            demand: None,
+            number: None,
+            state: State::Queued,
+            fence: None,
+            asked_at: now,
+            granted_at: None,
+            over_at: None,
+            lease_ms: 0,
+            alive_until: now,
+            times_out: None,
+            alarm_at: now,
+            reason: None,
+            was_lost: None,
+            expiry: None,
+            wakers: Vec::new(),
+            attended: 0,
+            abandoned: false,
+            asked,
+        }
+    }
+
     /// When something has to be done about it if nothing happens before.
     pub(crate) fn due(&self) -> Now {
         match self.times_out {
             Some(times_out) if self.state == State::Queued => self.alive_until.min(times_out),
             Some(_) | None => self.alive_until,
-        }
-    }
-
-    pub(crate) fn wake(&mut self) {
-        for waker in self.wakers.drain(..) {
-            waker.wake();
         }
     }
 }
@@ -103,6 +128,13 @@ impl Requests {
     pub(crate) fn add(&mut self, request: Request) -> Ticket {
         self.last += 1;
         let ticket = Ticket(self.last);
+        self.restore(ticket, request);
+        ticket
+    }
+
+    /// Adds a request that had this ticket before.
+    pub(crate) fn restore(&mut self, ticket: Ticket, request: Request) {
+        self.last = self.last.max(ticket.0);
         if let Some(id) = &request.asked.id {
             self.by_id.insert(id.clone(), ticket);
         }
@@ -111,7 +143,6 @@ impl Requests {
         }
         self.table.insert(ticket, request);
         self.alive.insert(ticket);
-        ticket
     }
 
     /// The next number for a protocol. Numbers grow, also after a clean stop.
@@ -128,9 +159,14 @@ impl Requests {
         self.last_number = self.last_number.max(number);
     }
 
-    /// A request has come to its end.
-    pub(crate) fn retire(&mut self, now: Now, ticket: Ticket) {
+    /// A request is over, and is not forgotten before it is retired.
+    pub(crate) fn end(&mut self, ticket: Ticket) {
         self.alive.remove(&ticket);
+    }
+
+    /// A request is over, and forgotten some time later.
+    pub(crate) fn retire(&mut self, now: Now, ticket: Ticket) {
+        self.end(ticket);
         let Some(request) = self.table.get(&ticket) else { return };
         if request.resource.is_none()
             && let Some(waiting) = self.unknown.get_mut(&request.asked.resource)

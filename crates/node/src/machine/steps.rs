@@ -119,7 +119,7 @@ impl Machine {
         request.state = State::Granted;
         request.granted_at = Some(now);
         request.fence = fence;
-        request.wake();
+        self.woken.append(&mut request.wakers);
         self.count_grant(now, ticket);
         self.tell_request(now, ticket);
     }

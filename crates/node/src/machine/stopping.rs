@@ -1,14 +1,20 @@
 //! A clean end, and going on after it.
 //!
-//! A node that stops takes back what its clients hold, gives its tokens to neighbours, and saves what it could not give
-//! away and what it promised. Started again with that, it is the same node to the protocols. A node that crashed has
-//! nothing saved and must come back as another one (see [`crate::mesh::Incarnation`]).
+//! A node that stops tells its clients that they lose what they hold, gives its tokens to neighbours, and saves what it
+//! could not give away and what it promised. Started again with that, it is the same node to the protocols. A node that
+//! crashed has nothing saved and must come back as another one (see [`crate::mesh::Incarnation`]).
+//!
+//! What a client holds goes to others only when the client has given it back, or its lease is over: until then the
+//! client may rely on it. What cannot be waited for is saved, and held again after the next start (see [`super::kept`]).
 
 use meshlock_api::State;
 use meshlock_core::{Event, NodeId};
 use serde::{Deserialize, Serialize};
 
+use super::alarms::Alarm;
+use super::clients::Ticket;
 use super::instance::Instance;
+use super::kept::{KeptCompany, KeptGrant};
 use super::registry::REGISTRY;
 use super::{Machine, Now, Resource, Settings};
 use crate::wire::{Entry, VERSION};
@@ -22,6 +28,8 @@ struct Saved {
     last_number: u64,
     last_query: u64,
     resources: Vec<(Entry, Instance)>,
+    grants: Vec<KeptGrant>,
+    companies: Vec<KeptCompany>,
 }
 
 /// Why saved bytes cannot be used.
@@ -46,32 +54,54 @@ impl Machine {
             self.end(now, ticket, State::Revoked, Some("its node is shutting down".into()));
         }
         self.end_registry_use(now);
-        self.leave_if_nobody_lingers(now);
+        let all: Vec<u32> = self.resources.keys().copied().collect();
+        for resource in all {
+            self.leave_unless_used(now, resource);
+        }
     }
 
-    /// Whether clients have been told to stop and have not given back yet.
+    /// Whether clients have been told to stop, have not given back yet, and are within their leases.
     pub fn anybody_lingers(&self) -> bool {
         !self.lingering.is_empty()
     }
 
-    /// Waits no longer for clients that were told to stop: what they held is given back. Their fences are stale.
+    /// Gives back what clients hold within their leases. Only for a node that can never come back: their fences protect
+    /// what they guard, and nothing else does.
     pub fn end_lingering(&mut self, now: Now) {
-        for ticket in std::mem::take(&mut self.lingering) {
-            self.give_back(now, ticket, State::Granted);
+        for (_, ticket) in self.lingering.clone() {
+            self.end_lingering_of(now, ticket);
         }
-        self.leave_if_nobody_lingers(now);
     }
 
-    /// The protocols can be left once no client uses anything.
-    pub(crate) fn leave_if_nobody_lingers(&mut self, now: Now) {
-        if !self.stopping || self.has_left || self.anybody_lingers() {
+    /// Whether this was taken back from a client that has not answered.
+    pub(crate) fn lingers(&self, ticket: Ticket) -> bool {
+        let resource = self.requests.get(ticket).and_then(|request| request.resource);
+        resource.is_some_and(|resource| self.lingering.contains(&(resource, ticket)))
+    }
+
+    /// A client that was told to stop has done so, or its lease is over.
+    pub(crate) fn end_lingering_of(&mut self, now: Now, ticket: Ticket) {
+        let Some(request) = self.requests.get(ticket) else { return };
+        let Some(resource) = request.resource.filter(|resource| self.lingering.remove(&(*resource, ticket))) else {
             return;
+        };
+        self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+        self.give_back(now, ticket, State::Granted);
+        self.requests.retire(now, ticket);
+        self.leave_unless_used(now, resource);
+    }
+
+    /// A protocol can be left once no client uses its resource.
+    fn leave_unless_used(&mut self, now: Now, resource: u32) {
+        let mut users = self.lingering.range((resource, Ticket(0))..=(resource, Ticket(u64::MAX)));
+        if users.next().is_none() && self.left.insert(resource) {
+            self.link_step(now, resource, Event::Leave);
         }
-        self.has_left = true;
-        let numbers: Vec<u32> = self.resources.keys().copied().collect();
-        for number in numbers {
-            self.link_step(now, number, Event::Leave);
-        }
+    }
+
+    /// Whether a resource that no client uses any more has something that others need.
+    pub fn is_leaving(&self) -> bool {
+        self.left.iter().filter_map(|number| self.resources.get(number)).any(|resource| !resource.instance.may_go())
     }
 
     /// The names of resources whose token is here.
@@ -94,6 +124,7 @@ impl Machine {
     /// What has to be kept. All links must be down.
     pub fn save(&self) -> Vec<u8> {
         let resources = self.resources.values();
+        let (grants, companies) = self.kept_grants();
         let saved = Saved {
             version: VERSION,
             mesh: self.settings.mesh.clone(),
@@ -101,6 +132,8 @@ impl Machine {
             last_number: self.requests.last_number(),
             last_query: self.last_query(),
             resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
+            grants,
+            companies,
         };
         postcard::to_stdvec(&saved).unwrap_or_default()
     }
@@ -129,6 +162,7 @@ impl Machine {
             resource.compare(machine.settings.declared.get(&resource.entry.name));
             machine.resources.insert(number, resource);
         }
+        machine.hold_again(Now::default(), saved.grants, saved.companies);
         machine.declare(Now::default());
         Ok(machine)
     }

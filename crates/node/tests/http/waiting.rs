@@ -77,6 +77,28 @@ async fn a_long_poll_keeps_the_request_alive_until_the_client_goes_away() {
 }
 
 #[tokio::test]
+async fn a_client_that_closes_its_connection_while_it_waits_is_cancelled_whatever_its_lease() {
+    let node = Node::start().await;
+    let hour = |id: &str| json!({"id": id, "resource": "r", "lease_ms": 3_600_000});
+    node.post("/v1/requests", hour("a")).await.is(200, "GRANTED");
+    let mut client = node.connect().await;
+    let body = hour("b").to_string();
+    let head = "POST /v1/requests?block_for=60s HTTP/1.1\r\nhost: localhost\r\ncontent-length: ";
+    client.write_all(format!("{head}{}\r\n\r\n{body}", body.len()).as_bytes()).await.expect("sent");
+    let mut events = node.hub.events();
+    while node.hub.find("b").is_err() {
+        events.next().await;
+    }
+    drop(client);
+    let ticket = node.hub.find("b").expect("known");
+    let state = timeout(HANG, node.hub.changed(ticket, State::Queued)).await.expect("it is cancelled");
+    assert_eq!(state, State::Expired);
+    let again = node.post("/v1/requests", hour("b")).await;
+    again.is(410, "EXPIRED");
+    assert_eq!(again.field("expiry"), "disconnect");
+}
+
+#[tokio::test]
 async fn a_stream_tells_of_a_request_until_it_is_over() {
     let node = Node::start().await;
     node.post("/v1/requests", json!({"id": "a", "resource": "r"})).await.is(200, "GRANTED");

@@ -1,7 +1,8 @@
 //! What clients see: grants, leases, timeouts, ids.
 
-use meshlock_api::{Kind, Mode, NewRequest, NewResource, Reason, State, Urgency};
+use meshlock_api::{Expiry, Kind, Mode, NewRequest, NewResource, Reason, State, Urgency};
 
+use super::super::{COME_BACK_MS, Ticket};
 use super::{Net, semaphore, wants, with_priority};
 
 #[test]
@@ -123,7 +124,72 @@ fn a_client_without_a_sign_of_life_loses_what_it_holds_and_its_place() {
     net.pass_ms(200);
     assert_eq!((net.state(0, holder), net.state(1, patient)), (State::Expired, State::Granted));
     assert!(net.look(0, holder).reason.expect("told").contains("no sign"));
+    assert_eq!(net.look(0, holder).expiry, Some(Expiry::Lease));
     assert!(net.look(1, patient).fence > net.look(0, holder).fence, "what it held is fenced off");
+}
+
+#[test]
+fn a_client_that_went_away_while_it_waited_is_not_waited_for() {
+    let hour = |priority| NewRequest { lease_ms: Some(3_600_000), ..with_priority("dock", priority) };
+    let mut net = Net::line(2);
+    let holder = net.ask(0, hour(0));
+    net.settle();
+    let (gone, next) = (net.ask(0, hour(9)), net.ask(1, hour(0)));
+    net.settle();
+    let machine = &mut net.machines[0];
+    machine.attended(gone);
+    machine.abandoned(net.now, gone);
+    net.release(0, holder);
+    net.settle();
+    assert_eq!(net.state(0, gone), State::Granted, "it was first in line");
+    net.pass_ms(COME_BACK_MS - 1);
+    assert_eq!((net.state(0, gone), net.state(1, next)), (State::Granted, State::Queued));
+    net.pass_ms(1);
+    assert_eq!((net.state(0, gone), net.state(1, next)), (State::Expired, State::Granted));
+    assert_eq!(net.look(0, gone).expiry, Some(Expiry::Disconnect));
+}
+
+#[test]
+fn a_client_that_comes_back_keeps_its_place() {
+    let asked = NewRequest { id: Some("b".into()), lease_ms: Some(60_000), ..wants("dock") };
+    let mut net = Net::line(1);
+    net.ask(0, NewRequest { lease_ms: Some(60_000), ..wants("dock") });
+    let waits = net.ask(0, asked.clone());
+    let sign: [(&str, fn(&mut Net, Ticket, &NewRequest)); 3] = [
+        ("it asks again", |net, ticket, asked| assert_eq!(net.ask(0, asked.clone()), ticket)),
+        ("it renews", |net, ticket, _| net.machines[0].renew(net.now, ticket, None).expect("known")),
+        ("somebody else waits for it", |net, ticket, _| net.machines[0].attended(ticket)),
+    ];
+    for (sign, give) in sign {
+        net.machines[0].attended(waits);
+        if sign.starts_with("somebody") {
+            give(&mut net, waits, &asked);
+            net.machines[0].abandoned(net.now, waits);
+        } else {
+            net.machines[0].abandoned(net.now, waits);
+            net.pass_ms(COME_BACK_MS - 1);
+            give(&mut net, waits, &asked);
+        }
+        net.pass_ms(COME_BACK_MS);
+        assert_eq!(net.state(0, waits), State::Queued, "{sign}");
+    }
+}
+
+#[test]
+fn whoever_has_its_answer_may_close_the_connection() {
+    let mut net = Net::line(1);
+    let holder = net.ask(0, wants("dock"));
+    let waits = net.ask(0, wants("dock"));
+    let machine = &mut net.machines[0];
+    machine.attended(waits);
+    machine.answered(waits); // the time of its poll was over
+    net.pass_ms(COME_BACK_MS + 1);
+    assert_eq!(net.state(0, waits), State::Queued);
+    net.machines[0].attended(waits);
+    net.release(0, holder);
+    net.machines[0].abandoned(net.now, waits);
+    net.pass_ms(COME_BACK_MS + 1);
+    assert_eq!(net.state(0, waits), State::Granted, "somebody may have been told of the grant");
 }
 
 #[test]
@@ -135,6 +201,7 @@ fn a_timeout_ends_waiting_but_not_holding() {
     net.settle();
     net.pass_ms(150);
     assert_eq!((net.state(0, holder), net.state(1, waiter)), (State::Granted, State::Expired));
+    assert_eq!(net.look(1, waiter).expiry, Some(Expiry::Timeout));
 }
 
 #[test]

@@ -182,10 +182,46 @@ fn what_cannot_be_written_is_noted_once_and_stops_nobody() {
         let ticket = net.ask(0, wants("gpus"));
         assert_eq!(net.state(0, ticket), State::Granted);
         net.release(0, ticket);
+        let _ = recorder.flush(); // so that it has turned out
     }
     let notes = net.machines[0].take_notes();
     assert_eq!(notes.iter().filter(|note| note.contains("run.gpus.jsonl cannot be written")).count(), 1, "{notes:?}");
     assert!(Recorder::new(&place.path().join("nowhere/run.jsonl")).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_stands_still_holds_no_node_up_and_the_end_is_not_lost() {
+    let place = tempdir().expect("a directory");
+    let path = place.path().join("run.gpus.jsonl");
+    // Whoever opens this waits until somebody reads it.
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("run").success());
+    let recorder = Recorder::new(&place.path().join("run.jsonl")).expect("it can be written");
+    let mut net = Net::new(1);
+    net.machines[0].set_recorder(recorder.observer(&settings(0)));
+    net.define(0, "gpus", semaphore(3));
+    for _ in 0..100 {
+        let ticket = net.ask(0, wants("gpus"));
+        assert_eq!(net.state(0, ticket), State::Granted);
+        net.release(0, ticket);
+    }
+    let reader = std::thread::spawn(move || fs::read(path).expect("recorded"));
+    recorder.finish().expect("written");
+    let audited = audit(Cursor::new(reader.join().expect("read"))).expect("readable, to its end");
+    assert_eq!((audited.difference, audited.replayed), (None, 200));
+}
+
+#[test]
+fn what_fails_at_the_very_end_is_told() {
+    let place = tempdir().expect("a directory");
+    let recorder = Recorder::new(&place.path().join("run.jsonl")).expect("it can be written");
+    fs::create_dir(place.path().join("run.gpus.jsonl")).expect("something is in the way");
+    let mut net = Net::new(1);
+    net.machines[0].set_recorder(recorder.observer(&settings(0)));
+    net.define(0, "gpus", semaphore(3));
+    net.ask(0, wants("gpus"));
+    let error = recorder.finish().expect_err("it was not written").to_string();
+    assert!(error.contains("run.gpus.jsonl"), "{error}");
 }
 
 /// Finds fault with everything.

@@ -1,9 +1,9 @@
 //! Clean stops.
 
-use meshlock_api::State;
+use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State};
 
-use super::super::Machine;
-use super::{Net, settings, wants};
+use super::super::{Machine, Now, Settings, Ticket};
+use super::{Net, semaphore, settings, wants};
 
 #[test]
 fn a_node_that_stops_gives_its_tokens_to_a_neighbour() {
@@ -31,7 +31,7 @@ fn alone_it_saves_its_tokens_and_goes_on_as_itself() {
     let held = net.ask(0, wants("dock"));
     let fence = net.look(0, held).fence;
     net.machines[0].stop(net.now);
-    net.machines[0].end_lingering(net.now); // its client does not answer
+    net.release(0, held);
     assert_eq!(net.machines[0].still_needed_for(), ["meshlock:registry", "dock"]);
     let saved = net.machines[0].save();
     net.machines[0] = Machine::resume(settings(0), &saved).expect("its own");
@@ -60,4 +60,156 @@ fn a_lone_founder_that_crashed_makes_its_resources_anew_above_all_old_fences() {
     let next = net.ask(0, wants("dock"));
     assert_eq!(net.state(0, next), State::Granted);
     assert!(net.look(0, next).fence > before);
+}
+
+#[test]
+fn what_is_leased_goes_to_nobody_else_before_its_client_stopped_or_the_lease_is_over() {
+    for answers in [true, false] {
+        let mut net = Net::line(2);
+        let held = net.ask(1, NewRequest { lease_ms: Some(30_000), ..wants("dock") });
+        net.settle();
+        let next = net.ask(0, NewRequest { lease_ms: Some(600_000), ..wants("dock") });
+        net.pass_ms(10_000);
+        net.machines[1].renew(net.now, held, None).expect("by the book");
+        net.machines[1].stop(net.now);
+        net.settle();
+        assert_eq!(net.state(1, held), State::Revoked, "it is told at once");
+        net.machines[1].renew(net.now.plus_ms(1_000), held, None).expect("known, but it gains nothing");
+        net.pass_ms(29_999);
+        assert_eq!(net.state(0, next), State::Queued, "the client may be at work until the end of its lease");
+        assert!(net.machines[1].anybody_lingers());
+        if answers {
+            net.release(1, held);
+            net.settle();
+        } else {
+            net.pass_ms(1);
+        }
+        assert_eq!(net.state(0, next), State::Granted);
+        assert!(!net.machines[1].anybody_lingers() && !net.machines[1].is_leaving());
+    }
+}
+
+#[test]
+fn a_slow_client_of_one_resource_does_not_keep_the_tokens_of_others() {
+    let mut net = Net::line(2);
+    let (slow, quick) = (net.ask(1, wants("dock")), net.ask(1, wants("crane")));
+    net.settle();
+    net.machines[1].stop(net.now);
+    net.release(1, quick);
+    net.settle();
+    let (dock, crane) = (net.ask(0, wants("dock")), net.ask(0, wants("crane")));
+    net.settle();
+    assert_eq!((net.state(0, dock), net.state(0, crane)), (State::Queued, State::Granted));
+    let lingering = net.machines[1].lingering();
+    assert_eq!((lingering.len(), lingering[0].resource.as_str()), (1, "dock"));
+    assert_eq!(lingering[0].id, format!("~{}", slow.0));
+    assert!(net.machines[1].still_needed_for().contains(&"dock".to_owned()));
+    assert!(!net.machines[1].is_leaving(), "what a client holds is not waited for here");
+}
+
+/// Every kind of resource that can be held, and what to ask for.
+fn kinds() -> Vec<(NewResource, NewRequest)> {
+    let mutexes = [Protocol::ReverseLink, Protocol::Flood].map(|protocol| {
+        let resource = NewResource { protocol: Some(protocol), ..NewResource::default() };
+        (resource, wants("it"))
+    });
+    let sessions = [Protocol::ReverseLink, Protocol::Group].map(|protocol| {
+        let kind = Some(Kind::Sessions);
+        let resource = NewResource { kind, protocol: Some(protocol), ..NewResource::default() };
+        (resource, NewRequest { session: Some("red".into()), ..wants("it") })
+    });
+    let units = (semaphore(3), NewRequest { units: Some(3), ..wants("it") });
+    mutexes.into_iter().chain(sessions).chain([units]).collect()
+}
+
+/// Two nodes; the second holds, was stopped, and is back; somebody else waits at the first.
+fn held_over_a_restart(resource: NewResource, request: &NewRequest) -> (Net, Ticket, Ticket) {
+    let mut net = Net::line(2);
+    net.define(0, "it", resource);
+    let asked = NewRequest { id: Some("mine".into()), lease_ms: Some(30_000), ..request.clone() };
+    let held = net.ask(1, asked.clone());
+    net.settle();
+    net.pass_ms(3_000);
+    assert_eq!(net.state(1, held), State::Granted, "{request:?}");
+    let fence = net.look(1, held).fence;
+    let other = request.session.as_ref().map(|_| "blue".to_owned());
+    let next = net.ask(0, NewRequest { session: other, lease_ms: Some(600_000), ..request.clone() });
+    net.settle();
+    net.machines[1].stop(net.now);
+    net.settle();
+    net.cut(0, 1);
+    let saved = net.machines[1].save();
+    net.machines[1] = Machine::resume(settings(1), &saved).expect("its own");
+    net.now = Now(1); // its clock begins anew; the other one's does not run backwards, because nothing was due
+    net.link(0, 1);
+    net.settle();
+    assert_eq!(net.machines[1].find("mine"), Ok(held), "known by its id");
+    assert_eq!(net.ask(1, asked), held, "asking again is the same request");
+    let look = net.look(1, held);
+    assert_eq!((look.state, look.fence, look.lease_ms), (State::Granted, fence, 30_000));
+    (net, held, next)
+}
+
+#[test]
+fn what_cannot_be_waited_for_is_saved_and_held_until_its_client_gives_it_back() {
+    for (resource, request) in kinds() {
+        let (mut net, held, next) = held_over_a_restart(resource, &request);
+        net.pass_ms(20_000);
+        net.machines[1].renew(net.now, held, None).expect("as before");
+        net.pass_ms(20_000);
+        assert_eq!((net.state(1, held), net.state(0, next)), (State::Granted, State::Queued), "{request:?}");
+        net.release(1, held);
+        net.settle();
+        net.pass_ms(5_000);
+        assert_eq!((net.state(1, held), net.state(0, next)), (State::Released, State::Granted), "{request:?}");
+    }
+}
+
+#[test]
+fn what_was_saved_is_held_for_a_whole_lease_at_most() {
+    for (resource, request) in kinds() {
+        let (mut net, held, next) = held_over_a_restart(resource, &request);
+        net.pass_ms(29_990);
+        assert_eq!((net.state(1, held), net.state(0, next)), (State::Granted, State::Queued), "{request:?}");
+        net.pass_ms(5_000);
+        assert_eq!((net.state(1, held), net.state(0, next)), (State::Expired, State::Granted), "{request:?}");
+    }
+}
+
+#[test]
+fn those_who_attend_a_session_together_are_kept_together() {
+    let mut net = Net::line(1);
+    let kind = Some(Kind::Sessions);
+    net.define(0, "room", NewResource { kind, protocol: Some(Protocol::Group), ..NewResource::default() });
+    let attend = |session: &str| NewRequest { session: Some(session.into()), ..wants("room") };
+    let (first, second) = (net.ask(0, attend("red")), net.ask(0, attend("red")));
+    net.machines[0].stop(net.now);
+    net.release(0, first); // its grant in the protocol is the second's too
+    let saved = net.machines[0].save();
+    net.machines[0] = Machine::resume(settings(0), &saved).expect("its own");
+    let blue = net.ask(0, attend("blue"));
+    assert_ne!(blue, second, "names that the node gave are not given again");
+    net.settle();
+    assert_eq!((net.state(0, second), net.state(0, blue)), (State::Granted, State::Queued));
+    net.release(0, second);
+    net.settle();
+    net.pass_ms(3_000);
+    assert_eq!(net.state(0, blue), State::Granted);
+}
+
+#[test]
+fn no_grant_is_forgotten_however_many_are_told_to_stop() {
+    let mut net = Net::with_settings([Settings { most_requests: 2_000, ..settings(0) }]);
+    net.define(0, "docks", semaphore(1_500));
+    let held: Vec<Ticket> = (0..1_500).map(|_| net.ask(0, wants("docks"))).collect();
+    net.machines[0].stop(net.now);
+    for ticket in held {
+        assert!(net.machines[0].find(&format!("~{}", ticket.0)).is_ok());
+        net.release(0, ticket);
+    }
+    assert!(!net.machines[0].anybody_lingers());
+    let saved = net.machines[0].save();
+    net.machines[0] = Machine::resume(settings(0), &saved).expect("its own");
+    let all = net.ask(0, NewRequest { units: Some(1_500), ..wants("docks") });
+    assert_eq!(net.state(0, all), State::Granted);
 }
