@@ -4,9 +4,11 @@
 //! happened. Nodes of other processes are heard of by name only; `meshlock trace merge` puts their recordings together.
 //! While it records, the rules that a trace can show are watched; a broken one is told by the node at once.
 //!
-//! What goes wrong in writing never stops a node: it is noted once.
+//! What goes wrong in writing never stops a node: it is noted once. Nor does a slow disk hold it up: files are written
+//! by a thread of their own ([`Files`]).
 
 mod clock;
+mod disk;
 mod inner;
 mod name;
 mod outlet;
@@ -28,6 +30,7 @@ use crate::wire::Entry;
 
 use inner::Inner;
 
+pub use disk::Written;
 pub use outlet::{Files, Outlet};
 pub use place::Place;
 
@@ -85,13 +88,24 @@ impl Recorder {
     }
 
     /// Writes the ends of all traces. Nothing is recorded afterwards.
+    ///
+    /// Waits until everything is written: call it when the nodes have stopped.
     pub fn finish(&self) -> Result<(), TraceError> {
-        lock(&self.inner).finish()
+        let ended = lock(&self.inner).end();
+        self.wait_until_written();
+        lock(&self.inner).finish().and(ended)
     }
 
-    /// Writes out whatever waits to be written.
+    /// Writes out whatever waits to be written, and waits until that is done. Nodes can go on meanwhile.
     pub fn flush(&self) -> Result<(), TraceError> {
-        lock(&self.inner).flush()
+        let flushed = lock(&self.inner).flush();
+        self.wait_until_written();
+        flushed
+    }
+
+    fn wait_until_written(&self) {
+        let written = lock(&self.inner).written();
+        written.into_iter().for_each(Written::wait);
     }
 }
 
@@ -101,7 +115,7 @@ fn keep_flushed(inner: &Weak<Mutex<Inner>>) {
         thread::sleep(FLUSH_EVERY);
         let Some(inner) = inner.upgrade() else { return };
         // The next line that is written will fail in the same way, and that is noted.
-        let _ = Recorder { inner }.flush();
+        let _ = lock(&inner).flush();
     }
 }
 

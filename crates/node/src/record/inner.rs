@@ -8,6 +8,7 @@ use meshlock_properties::Violation;
 use meshlock_trace::{NodeInfo, TraceError};
 
 use super::clock::Clock;
+use super::disk::Written;
 use super::outlet::{Outlet, Outputs};
 use super::place::{Place, Told};
 use super::tape::Tape;
@@ -71,12 +72,28 @@ impl Inner {
         result
     }
 
-    pub(super) fn finish(&mut self) -> Result<(), TraceError> {
+    /// Hears when everything that was flushed is written.
+    pub(super) fn written(&self) -> Vec<Written> {
+        self.outlets.iter().filter_map(|outlet| outlet.written()).collect()
+    }
+
+    /// Writes the ends of all traces; nothing follows.
+    pub(super) fn end(&mut self) -> Result<(), TraceError> {
         self.finished = true;
         let now = self.clock.now_ns();
         let mut result = Ok(());
+        for tape in self.tapes.values_mut() {
+            let ended = tape.end(now);
+            result = result.and(ended);
+        }
+        result
+    }
+
+    /// Whether everything could be written, after the ends were and somebody waited for it.
+    pub(super) fn finish(&mut self) -> Result<(), TraceError> {
+        let mut result = Ok(());
         for mut tape in std::mem::take(&mut self.tapes).into_values() {
-            let finished = tape.finish(now);
+            let finished = tape.finish();
             result = result.and(finished);
         }
         result

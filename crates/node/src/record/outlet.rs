@@ -1,12 +1,12 @@
 //! Where traces go: into files, to somebody who looks, or to both.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::disk::{Disk, Written};
 use super::name;
 
 /// A place where traces can go, one for each resource.
@@ -17,12 +17,19 @@ pub trait Outlet: fmt::Debug + Send {
 
     /// What the trace of a resource is called here, for people who are told that it cannot be written.
     fn name(&self, resource: &str) -> String;
+
+    /// Hears when everything that was flushed is where it belongs; `None` if it is as soon as it is flushed.
+    fn written(&self) -> Option<Written> {
+        None
+    }
 }
 
-/// Files beside each other: given `run.jsonl`, the file of resource `dock` is `run.dock.jsonl`.
+/// Files beside each other: given `run.jsonl`, the file of resource `dock` is `run.dock.jsonl`. They are written in the
+/// background. If the disk is so slow that 64 MiB wait to be written, recording ends there and the node goes on.
 #[derive(Clone, Debug)]
 pub struct Files {
     path: PathBuf,
+    disk: Disk,
 }
 
 impl Files {
@@ -37,14 +44,17 @@ impl Files {
             let text = format!("{} is no name for a file; give one such as run.jsonl", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path: path.to_owned(), disk: Disk::start()? })
     }
 }
 
 impl Outlet for Files {
     fn open(&mut self, resource: &str) -> io::Result<Option<Box<dyn Write + Send>>> {
-        let file = File::create(name::file_of(&self.path, resource))?;
-        Ok(Some(Box::new(BufWriter::new(file))))
+        Ok(Some(Box::new(self.disk.create(&name::file_of(&self.path, resource)))))
+    }
+
+    fn written(&self) -> Option<Written> {
+        Some(self.disk.written())
     }
 
     fn name(&self, resource: &str) -> String {

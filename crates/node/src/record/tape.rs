@@ -27,6 +27,8 @@ pub(super) struct Tape {
     writer: Option<Writer<Outputs>>,
     troubles: Troubles,
     latest: u64,
+    /// The line of the end.
+    last_line: u64,
     /// Nodes in the trace; true for those whose events have been seen.
     nodes: BTreeMap<NodeId, bool>,
     ends: LinkEnds,
@@ -49,6 +51,7 @@ impl Tape {
             writer,
             troubles,
             latest: 0,
+            last_line: 0,
             nodes,
             ends: LinkEnds::default(),
             under_way: UnderWay::new(),
@@ -154,18 +157,24 @@ impl Tape {
     }
 
     /// Writes the end; nothing follows.
-    pub(super) fn finish(&mut self, now: u64) -> Result<(), TraceError> {
+    pub(super) fn end(&mut self, now: u64) -> Result<(), TraceError> {
         let violation = self.broken.as_ref().map(|broken| meshlock_trace::Violation {
             rule: broken.rule.name().to_owned(),
             node: broken.node,
             what: broken.what.clone(),
         });
         let totals = self.totals.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
-        let line = self.write::<()>(now, What::End(End { violation, repeats_from: None, totals }))?.unwrap_or_default();
-        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop))?;
+        let written = self.write::<()>(now, What::End(End { violation, repeats_from: None, totals }))?;
+        self.last_line = written.unwrap_or_default();
+        self.flush()
+    }
+
+    /// Whether it could be written to its end.
+    pub(super) fn finish(&mut self) -> Result<(), TraceError> {
+        let finished = self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop));
         match self.troubles().first() {
-            Some(text) => Err(TraceError::Io { line, source: io::Error::other(text.clone()) }),
-            None => Ok(()),
+            Some(text) => Err(TraceError::Io { line: self.last_line, source: io::Error::other(text.clone()) }),
+            None => finished,
         }
     }
 
