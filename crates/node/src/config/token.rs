@@ -6,11 +6,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::mesh::MeshError;
 use crate::mesh::durable::{self, Readers};
+use crate::mesh::{MeshError, secret};
 
-/// Reads the word from its file. If the file does not exist it is made, for its owner only, with a random word.
+/// Reads the word from its file, which must not be readable by every user. If the file does not exist it is made, for its owner only, with a random word.
 pub fn read_or_make(path: &Path) -> Result<String, MeshError> {
+    secret::check(path)?;
     let Some(bytes) = durable::read(path)? else {
         let mut random = [0; 32];
         SystemRandom::new().fill(&mut random).map_err(|_| MeshError::Keys("no random numbers".to_owned()))?;

@@ -13,6 +13,7 @@ use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, version};
 
+use crate::mesh::clock::Clock;
 use crate::mesh::{Identity, certificate};
 
 /// Both roles of a node in a handshake.
@@ -46,7 +47,7 @@ impl Tls {
         let certified = CertifiedKey::from_der(chain.clone(), identity.key.clone_key(), &provider)?;
         let name = certificate::server_name(&identity.secret);
 
-        let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        let mut client = ClientConfig::builder_with_details(Arc::clone(&provider), Arc::new(Clock))
             .with_protocol_versions(&[&version::TLS13])?
             .with_root_certificates(Arc::clone(&roots))
             .with_client_auth_cert(chain, identity.key.clone_key())?;
@@ -57,7 +58,7 @@ impl Tls {
             .clear_root_hint_subjects()
             .build()
             .map_err(|error| rustls::Error::General(error.to_string()))?;
-        let mut server = ServerConfig::builder_with_provider(provider)
+        let mut server = ServerConfig::builder_with_details(provider, Arc::new(Clock))
             .with_protocol_versions(&[&version::TLS13])?
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(ForThoseWhoKnow { name: name.clone(), certified: Arc::new(certified) }));

@@ -5,7 +5,7 @@
 
 use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use webpki::{EndEntityCert, KeyUsage};
 
 use super::{Member, MeshError, name};
@@ -50,7 +50,7 @@ pub(super) fn verify(
     let algorithms: &[&dyn rustls::pki_types::SignatureVerificationAlgorithm] = &[webpki::ring::ED25519];
     for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
         let anchors = std::slice::from_ref(&anchor);
-        parsed.verify_for_usage(algorithms, anchors, &[], UnixTime::now(), usage, None, None).map_err(other)?;
+        parsed.verify_for_usage(algorithms, anchors, &[], super::clock::now(), usage, None, None).map_err(other)?;
     }
     let own = Ed25519KeyPair::from_pkcs8_maybe_unchecked(key.secret_der());
     let own = own.map_err(|_| MeshError::Certificate("its key cannot be read".to_owned()))?;

@@ -24,6 +24,16 @@ pub enum MeshError {
         /// What is wrong in it.
         why: String,
     },
+    /// A file with a key is open to everybody.
+    #[error(
+        "every user of this machine can read or change {path}, and with it act as this node or its clients: close it \
+            with `chmod o= {path}`; if somebody may have read it, replace what is in it",
+        path = path.display()
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no membership.
     #[error(
         "{} has no mesh; make one with `meshlock mesh init NAME`, or take part in one with `meshlock mesh join \

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::durable::{self, Readers};
 use super::error::damaged;
-use super::{MeshError, certificate, name};
+use super::{MeshError, certificate, name, secret};
 
 /// The number of a member in its mesh. The founder is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -104,6 +104,7 @@ impl Identity {
     /// Reads `member.toml` of a mesh directory.
     pub fn load(dir: &Path) -> Result<Self, MeshError> {
         let path = dir.join(MEMBER_FILE);
+        secret::check(&path)?;
         let bytes = durable::read(&path)?.ok_or_else(|| MeshError::NoMember { dir: dir.to_owned() })?;
         let text = String::from_utf8(bytes).map_err(|_| damaged(&path, "it is no text"))?;
         let file: File = toml::from_str(&text).map_err(|error| damaged(&path, error.message()))?;

@@ -45,6 +45,7 @@ impl Authority {
     /// Reads `authority.toml` of a mesh directory.
     pub fn load(dir: &Path) -> Result<Self, MeshError> {
         let path = dir.join(AUTHORITY_FILE);
+        super::secret::check(&path)?;
         let Some(bytes) = durable::read(&path)? else {
             let dir = dir.to_owned();
             let member = super::is_member(&dir);

@@ -12,6 +12,7 @@
 
 mod authority;
 pub mod certificate;
+pub(crate) mod clock;
 pub mod directory;
 pub(crate) mod durable;
 mod error;
@@ -21,6 +22,7 @@ mod ledger;
 mod membership;
 pub mod name;
 mod removal;
+pub(crate) mod secret;
 pub mod state;
 #[cfg(test)]
 pub(crate) mod testing;
