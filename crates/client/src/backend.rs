@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use meshlock_api::resource::DEFAULT_LEASE_MS;
-use meshlock_api::{NewRequest, RequestInfo, State};
+use meshlock_api::{Expiry, NewRequest, RequestInfo, State};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
@@ -127,8 +127,7 @@ async fn settle(http: &Arc<Http>, mut before: Instant, mut info: RequestInfo) ->
 /// The words for a request that ended before it was granted.
 pub(crate) fn ended(info: RequestInfo, began: Instant) -> Error {
     let waited = Duration::from_millis(info.waited_ms);
-    let by_timeout = info.state == State::Expired && info.reason.as_deref().is_some_and(|why| why.starts_with("not "));
-    if by_timeout {
+    if info.expiry == Some(Expiry::Timeout) {
         let after = waited.max(began.elapsed());
         return Error::TimedOut { resource: info.resource, after, out_of_reach: info.out_of_reach };
     }

@@ -286,5 +286,5 @@ pub(crate) fn milliseconds(time: Duration) -> u64 {
 fn program() -> String {
     let name = std::env::args_os().next().map(PathBuf::from);
     let name = name.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
-    format!("{}[{}]", name.as_deref().unwrap_or("unknown"), std::process::id())
+    meshlock_api::text::owner_of(name.as_deref().unwrap_or("unknown"), std::process::id())
 }

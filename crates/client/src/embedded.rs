@@ -72,7 +72,7 @@ struct Cancel<'a> {
 impl Drop for Cancel<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            release(self.hub, ticket);
+            self.hub.with_if_sound(|machine, now| machine.release(now, ticket));
         }
     }
 }

@@ -29,6 +29,19 @@ pub enum Error {
         /// How we know.
         cause: String,
     },
+    /// Somebody else could have put the socket there.
+    #[error(
+        "the socket {socket} is not trusted: {place}: {why}. Whoever made it would see what you ask and could grant \
+         anything. Have it removed, or name the socket of your own node with --socket or MESHLOCK_SOCKET"
+    )]
+    Untrusted {
+        /// The socket.
+        socket: String,
+        /// What is wrong: a directory above it, or itself.
+        place: String,
+        /// What is wrong with that.
+        why: String,
+    },
     /// An address that makes no sense.
     #[error("{0}")]
     Address(String),
@@ -80,9 +93,12 @@ impl Error {
         match self {
             Self::NoNode { .. } | Self::Silent { .. } => true,
             Self::Refused(problem) => problem.reason == meshlock_api::Reason::Unavailable,
-            Self::Address(_) | Self::TimedOut { .. } | Self::Over(_) | Self::Garbled { .. } | Self::NoRandomness(_) => {
-                false
-            }
+            Self::Untrusted { .. }
+            | Self::Address(_)
+            | Self::TimedOut { .. }
+            | Self::Over(_)
+            | Self::Garbled { .. }
+            | Self::NoRandomness(_) => false,
         }
     }
 }

@@ -170,6 +170,7 @@ impl Guard {
 
     /// Whether it is lost, as far as we can know at this moment.
     pub fn is_lost(&self) -> bool {
+        self.client.shared.keeper.ensure_running(&self.client.shared);
         if self.held.loss().is_some() {
             return true;
         }
@@ -185,6 +186,7 @@ impl Guard {
 
     /// Returns when it is lost: the lease is over by our own clock, or the node says that the request is over.
     pub async fn lost(&self) -> Loss {
+        self.client.shared.keeper.ensure_running(&self.client.shared);
         let told_by_node = self.told_by_node();
         tokio::pin!(told_by_node);
         loop {
@@ -276,7 +278,7 @@ impl Drop for Guard {
             }
             #[cfg(feature = "embedded")]
             (Backend::Hub(hub), Key::Ticket(ticket)) => {
-                crate::embedded::release(hub, *ticket);
+                hub.with_if_sound(|machine, now| machine.release(now, *ticket));
             }
             #[cfg(feature = "embedded")]
             (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_)) => {}

@@ -1,5 +1,8 @@
 //! Renews what is held, in one task for all guards of a client. It begins with the first guard and ends some time after
 //! the last; a guard that lives shorter than a third of its lease costs it nothing.
+//!
+//! The task ends early if its runtime is dropped. Nothing is forgotten then: the next use of the client or of a guard on
+//! another runtime begins a new one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -30,7 +33,8 @@ pub(crate) struct Keeper {
 struct Table {
     due: BTreeMap<Due, Arc<Held>>,
     last: u64,
-    running: bool,
+    /// The number of the task that runs.
+    running: Option<u64>,
     /// While the task sleeps. It is not woken for what is due later, so most guards come and go unseen.
     sleeps_until: Option<Instant>,
 }
@@ -42,6 +46,11 @@ impl Keeper {
 
     /// Renews it at this time, unless it is taken out before.
     pub(crate) fn add(self: &Arc<Self>, shared: &Arc<Shared>, held: &Arc<Held>, at: Instant) {
+        self.put(held, at);
+        self.ensure_running(shared);
+    }
+
+    fn put(&self, held: &Arc<Held>, at: Instant) {
         let mut table = self.table();
         table.last += 1;
         let due = (at, table.last);
@@ -49,14 +58,23 @@ impl Keeper {
             return;
         }
         table.due.insert(due, Arc::clone(held));
-        if table.running {
-            if table.sleeps_until.is_some_and(|until| at < until) {
-                self.earlier.notify_one();
-            }
-        } else if let Some(runtime) = shared.runtime() {
-            table.running = true;
-            runtime.spawn(run(Arc::clone(self), Arc::downgrade(shared)));
+        if table.sleeps_until.is_some_and(|until| at < until) {
+            self.earlier.notify_one();
         }
+    }
+
+    /// Begins the task if there is something to renew and nobody does.
+    pub(crate) fn ensure_running(self: &Arc<Self>, shared: &Arc<Shared>) {
+        let mut table = self.table();
+        if table.running.is_some() || table.due.is_empty() {
+            return;
+        }
+        let Some(runtime) = shared.runtime() else { return };
+        table.last += 1;
+        table.running = Some(table.last);
+        let running = Running { keeper: Arc::clone(self), number: table.last };
+        drop(table); // a runtime that is gone drops the task at once
+        runtime.spawn(run(running, Arc::downgrade(shared)));
     }
 
     /// No longer renews it.
@@ -75,12 +93,31 @@ impl Keeper {
     fn plan(&self) -> Option<Instant> {
         let mut table = self.table();
         table.sleeps_until = table.due.keys().next().map(|(at, _)| *at);
-        table.running = table.sleeps_until.is_some();
+        if table.sleeps_until.is_none() {
+            table.running = None; // from now on it is for somebody else
+        }
         table.sleeps_until
     }
 }
 
-async fn run(keeper: Arc<Keeper>, shared: Weak<Shared>) {
+/// The task runs as long as this lives, also if it is dropped with its runtime.
+struct Running {
+    keeper: Arc<Keeper>,
+    number: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut table = self.keeper.table();
+        if table.running == Some(self.number) {
+            table.running = None;
+            table.sleeps_until = None;
+        }
+    }
+}
+
+async fn run(running: Running, shared: Weak<Shared>) {
+    let keeper = &running.keeper;
     loop {
         for held in keeper.take_due(Instant::now()) {
             let Some(shared) = shared.upgrade() else { return };
@@ -95,9 +132,10 @@ async fn run(keeper: Arc<Keeper>, shared: Weak<Shared>) {
 fn renew(shared: &Arc<Shared>, held: Arc<Held>) {
     match (&shared.backend, &held.key) {
         (Backend::Http(http), Key::Id(id)) => {
-            let (http, id, shared) = (Arc::clone(http), id.clone(), Arc::clone(shared));
+            let (http, id) = (Arc::clone(http), id.clone());
+            let renewing = Renewing { shared: Arc::clone(shared), held, ended: false };
             // Of its own, so that a node that is slow to answer one does not delay the others.
-            tokio::spawn(async move { renew_over_http(&http, &id, &shared, held).await });
+            tokio::spawn(async move { renew_over_http(&http, &id, renewing).await });
         }
         #[cfg(feature = "embedded")]
         (Backend::Hub(hub), Key::Ticket(ticket)) => {
@@ -127,8 +165,29 @@ fn again(shared: &Arc<Shared>, held: &Arc<Held>, before: Instant, lease: Duratio
     shared.keeper.add(shared, held, before + lease / 3);
 }
 
+/// Something is being renewed. If that is dropped with its runtime, somebody else has to do it.
+struct Renewing {
+    shared: Arc<Shared>,
+    held: Arc<Held>,
+    ended: bool,
+}
+
+impl Drop for Renewing {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.shared.keeper.put(&self.held, Instant::now());
+        }
+    }
+}
+
 /// Tries until the lease is over by our own clock.
-async fn renew_over_http(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held: Arc<Held>) {
+async fn renew_over_http(http: &Arc<Http>, id: &str, mut renewing: Renewing) {
+    let (shared, held) = (Arc::clone(&renewing.shared), Arc::clone(&renewing.held));
+    try_to_renew(http, id, &shared, &held).await;
+    renewing.ended = true;
+}
+
+async fn try_to_renew(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held: &Arc<Held>) {
     let mut silent = false;
     loop {
         let before = Instant::now();
@@ -145,7 +204,7 @@ async fn renew_over_http(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held:
         let pause = (held.lease() / 20).min(Duration::from_millis(250));
         match http.renew(id, None, left.min(held.lease() / 3)).await {
             Ok(info) if info.state == State::Granted => {
-                return again(shared, &held, before, Duration::from_millis(info.lease_ms));
+                return again(shared, held, before, Duration::from_millis(info.lease_ms));
             }
             Ok(info) => return held.lose(Loss::Taken { state: info.state, reason: info.reason }),
             Err(error) if error.is_transient() => silent = true,

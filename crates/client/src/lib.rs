@@ -35,6 +35,7 @@ pub mod guard;
 mod http;
 mod keeper;
 pub mod lock;
+mod trust;
 
 pub use meshlock_api as api;
 #[cfg(feature = "embedded")]

@@ -21,6 +21,7 @@ use tokio::time::timeout;
 
 use crate::address::Address;
 use crate::error::Error;
+use crate::trust;
 
 pub(crate) use self::calls::PATIENCE;
 pub(crate) use self::stream::Stream;
@@ -115,7 +116,10 @@ impl Http {
     async fn connect(&self) -> Result<Sender, Error> {
         let no_node = |cause| Error::NoNode { place: self.place(), cause };
         match &self.address {
-            Address::Socket(path) => self.shake(UnixStream::connect(path).await.map_err(no_node)?).await,
+            Address::Socket(path) => {
+                trust::check(path)?;
+                self.shake(UnixStream::connect(path).await.map_err(no_node)?).await
+            }
             Address::Tcp(host) => {
                 let stream = TcpStream::connect(host).await.map_err(no_node)?;
                 stream.set_nodelay(true).map_err(no_node)?;

@@ -96,3 +96,17 @@ pub(crate) async fn a_grant_without_a_guard_is_renewed_and_released_by_its_id(wo
     until("nobody renewed it", async || world.client.request(&lost.id).await.unwrap().state == State::Expired).await;
     assert_eq!(world.client.release("other").await.unwrap().state, State::Expired);
 }
+
+pub(crate) async fn renewing_goes_on_when_its_runtime_is_gone(world: World) {
+    let client = world.client.clone();
+    let first = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let guard = runtime.block_on(client.lock("dock").lease(Duration::from_secs(3)).into_future());
+        guard.unwrap() // and the runtime is dropped, with everything that ran on it
+    });
+    let first = first.join().unwrap();
+    let second = world.client.lock("crane").lease(SHORT).await.unwrap();
+    let (old, new) = (first.expires(), second.expires());
+    until("both are renewed", async || first.expires() > old && second.expires() > new).await;
+    assert!(!first.is_lost() && !second.is_lost());
+}

@@ -73,6 +73,7 @@ macro_rules! all_stories {
                 what_somebody_else_gives_back_is_lost,
                 a_program_that_was_stopped_knows_that_it_lost,
                 a_grant_without_a_guard_is_renewed_and_released_by_its_id,
+                renewing_goes_on_when_its_runtime_is_gone,
             }
             waiting::{
                 trying_fails_while_somebody_holds,
