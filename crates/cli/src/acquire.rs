@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use meshlock_api::text::visible;
 use meshlock_api::{RequestInfo, State, duration};
 
 use crate::exit::Exit;
@@ -127,7 +128,7 @@ pub(crate) fn renew(args: &RenewArgs) -> Exit {
 
 fn lost(info: &RequestInfo) -> Exit {
     let reason = info.reason.as_deref().unwrap_or("somebody gave it back");
-    anstream::eprintln!("{} is {}: {reason}", info.resource, info.state.name());
+    anstream::eprintln!("{} is {}: {}", info.resource, info.state.name(), visible(reason));
     Exit::Other(LOST)
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use meshlock_api::resource::MANY;
+use meshlock_api::text::visible;
 use meshlock_api::{
     Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, ResourceStatus, Row, State, Urgency, duration,
 };
@@ -182,7 +183,7 @@ fn requests(resource: &ResourceStatus) -> Vec<Vec<Cell>> {
 }
 
 fn request(name: &str, row: &Row) -> Vec<Cell> {
-    let text = |text: &str| Cell::Text(text.to_owned());
+    let text = |text: &str| Cell::Text(visible(text).into_owned());
     let session = match (&row.session, row.mode) {
         (Some(session), _) => session,
         (None, Some(Mode::Read)) => "read",

@@ -41,7 +41,7 @@ async fn lock(args: &Args) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
     let client = args.node.connect().await?;
     let id = meshlock::new_id()?;
-    let wanted = args.wish.lock(&client, &id, program(args));
+    let wanted = args.wish.lock(&client, &id, &program(args));
     if args.verbose {
         anstream::eprintln!("asking for {} as request {id}", args.wish.name);
     }
@@ -54,9 +54,11 @@ async fn lock(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// The name of the command, for people who look at the queue.
-fn program(args: &Args) -> &str {
-    let first = args.command.first().and_then(|word| word.split_whitespace().next());
-    first.and_then(|word| Path::new(word).file_name()).and_then(|name| name.to_str()).unwrap_or("meshlock")
+fn program(args: &Args) -> String {
+    let first = args.command.first().map(|word| word.to_string_lossy());
+    let first = first.as_deref().and_then(|word| word.split_whitespace().next());
+    let name = first.and_then(|word| Path::new(word).file_name());
+    name.map_or_else(|| "meshlock".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn tell(args: &Args, guard: &Guard) -> anyhow::Result<()> {

@@ -30,6 +30,7 @@ mod waiting;
 mod watch;
 mod wish;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
@@ -84,7 +85,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock bench lock                  how fast locks are on this machine";
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<OsString> = std::env::args_os().collect();
     match run(&words) {
         Ok(exit) => exit.into(),
         // Whoever reads our output has seen enough.
@@ -96,14 +97,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(words: &[String]) -> anyhow::Result<Exit> {
+fn run(words: &[OsString]) -> anyhow::Result<Exit> {
     let matches = Cli::command().try_get_matches_from(words).unwrap_or_else(|error| misused(&error, words));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match (cli.command, matches.subcommand()) {
         (Some(Command::Check(args)), Some((name, matches))) => {
             let definition = Cli::command();
             let given = definition.find_subcommand(name).map(|command| check::Given::of(command, matches));
-            check::run(*args, &given.unwrap_or_default(), words.get(2..).unwrap_or_default())
+            let words: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+            check::run(*args, &given.unwrap_or_default(), &words)
         }
         (Some(Command::Up(args)), _) => up::run(&args),
         (Some(Command::Node(args)), _) => node::run(&args),
@@ -130,8 +132,8 @@ fn run(words: &[String]) -> anyhow::Result<Exit> {
 }
 
 /// Wrong arguments. Commands that pass on the code of another program must not be taken for it.
-fn misused(error: &clap::Error, words: &[String]) -> ! {
-    let wraps = words.get(1).is_some_and(|word| ["lock", "acquire", "release", "renew"].contains(&word.as_str()));
+fn misused(error: &clap::Error, words: &[OsString]) -> ! {
+    let wraps = words.get(1).is_some_and(|word| ["lock", "acquire", "release", "renew"].iter().any(|it| word == it));
     if wraps && error.use_stderr() {
         // A terminal that cannot be written to is no reason for another code.
         let _ = error.print();

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Context;
+use meshlock_api::text::visible;
 use meshlock_node::config::NodeConfig;
 use meshlock_node::node::{Node, NodeOptions, Stopped};
 use meshlock_node::record::{Files, Outlet, Recorder};
@@ -32,8 +33,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     anyhow::ensure!(problems.0.is_empty(), "{problems}");
     log::start(&config.log, config.log_format)?;
+    abort_on_panic();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(args, config))
+}
+
+/// A node that broke an invariant of its own must not go on: it could grant twice. Ended at once, it comes back as a new
+/// one, which harms nobody.
+fn abort_on_panic() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::abort();
+    }));
 }
 
 async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
@@ -141,6 +153,15 @@ fn tell_end(ended: &Stopped) {
         tracing::warn!(
             "kept here until this node is started again, because no neighbour could take them: {}",
             list(&ended.kept)
+        );
+    }
+    for held in &ended.held {
+        let owner = held.owner.as_deref().map(|owner| format!(" of {}", visible(owner))).unwrap_or_default();
+        tracing::warn!(
+            "{} is held on by request {}{owner}, which did not say that it stopped: nobody else gets it before this \
+             node is started again",
+            held.resource,
+            held.id
         );
     }
     tracing::info!("stopped");

@@ -1,9 +1,11 @@
 //! Which node a command talks to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use meshlock::Client;
+
+use crate::style::{self, styled};
 
 /// Which node. The one of this machine, if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -31,10 +33,20 @@ impl NodeOptions {
             builder = builder.url(url);
         }
         if let Some(file) = &self.token_file {
+            warn_if_exposed(file);
             let token = std::fs::read_to_string(file);
             builder = builder.token(token.with_context(|| format!("cannot read {}", file.display()))?.trim());
         }
         Ok(builder.connect().await?)
+    }
+}
+
+/// Whoever can read the token can do everything with the node. A node refuses such a file; here it is only used.
+fn warn_if_exposed(file: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    if std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o007 != 0) {
+        let warning = styled(style::PARTIAL, "warning:");
+        anstream::eprintln!("{warning} every user of this machine can read {0}: `chmod o= {0}`", file.display());
     }
 }
 

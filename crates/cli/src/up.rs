@@ -224,7 +224,7 @@ fn tell(args: &Args, nodes: &[Told], links: &BTreeSet<Pair>, page: Option<&str>)
 
 /// The way this program was called, so that the commands can be copied.
 fn program() -> String {
-    std::env::args().next().unwrap_or_else(|| "meshlock".into())
+    std::env::args_os().next().map_or_else(|| "meshlock".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Where the nodes keep their files: removed at the end, unless it was given.

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use jiff::Timestamp;
+use meshlock_api::text::visible;
 use meshlock_api::{Event, RequestInfo, What};
 
 use crate::exit::Exit;
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
                 if missed.is_some() {
                     writeln!(out, "(some events were missed: they came faster than they were read)")?;
                 }
-                writeln!(out, "{}", line(&event))?;
+                writeln!(out, "{}", visible(&line(&event)))?;
             }
             out.flush()?;
         }

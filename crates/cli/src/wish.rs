@@ -52,7 +52,7 @@ pub(crate) struct Wish {
 impl Wish {
     /// The request, with this id and asked for by this program.
     pub(crate) fn lock(&self, client: &Client, id: &str, program: &str) -> Lock {
-        let owner = || format!("{program}[{}]", std::process::id());
+        let owner = || meshlock_api::text::owner_of(program, std::process::id());
         let mut lock = client.lock(&self.name).id(id).owner(self.owner.clone().unwrap_or_else(owner));
         if self.units != 1 {
             lock = lock.units(self.units);

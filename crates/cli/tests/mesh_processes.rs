@@ -230,3 +230,27 @@ fn nodes_that_stop_pass_their_tokens_and_come_back() {
     // Two lives of one node cannot be in one merged trace; what it said is checked by those who heard it.
     recordings_are_right(&mut world, &[0, 1, 3, 4], "counter");
 }
+
+#[test]
+fn a_node_that_stops_lets_nobody_in_while_the_command_of_its_client_runs() {
+    let mut world = World::start(2, line(2), RESOURCES);
+    // It waits for less than the command takes to be killed, so it has to keep the grant.
+    world.stop_within(1, "100ms");
+    let script = "trap '' TERM; echo $$; while :; do sleep 0.02; done";
+    let mut holder = world.go(1, &["lock", "gate", "--kill-after", "1s", "--", "sh", "-c", script]);
+    let command = holder.line();
+    let look = format!("kill -0 {command} 2>/dev/null && echo together || echo alone");
+    let next = world.go(0, &["lock", "gate", "--lease", "10m", "-c", &look]);
+    world.until_counts(0, "gate", 1, 1);
+    world.stop(1);
+    assert!(world.log(1).contains("gate is held on by request"), "{}", world.log(1));
+    assert_eq!(holder.end().code, Some(123), "its command was killed");
+    world.begin(1);
+    world.until_linked();
+    // The client could not say that it stopped; now somebody does, or the lease would end.
+    let status = world.status(1, Some("gate"));
+    let held = &status.resources[0].holders[0];
+    assert_eq!((held.node.as_str(), status.resources[0].waiters.len()), ("node1", 1));
+    assert_eq!(world.run(1, &["release", &held.id]).code, Some(0));
+    assert_eq!(next.end().out, "alone\n");
+}

@@ -1,5 +1,6 @@
 //! The arguments of `meshlock lock`, in the order of its help.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use meshlock_api::duration;
@@ -16,14 +17,14 @@ pub(crate) struct Args {
     pub(crate) wish: Wish,
     /// The command and its arguments, run as they are. Without one it is held until a signal.
     #[arg(value_name = "CMD", trailing_var_arg = true)]
-    pub(crate) command: Vec<String>,
+    pub(crate) command: Vec<OsString>,
     /// Give the command to `sh -c` as one text.
     #[arg(short = 'c', long, help_heading = "Command")]
     pub(crate) shell: bool,
     /// What to do when it is lost while the command runs: `stop` it, let it `continue`, or `run:CMD` beside it.
     #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_loss, help_heading = "Command")]
     pub(crate) on_loss: OnLoss,
-    /// How long a command that is asked to stop may take before it is killed.
+    /// How long a command that is asked to stop may take before it is killed; never longer than the lease.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse, help_heading = "Command")]
     pub(crate) kill_after: Duration,
     /// Tell what happens.

@@ -1,10 +1,12 @@
 //! What happens between the grant and the end.
 
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use meshlock::{Error, Guard, Loss};
+use meshlock_api::text::visible;
 use nix::sys::signal::{Signal, raise};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -19,6 +21,8 @@ use crate::style::{self, styled};
 
 /// How often we look whether a command that was asked to stop has done so.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What is kept of a lease for killing a command and giving back.
+const TO_BE_KILLED: Duration = Duration::from_millis(200);
 
 /// Runs the command, or waits for a signal, and gives back.
 pub(super) async fn hold(args: &Args, guard: Guard, signals: &mut Signals) -> anyhow::Result<Exit> {
@@ -31,8 +35,8 @@ pub(super) async fn hold(args: &Args, guard: Guard, signals: &mut Signals) -> an
         Ok(child) => child,
         Err(error) => {
             let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-            let name = args.command.first().map_or("", String::as_str);
-            fail(&anyhow::Error::new(error).context(format!("cannot run {name}")));
+            let name = args.command.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+            fail(&anyhow::Error::new(error).context(format!("cannot run {}", visible(&name))));
             release(args, guard).await;
             return Ok(Exit::Other(code));
         }
@@ -84,11 +88,11 @@ async fn release(args: &Args, guard: Guard) -> bool {
 fn command(args: &Args) -> Command {
     if args.shell {
         let mut command = Command::new("sh");
-        command.arg("-c").arg(args.command.join(" "));
+        command.arg("-c").arg(args.command.join(OsStr::new(" ")));
         return command;
     }
     let mut words = args.command.iter();
-    let mut command = Command::new(words.next().map_or("", String::as_str));
+    let mut command = Command::new(words.next().map_or(OsStr::new(""), OsString::as_os_str));
     command.args(words);
     command
 }
@@ -106,6 +110,13 @@ fn environment(command: &mut Command, guard: &Guard) {
         Some(session) => command.env("MESHLOCK_SESSION", session),
         None => command.env_remove("MESHLOCK_SESSION"), // that of a lock around this one
     };
+}
+
+/// When to kill whoever was asked to stop now. If the lease is over already, hurry helps nobody.
+fn kill_at(now: Instant, kill_after: Duration, lease_ends: Instant) -> Instant {
+    let last = lease_ends.checked_sub(TO_BE_KILLED).filter(|last| *last > now);
+    let at = now + kill_after;
+    if lease_ends > now { at.min(last.unwrap_or(now)) } else { at }
 }
 
 fn tell_loss(guard: &Guard, loss: &Loss) {
@@ -156,11 +167,12 @@ impl Watch<'_> {
         code
     }
 
-    /// Asks the command and all that it started to stop; whoever is left after some time is killed.
+    /// Asks the command and all that it started to stop; whoever is left after some time is killed. A node that takes a
+    /// grant back waits for us until the lease is over, so nobody of ours is left by then.
     async fn stop(&mut self) -> u8 {
         self.child.send(Signal::SIGTERM);
         self.child.send(Signal::SIGCONT); // who is stopped does not see a signal
-        let until = Instant::now() + self.args.kill_after;
+        let until = kill_at(Instant::now(), self.args.kill_after, self.guard.expires());
         while self.child.is_there() && Instant::now() < until {
             sleep(LOOK_EVERY).await;
         }
@@ -205,5 +217,21 @@ impl Watch<'_> {
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_killed_in_time_but_never_after_its_lease() {
+        let now = Instant::now() + Duration::from_secs(60);
+        let ms = Duration::from_millis;
+        for (kill_after, left, at) in [(5_000, 30_000, 5_000), (5_000, 3_000, 2_800), (5_000, 100, 0), (100, 300, 100)]
+        {
+            assert_eq!(kill_at(now, ms(kill_after), now + ms(left)), now + ms(at), "{kill_after} of {left}");
+        }
+        assert_eq!(kill_at(now, ms(5_000), now - ms(1)), now + ms(5_000), "too late to hurry");
     }
 }

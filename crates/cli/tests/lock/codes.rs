@@ -137,3 +137,31 @@ fn readers_run_together() {
     first.send(Signal::SIGINT);
     assert_eq!(first.end().code, Some(0));
 }
+
+#[test]
+fn a_command_may_have_any_name_and_any_arguments() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let long = "x".repeat(250);
+    for name in ["tab\there", "\u{202e}txt", long.as_str()] {
+        std::os::unix::fs::symlink("/bin/echo", world.place.join(name)).unwrap();
+        let ran = world.run(&["lock", "dock", "--", &format!("./{name}"), "ran"]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(0), "ran\n"), "{name:?}: {}", ran.err);
+    }
+    let raw = OsStr::from_bytes(b"not \xff UTF-8");
+    let output = world.command(&["lock", "dock", "printf", "%s"]).arg(raw).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), raw.as_bytes()));
+    let output = world.command(&["lock", "dock", "--owner"]).arg(raw).args(["--", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "a mistake, and no crash");
+    assert_eq!(world.command(&["status"]).arg(raw).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn what_cannot_be_seen_in_an_owner_is_written_out() {
+    let world = World::new();
+    let ran = world.run(&["acquire", "dock", "--owner", "eve\u{202e}\u{200b}"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let status = world.run(&["status"]).out;
+    assert!(status.contains("eve\\u{202e}\\u{200b}"), "{status}");
+}

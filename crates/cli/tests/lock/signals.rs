@@ -70,6 +70,21 @@ fn a_killed_holder_loses_within_its_lease() {
 }
 
 #[test]
+fn a_killed_waiter_does_not_stand_in_the_way_of_the_next() {
+    let world = World::new();
+    world.taken_by("holder", "dock");
+    // Leases are so long that they explain nothing.
+    let killed = world.start(&["lock", "dock", "-p", "9", "--lease", "1h", "--", "echo", "killed"]);
+    world.until(State::Queued, 1);
+    let next = world.start(&["lock", "dock", "--lease", "1h", "--", "echo", "next"]);
+    world.until(State::Queued, 2);
+    killed.send(Signal::SIGKILL);
+    assert_eq!(killed.end().code, None);
+    world.hub.release("holder").unwrap();
+    assert_eq!(next.end().out, "next\n");
+}
+
+#[test]
 fn a_stopped_holder_loses_to_a_larger_fence_and_learns_of_it() {
     let world = World::new();
     let script = "trap 'echo bye; exit 0' TERM; echo $MESHLOCK_FENCE; while :; do sleep 0.02; done";

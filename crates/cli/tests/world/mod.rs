@@ -44,6 +44,7 @@ struct Node {
     /// What starts it, such as `ip netns exec NAME`.
     through: Vec<String>,
     starts: usize,
+    stop_within: String,
 }
 
 impl World {
@@ -88,6 +89,7 @@ impl World {
             words: Vec::new(),
             through: Vec::new(),
             starts: 0,
+            stop_within: "20s".into(),
         });
         let nodes: Vec<Node> = nodes.collect();
         self.nodes.extend(nodes);
@@ -118,12 +120,20 @@ impl World {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg("--dir").arg(&node.dir).arg("--socket").arg(node.dir.join("sock"));
         command.arg("--record").arg(node.dir.join(format!("run{}.jsonl", node.starts))).args(&node.words);
-        command.env("MESHLOCK_DISCOVERY_INTERVAL", "200ms").env("MESHLOCK_STOP_WITHIN", "20s");
+        command.env("MESHLOCK_DISCOVERY_INTERVAL", "200ms").env("MESHLOCK_STOP_WITHIN", &node.stop_within);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let ready = process::first_line(child.stdout.take().unwrap());
         node.process = Some(child);
         let Some(ready) = ready else { panic!("{} did not start: {}", self.nodes[index].name, self.log(index)) };
         serde_json::from_str(&ready).unwrap()
+    }
+
+    /// Starts a node again that stops within this time.
+    pub(crate) fn stop_within(&mut self, index: usize, time: &str) {
+        self.stop(index);
+        self.nodes[index].stop_within = time.to_owned();
+        self.begin(index);
+        self.until_linked();
     }
 
     /// Stops a node cleanly and waits for its end.
