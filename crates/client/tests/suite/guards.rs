@@ -99,12 +99,13 @@ pub(crate) async fn a_grant_without_a_guard_is_renewed_and_released_by_its_id(wo
 
 pub(crate) async fn renewing_goes_on_when_its_runtime_is_gone(world: World) {
     let client = world.client.clone();
-    let first = std::thread::spawn(move || {
+    // Beside this runtime, which has connections of the client to drive.
+    let first = tokio::task::spawn_blocking(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let guard = runtime.block_on(client.lock("dock").lease(Duration::from_secs(3)).into_future());
         guard.unwrap() // and the runtime is dropped, with everything that ran on it
     });
-    let first = first.join().unwrap();
+    let first = first.await.unwrap();
     let second = world.client.lock("crane").lease(SHORT).await.unwrap();
     let (old, new) = (first.expires(), second.expires());
     until("both are renewed", async || first.expires() > old && second.expires() > new).await;
