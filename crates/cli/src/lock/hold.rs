@@ -59,6 +59,7 @@ async fn until_a_signal(args: &Args, guard: Guard, signals: &mut Signals) -> any
         _ = signals.end() => {}
         loss = guard.lost() => {
             tell_loss(&guard, &loss);
+            release(args, guard).await; // a node that stops waits to hear that we have stopped
             return Ok(Exit::Other(LOST));
         }
     }

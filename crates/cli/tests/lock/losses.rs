@@ -73,3 +73,15 @@ fn without_a_command_the_loss_is_the_end() {
     world.revoke();
     assert_eq!(running.end().code, Some(123));
 }
+
+#[test]
+fn a_node_that_stops_hears_when_its_clients_have_stopped() {
+    for command in [&["lock", "dock"][..], &["lock", "dock", "sh", "-c", "echo ready; exec sleep 1000"]] {
+        let world = World::new();
+        let mut running = world.start(command);
+        running.line();
+        world.hub.with(|machine, now| machine.stop(now));
+        assert_eq!(running.end().code, Some(123));
+        assert!(!world.hub.with(|machine, _| machine.anybody_lingers()), "{command:?}");
+    }
+}

@@ -193,7 +193,8 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Number,
         default: "1024",
         example: "64",
-        meaning: "How many connections of clients are served at a time",
+        meaning: "How many connections of clients are served at a time; for one more, the one that was silent for \
+                  longest is closed",
     },
     Key {
         section: "api",
