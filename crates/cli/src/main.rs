@@ -155,4 +155,13 @@ mod tests {
     fn the_arguments_are_defined_without_contradiction() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn a_node_that_stops_waits_until_a_command_that_does_not_stop_is_killed() {
+        use meshlock_node::config::{NodeConfig, Settings};
+        let cli = Cli::try_parse_from(["meshlock", "lock", "dock", "true"]).expect("as in the examples");
+        let Some(Command::Lock(lock)) = cli.command else { panic!("another command") };
+        let node = NodeConfig::resolve(Settings::default(), std::path::Path::new("mesh")).expect("all defaults");
+        assert!(lock.kill_after * 3 / 2 < node.stop_within, "{:?} and {:?}", lock.kill_after, node.stop_within);
+    }
 }
