@@ -2,6 +2,9 @@
 
 mod guard;
 mod lock;
+mod torment;
+mod vitals;
+mod wire;
 
 use crate::exit::Exit;
 
@@ -17,6 +20,7 @@ pub(crate) struct Args {
 enum Command {
     Lock(lock::Args),
     Guard(guard::Args),
+    Torment(torment::Args),
     #[command(hide = true)]
     GuardClient(guard::ClientArgs),
 }
@@ -26,6 +30,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Lock(args) => lock::run(args),
         Command::Guard(args) => guard::run(args),
+        Command::Torment(args) => torment::run(args),
         Command::GuardClient(args) => guard::run_client(args),
     }
 }

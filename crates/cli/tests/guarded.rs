@@ -1,4 +1,4 @@
-//! `meshlock bench guard`: a short run of it.
+//! `meshlock bench guard` and `meshlock bench torment`: short runs of them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,13 +13,13 @@ use serde_json::Value;
 fn bench(words: &str) -> Command {
     terminal::usual_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshlock"));
-    command.args(["bench", "guard"]).args(words.split_whitespace()).stdin(Stdio::null());
+    command.arg("bench").args(words.split_whitespace()).stdin(Stdio::null());
     command
 }
 
 #[test]
 fn nothing_is_lost_with_fences() {
-    let output = bench("--minutes 0.15 --lease 400ms --json").output().unwrap();
+    let output = bench("guard --minutes 0.15 --lease 400ms --json").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -32,7 +32,7 @@ fn nothing_is_lost_with_fences() {
 
 #[test]
 fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
-    let mut child = bench("--minutes 10 --clients 2 --nodes 2 --json").stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = bench("guard --minutes 10 --clients 2 --nodes 2 --json").stdout(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_raw(child.id().try_into().unwrap());
     let clients = || children_of(pid);
     while clients().len() < 2 {
@@ -48,6 +48,40 @@ fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
         let alive = std::fs::read_to_string(format!("/proc/{client}/cmdline")).unwrap_or_default();
         assert!(!alive.contains("guard-client"), "{client} was left behind");
     }
+}
+
+#[test]
+fn a_short_torment_finds_nothing() {
+    let output = bench("torment --only clean-stop --nodes 3 --for 12s --json").output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["findings"], Value::Array(Vec::new()));
+    assert!(report["grants"].as_u64().unwrap() > 0 && report["clean_stops"].as_u64().unwrap() > 0, "{report}");
+    assert!(report["uses"][0]["tasks"].as_u64().unwrap() > 0, "nodes tell how many tasks they have: {report}");
+}
+
+#[test]
+fn a_torment_is_ended_by_ctrl_c_and_leaves_no_node() {
+    let place = tempfile::tempdir().unwrap();
+    let mut bench = bench("torment --nodes 2 --json");
+    let mut child = bench.env("TMPDIR", place.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    // Members are made by processes that end; both nodes are there at the same time.
+    while children_of(pid).len() < 2 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let started = children_of(pid);
+    kill(pid, Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["findings"], Value::Array(Vec::new()));
+    for node in started {
+        let alive = std::fs::read_to_string(format!("/proc/{node}/cmdline")).unwrap_or_default();
+        assert!(!alive.contains("node"), "{node} was left behind");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no file was left behind");
 }
 
 /// The numbers of the processes that this one started and that are there.

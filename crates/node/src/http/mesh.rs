@@ -160,5 +160,9 @@ pub(super) async fn remove(State(app): State<App>, JsonBody(body): JsonBody<Remo
     responses((status = 200, description = "The text format.", body = String, content_type = "text/plain")),
 )]
 pub(super) async fn metrics(State(app): State<App>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.hub.metrics()).into_response()
+    // The machine knows nothing of the runtime, which is where a leak would show.
+    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let help = "# HELP meshlock_tasks Tasks of the runtime that are alive.\n# TYPE meshlock_tasks gauge\n";
+    let text = format!("{}{help}meshlock_tasks {tasks}\n", app.hub.metrics());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use super::Plan;
 use super::bed::Bed;
 use super::figures::Idle;
+use crate::bench::vitals;
 
 const RESOURCES: usize = 1_000;
 /// In a triangle every node has two neighbours, and knows all resources.
@@ -18,7 +19,7 @@ const NODES: usize = 3;
 /// Three nodes of the same kind in this process; the figures are those of one.
 pub(super) async fn measure(plan: Plan) -> anyhow::Result<Idle> {
     let bed = Bed::start(plan, "complete:3", true).await?;
-    let before = resident_bytes();
+    let before = vitals::resident_here();
     if let Some(hub) = bed.mesh.hub(0) {
         for number in 0..RESOURCES {
             let name = format!("resource-{number}");
@@ -29,7 +30,7 @@ pub(super) async fn measure(plan: Plan) -> anyhow::Result<Idle> {
         sleep(Duration::from_millis(5)).await; // everybody hears of the last one
     }
     sleep(SETTLE).await;
-    let after = resident_bytes();
+    let after = vitals::resident_here();
     let (used, began) = (processor_time()?, Instant::now());
     sleep(plan.time).await;
     let (used, elapsed) = (processor_time()?.saturating_sub(used), began.elapsed());
@@ -51,11 +52,4 @@ fn processor_time() -> anyhow::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(u64::try_from(microseconds).unwrap_or_default()))
-}
-
-/// Memory of this process that is really there, where the system tells it.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1_024)
 }

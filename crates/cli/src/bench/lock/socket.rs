@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::task::coop::consume_budget;
@@ -10,6 +10,7 @@ use tokio::task::coop::consume_budget;
 use super::Plan;
 use super::bed::{Bed, RESOURCE};
 use super::figures::{Report, Samples};
+use crate::bench::wire::Wire;
 
 /// The length of a bare message.
 const MESSAGE: usize = 64;
@@ -24,7 +25,7 @@ pub(super) async fn measure(plan: Plan, report: &mut Report) -> anyhow::Result<(
     let mut samples = Samples::within(plan.time);
     while samples.go_on() {
         let begin = Instant::now();
-        wire.ask("GET", "/v1/health", "").await?;
+        ask(&mut wire, "GET", "/v1/health", "").await?;
         samples.add(begin.elapsed());
     }
     report.add_beside("socket: GET /v1/health by hand", samples, ("a round trip", trip), None);
@@ -35,8 +36,8 @@ pub(super) async fn measure(plan: Plan, report: &mut Report) -> anyhow::Result<(
         number += 1;
         let begin = Instant::now();
         let body = format!(r#"{{"id":"by-hand-{number}","resource":"{RESOURCE}"}}"#);
-        wire.ask("POST", "/v1/requests?block_for=10s", &body).await?;
-        wire.ask("DELETE", &format!("/v1/requests/by-hand-{number}"), "").await?;
+        ask(&mut wire, "POST", "/v1/requests?block_for=10s", &body).await?;
+        ask(&mut wire, "DELETE", &format!("/v1/requests/by-hand-{number}"), "").await?;
         samples.add(begin.elapsed());
     }
     report.add_beside("socket: acquire + release by hand", samples, ("2 round trips", 2.0 * trip), None);
@@ -73,57 +74,10 @@ async fn bare(plan: Plan) -> anyhow::Result<Samples> {
     Ok(samples)
 }
 
-/// HTTP with nothing around it: the least that a client can do.
-struct Wire {
-    stream: UnixStream,
-    answer: Vec<u8>,
-}
-
-impl Wire {
-    async fn connect(socket: &std::path::Path) -> anyhow::Result<Self> {
-        Ok(Self { stream: UnixStream::connect(socket).await?, answer: Vec::new() })
-    }
-
-    /// Asks, and reads the whole answer.
-    async fn ask(&mut self, method: &str, path: &str, body: &str) -> anyhow::Result<()> {
-        let length = body.len();
-        let question = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}");
-        self.stream.write_all(question.as_bytes()).await?;
-        self.answer.clear();
-        loop {
-            if self.stream.read_buf(&mut self.answer).await? == 0 {
-                bail!("the node closed the connection");
-            }
-            match whole(&self.answer) {
-                Some(true) => break,
-                Some(false) => {}
-                None => bail!("not understood: {}", String::from_utf8_lossy(&self.answer)),
-            }
-        }
-        if self.answer.starts_with(b"HTTP/1.1 200") {
-            return Ok(());
-        }
-        bail!("{method} {path} was answered by {}", String::from_utf8_lossy(&self.answer));
-    }
-}
-
-/// Whether an answer is complete; `None` if it has no length.
-fn whole(answer: &[u8]) -> Option<bool> {
-    let Some(end) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { return Some(false) };
-    let head = std::str::from_utf8(answer.get(..end)?).ok()?;
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok())?;
-    Some(answer.len() >= end + 4 + length)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_is_whole_when_all_of_its_length_is_there() {
-        assert_eq!(whole(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n"), Some(false));
-        assert_eq!(whole(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{"), Some(false));
-        assert_eq!(whole(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"), Some(true));
-        assert_eq!(whole(b"HTTP/1.1 200 OK\r\n\r\n"), None);
-    }
+/// Asks, and wants to hear that it was done.
+async fn ask(wire: &mut Wire, method: &str, path: &str, body: &str) -> anyhow::Result<()> {
+    let answer = wire.ask(method, path, body).await?;
+    let text = String::from_utf8_lossy(&answer.body);
+    ensure!(answer.status == 200, "{method} {path} was answered by {}: {text}", answer.status);
+    Ok(())
 }

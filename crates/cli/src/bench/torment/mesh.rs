@@ -1,0 +1,233 @@
+//! The mesh under torment: a process for every node, linked over relays. Nothing of it is left when it is dropped.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use super::cast;
+use super::plan::Plan;
+use super::relay::Relay;
+
+/// How long a node may take to start or to stop. It is far less; a busy machine is no fault.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+pub(super) struct Mesh {
+    binary: PathBuf,
+    nodes: Vec<Node>,
+    links: Vec<Relay>,
+    pids: Pids,
+}
+
+/// The process of each node; 0 while it is meant to be down.
+pub(super) type Pids = Arc<[AtomicU32]>;
+
+struct Node {
+    dir: PathBuf,
+    /// Kept after the first start, so that others find it again.
+    listen: Option<SocketAddr>,
+    peers: Vec<SocketAddr>,
+    child: Option<Child>,
+}
+
+impl Mesh {
+    /// Founds a mesh and starts all nodes.
+    pub(super) async fn start(binary: &Path, place: &Path, plan: Plan) -> anyhow::Result<Self> {
+        let nodes = (0..plan.nodes).map(|index| Node {
+            dir: place.join(format!("n{index}")),
+            listen: None,
+            peers: Vec::new(),
+            child: None,
+        });
+        let pids = (0..plan.nodes).map(|_| AtomicU32::new(0)).collect();
+        let mut mesh = Self { binary: binary.to_owned(), nodes: nodes.collect(), links: Vec::new(), pids };
+        mesh.found()?;
+        let links = plan.links();
+        for later in 0..plan.nodes {
+            for (earlier, _) in links.iter().filter(|(_, to)| *to == later) {
+                let to = mesh.nodes[*earlier].listen.context("it is started before")?;
+                let relay = Relay::start(to, plan.seed.wrapping_add(mesh.links.len() as u64)).await?;
+                mesh.nodes[later].peers.push(relay.address);
+                mesh.links.push(relay);
+            }
+            mesh.begin(later).await?;
+        }
+        Ok(mesh)
+    }
+
+    fn found(&self) -> anyhow::Result<()> {
+        let founder = &self.nodes[0].dir;
+        self.membership(founder, &["init", "torment", "--node", "n0"])?;
+        fs::write(founder.join("meshlock.toml"), cast::toml())?;
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            let invited = self.membership(founder, &["invite", &format!("n{index}")])?;
+            let invitation = invited["invitation"].as_str().context("an invitation without a text")?;
+            self.membership(&node.dir, &["join", invitation])?;
+        }
+        Ok(())
+    }
+
+    fn membership(&self, dir: &Path, words: &[&str]) -> anyhow::Result<Value> {
+        let mut command = Command::new(&self.binary);
+        command.arg("mesh").args(words).arg("--json").arg("--dir").arg(dir).stdin(Stdio::null());
+        let ran = command.output().with_context(|| format!("cannot run {}", self.binary.display()))?;
+        ensure!(ran.status.success(), "mesh {} failed: {}", words[0], String::from_utf8_lossy(&ran.stderr));
+        Ok(serde_json::from_slice(&ran.stdout)?)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn links(&self) -> &[Relay] {
+        &self.links
+    }
+
+    pub(super) fn pids(&self) -> Pids {
+        Arc::clone(&self.pids)
+    }
+
+    pub(super) fn sockets(&self) -> Vec<PathBuf> {
+        self.nodes.iter().map(|node| node.dir.join("sock")).collect()
+    }
+
+    /// Starts a node and waits until it is ready.
+    pub(super) async fn begin(&mut self, index: usize) -> anyhow::Result<()> {
+        let node = &mut self.nodes[index];
+        let listen = node.listen.map_or_else(|| "127.0.0.1:0".to_owned(), |address| address.to_string());
+        // A write beyond a limit of the system shall fail and not end the process; see `FullDisk`.
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(&self.binary);
+        command.args(["node", "--json", "--no-discovery", "--loss-after", "1s", "--listen", &listen]);
+        command.arg("--dir").arg(&node.dir).arg("--socket").arg(node.dir.join("sock"));
+        for peer in &node.peers {
+            command.arg("--peer").arg(peer.to_string());
+        }
+        // A group of its own, so that Ctrl-C is for the bench alone.
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start a node")?;
+        keep_log(&mut child, &node.dir.join("log"))?;
+        let (pid, ready) = (child.id(), first_line(child.stdout.take()));
+        node.child = Some(child);
+        let ready = timeout(PATIENCE, ready).await.context("the node is not ready after 90 s")??;
+        let Ok(ready) = serde_json::from_str::<Value>(&ready) else { bail!("it did not start:\n{}", self.log(index)) };
+        node.listen = ready["listen"].as_str().and_then(|address| address.parse().ok());
+        self.pids[index].store(pid, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Stops a node cleanly and waits for its end.
+    pub(super) async fn stop(&mut self, index: usize) -> anyhow::Result<ExitStatus> {
+        self.pids[index].store(0, Ordering::Relaxed);
+        let child = self.nodes[index].child.as_mut().context("it does not run")?;
+        send(child, Signal::SIGTERM);
+        let status = ended(child, PATIENCE).await.context("it does not stop within 90 s")?;
+        self.nodes[index].child = None;
+        Ok(status)
+    }
+
+    /// Sends a signal to a node.
+    pub(super) fn signal(&self, index: usize, signal: Signal) {
+        if let Some(child) = &self.nodes[index].child {
+            send(child, signal);
+        }
+    }
+
+    /// Lets all that a node writes to its disk fail, or no longer. Whether this system can do that.
+    pub(super) fn fill_disk(&self, index: usize, full: bool) -> bool {
+        limit_files(self.pids[index].load(Ordering::Relaxed), full)
+    }
+
+    /// Starts a command of the program as a client of a node.
+    pub(super) fn client(&self, index: usize, words: &[&str]) -> anyhow::Result<Child> {
+        let mut command = Command::new(&self.binary);
+        command.args(words).arg("--socket").arg(self.nodes[index].dir.join("sock")).env_remove("MESHLOCK_URL");
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().context("cannot start a client")
+    }
+
+    /// The last lines that a node has logged.
+    pub(super) fn log(&self, index: usize) -> String {
+        let log = fs::read_to_string(self.nodes[index].dir.join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(8)..].join("\n")
+    }
+
+    /// Panics that a node has logged.
+    pub(super) fn panics(&self, index: usize) -> Vec<String> {
+        let log = fs::read_to_string(self.nodes[index].dir.join("log")).unwrap_or_default();
+        log.lines().filter(|line| line.contains("panicked at")).map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Mesh {
+    fn drop(&mut self) {
+        for child in self.nodes.iter_mut().filter_map(|node| node.child.as_mut()) {
+            // It may have ended; then there is nothing to do. A paused one is ended too.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub(super) fn send(child: &Child, signal: Signal) {
+    if let Ok(pid) = i32::try_from(child.id()) {
+        // It may have ended by itself.
+        let _ = kill(Pid::from_raw(pid), signal);
+    }
+}
+
+/// Waits for the end of a process, at most for so long.
+pub(super) async fn ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + patience;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < until => sleep(Duration::from_millis(20)).await,
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+/// The first line of the output of a process; empty if it ends before.
+pub(super) async fn first_line(output: Option<ChildStdout>) -> anyhow::Result<String> {
+    let output = output.context("its output is not ours")?;
+    let read = tokio::task::spawn_blocking(move || {
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).map(|_| line)
+    });
+    Ok(read.await??)
+}
+
+/// Through a pipe, so that a full disk of the node does not silence it.
+fn keep_log(child: &mut Child, path: &Path) -> io::Result<()> {
+    let mut file = File::options().create(true).append(true).open(path)?;
+    if let Some(mut errors) = child.stderr.take() {
+        std::thread::spawn(move || io::copy(&mut errors, &mut file));
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn limit_files(pid: u32, full: bool) -> bool {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let limit = Rlimit { current: full.then_some(0), maximum: None };
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| prlimit(Some(pid), Resource::Fsize, limit).is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_files(_: u32, _: bool) -> bool {
+    false
+}
