@@ -4,6 +4,7 @@
 //! is judged by rules that know nothing of protocols ([`verdict`]).
 
 mod cast;
+mod first_link;
 mod health;
 mod history;
 mod mesh;
@@ -53,7 +54,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock bench torment --for 8h --seed 7 --nodes 6
       a night
   meshlock bench torment --only status-storm
-      one kind of trouble, over and over, without other clients
+      one kind of trouble, over and over
   meshlock bench torment --binary ./meshlock-0.1
       another build
 
@@ -79,14 +80,19 @@ pub(crate) struct Args {
     /// Decides what is done.
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Only this kind of trouble, over and over, without other clients.
-    #[arg(long, value_name = "KIND", value_enum)]
-    only: Option<Kind>,
+    /// Only these kinds of trouble, over and over; after each of them all must be well again.
+    #[arg(long, value_name = "KIND,...", value_enum, value_delimiter = ',')]
+    only: Vec<Kind>,
+    /// Clients of each node beside those of the troubles [default: 4, or with --only none].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=50))]
+    clients: Option<u16>,
     /// One JSON document on standard output.
     #[arg(long)]
     json: bool,
 }
 
+/// How many clients each node has.
+const CLIENTS: u16 = 4;
 /// How long a round lasts before all is made well again.
 const ROUND: Duration = Duration::from_secs(45);
 /// What the end of a round takes, on a machine that is not too busy.
@@ -195,11 +201,11 @@ impl<'a> Torment<'a> {
     ) -> anyhow::Result<Vec<Finding>> {
         let end = self.began + self.args.length.saturating_sub(SETTLING);
         let until = end.min(Instant::now() + ROUND);
-        let load = match self.args.only {
-            Some(_) => Load::none(),
-            None => Load::start(&conductor.scene, plan, number),
-        };
-        let finding = round::trouble(conductor, plan, self.args.only, until).await?;
+        let clients = self.args.clients.unwrap_or(if self.args.only.is_empty() { CLIENTS } else { 0 });
+        let load = Load::start(&conductor.scene, plan, clients.into(), number);
+        // Without clients there is nothing to disturb: each trouble alone, and then a look at what is left of it.
+        let troubles = if clients == 0 { 1 } else { usize::MAX };
+        let finding = round::trouble(conductor, plan, &self.args.only, troubles, until).await?;
         let mut findings: Vec<Finding> = finding.into_iter().collect();
         if findings.is_empty() {
             findings = round::settle(conductor, load, baseline, floors).await?;
@@ -227,11 +233,15 @@ impl<'a> Torment<'a> {
 
     /// The command that does the same as a round.
     fn repeat(&self, seed: u64) -> String {
-        let only =
-            self.args.only.and_then(|kind| Some(clap::ValueEnum::to_possible_value(&kind)?.get_name().to_owned()));
-        let only = only.map(|kind| format!(" --only {kind}")).unwrap_or_default();
+        let kinds = self.args.only.iter().filter_map(clap::ValueEnum::to_possible_value);
+        let kinds: Vec<String> = kinds.map(|kind| kind.get_name().to_owned()).collect();
+        let only = if kinds.is_empty() { String::new() } else { format!(" --only {}", kinds.join(",")) };
+        let clients = self.args.clients.map(|clients| format!(" --clients {clients}")).unwrap_or_default();
         let binary = self.args.binary.as_ref().map(|path| format!(" --binary {}", path.display())).unwrap_or_default();
         let length = format!("{}s", self.args.length.as_secs());
-        format!("meshlock bench torment --seed {seed} --nodes {} --for {length}{only}{binary}", self.args.nodes)
+        format!(
+            "meshlock bench torment --seed {seed} --nodes {} --for {length}{only}{clients}{binary}",
+            self.args.nodes
+        )
     }
 }

@@ -25,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(super) struct Mesh {
     binary: PathBuf,
+    place: PathBuf,
     nodes: Vec<Node>,
     links: Vec<Relay>,
     pids: Pids,
@@ -44,6 +45,15 @@ struct Node {
 impl Mesh {
     /// Founds a mesh and starts all nodes.
     pub(super) async fn start(binary: &Path, place: &Path, plan: Plan) -> anyhow::Result<Self> {
+        let mut mesh = Self::found(binary, place, plan)?;
+        for node in 0..plan.nodes {
+            mesh.enter(node, plan).await?;
+        }
+        Ok(mesh)
+    }
+
+    /// Makes a mesh of members, none of which runs.
+    pub(super) fn found(binary: &Path, place: &Path, plan: Plan) -> anyhow::Result<Self> {
         let nodes = (0..plan.nodes).map(|index| Node {
             dir: place.join(format!("n{index}")),
             listen: None,
@@ -51,22 +61,24 @@ impl Mesh {
             child: None,
         });
         let pids = (0..plan.nodes).map(|_| AtomicU32::new(0)).collect();
-        let mut mesh = Self { binary: binary.to_owned(), nodes: nodes.collect(), links: Vec::new(), pids };
-        mesh.found()?;
-        let links = plan.links();
-        for later in 0..plan.nodes {
-            for (earlier, _) in links.iter().filter(|(_, to)| *to == later) {
-                let to = mesh.nodes[*earlier].listen.context("it is started before")?;
-                let relay = Relay::start(to, plan.seed.wrapping_add(mesh.links.len() as u64)).await?;
-                mesh.nodes[later].peers.push(relay.address);
-                mesh.links.push(relay);
-            }
-            mesh.begin(later).await?;
-        }
+        let (binary, place) = (binary.to_owned(), place.to_owned());
+        let mesh = Self { binary, place, nodes: nodes.collect(), links: Vec::new(), pids };
+        mesh.admit()?;
         Ok(mesh)
     }
 
-    fn found(&self) -> anyhow::Result<()> {
+    /// Starts a node for the first time, linked to those that were started before.
+    pub(super) async fn enter(&mut self, node: usize, plan: Plan) -> anyhow::Result<()> {
+        for (earlier, _) in plan.links().iter().filter(|(_, later)| *later == node) {
+            let to = self.nodes[*earlier].listen.context("it is started before")?;
+            let relay = Relay::start(to, plan.seed.wrapping_add(self.links.len() as u64)).await?;
+            self.nodes[node].peers.push(relay.address);
+            self.links.push(relay);
+        }
+        self.begin(node).await
+    }
+
+    fn admit(&self) -> anyhow::Result<()> {
         let founder = &self.nodes[0].dir;
         self.membership(founder, &["init", "torment", "--node", "n0"])?;
         fs::write(founder.join("meshlock.toml"), cast::toml())?;
@@ -84,6 +96,14 @@ impl Mesh {
         let ran = command.output().with_context(|| format!("cannot run {}", self.binary.display()))?;
         ensure!(ran.status.success(), "mesh {} failed: {}", words[0], String::from_utf8_lossy(&ran.stderr));
         Ok(serde_json::from_slice(&ran.stdout)?)
+    }
+
+    pub(super) fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    pub(super) fn place(&self) -> &Path {
+        &self.place
     }
 
     pub(super) fn len(&self) -> usize {
@@ -130,8 +150,13 @@ impl Mesh {
     /// Stops a node cleanly and waits for its end.
     pub(super) async fn stop(&mut self, index: usize) -> anyhow::Result<ExitStatus> {
         self.pids[index].store(0, Ordering::Relaxed);
+        self.signal(index, Signal::SIGTERM);
+        self.reap(index).await
+    }
+
+    /// Waits for the end of a node that was told to end.
+    pub(super) async fn reap(&mut self, index: usize) -> anyhow::Result<ExitStatus> {
         let child = self.nodes[index].child.as_mut().context("it does not run")?;
-        send(child, Signal::SIGTERM);
         let status = ended(child, PATIENCE).await.context("it does not stop within 90 s")?;
         self.nodes[index].child = None;
         Ok(status)

@@ -63,6 +63,8 @@ pub(super) enum Trouble {
     Crowd { node: usize, resource: usize, size: usize },
     /// So many requests wait at a node, of few clients and with long owners.
     Pile { stage: usize, node: usize, next: usize, size: usize },
+    /// The founder of a mesh of two has a full disk when it first meets the other.
+    FirstLink,
     /// A node can write nothing to its disk.
     FullDisk { node: usize, lasts: Duration },
 }
@@ -88,12 +90,14 @@ pub(crate) enum Kind {
     Crowd,
     /// Many requests wait at one node
     Pile,
+    /// A founder cannot write to its disk when it first meets somebody
+    FirstLink,
     /// A node cannot write to its disk
     FullDisk,
 }
 
 /// How often each kind comes in a mixed run.
-const MIX: [(Kind, u32); 10] = [
+const MIX: [(Kind, u32); 11] = [
     (Kind::Cuts, 10),
     (Kind::PausedNode, 3),
     (Kind::CleanStop, 3),
@@ -103,6 +107,7 @@ const MIX: [(Kind, u32); 10] = [
     (Kind::StatusStorm, 1),
     (Kind::Crowd, 3),
     (Kind::Pile, 1),
+    (Kind::FirstLink, 1),
     (Kind::FullDisk, 2),
 ];
 
@@ -138,14 +143,16 @@ impl Plan {
         })
     }
 
-    /// What goes wrong, one after the other, without end: after a pause, and of one kind or of all.
-    pub(super) fn troubles(self, only: Option<Kind>) -> impl Iterator<Item = (Duration, Trouble)> + Send {
+    /// What goes wrong, one after the other, without end: after a pause, and of these kinds or of all.
+    pub(super) fn troubles(self, only: &[Kind]) -> impl Iterator<Item = (Duration, Trouble)> + Send + use<> {
         let mut random = self.random(u64::MAX);
+        let is_wanted = |kind: &Kind| only.is_empty() || only.contains(kind);
+        let mix: Vec<(Kind, u32)> = MIX.into_iter().filter(|(kind, _)| is_wanted(kind)).collect();
         // Every kind comes once before chance decides: a short run has all of them.
-        let mut first: Vec<Kind> = MIX.iter().map(|(kind, _)| *kind).collect();
+        let mut first: Vec<Kind> = mix.iter().map(|(kind, _)| *kind).collect();
         random.shuffle(&mut first);
         std::iter::repeat_with(move || {
-            let kind = only.or_else(|| first.pop()).unwrap_or_else(|| mixed(&mut random));
+            let kind = first.pop().unwrap_or_else(|| mixed(&mut random, &mix));
             (ms(&mut random, 50, 800), self.trouble(&mut random, kind))
         })
     }
@@ -175,18 +182,19 @@ impl Plan {
                 resource: random.usize(..cast::common().len()),
                 size: random.usize(50..200),
             },
-            Kind::Pile => Trouble::Pile { stage, node: at(0), next: at(1), size: random.usize(2_000..4_000) },
+            Kind::Pile => Trouble::Pile { stage, node: at(0), next: at(1), size: random.usize(3_500..5_000) },
+            Kind::FirstLink => Trouble::FirstLink,
             Kind::FullDisk => Trouble::FullDisk { node: at(0), lasts: ms(random, 500, 3_000) },
         }
     }
 }
 
-fn mixed(random: &mut Rng) -> Kind {
-    let mut left = random.u32(..MIX.iter().map(|(_, weight)| weight).sum::<u32>());
-    for (kind, weight) in MIX {
-        match left.checked_sub(weight) {
+fn mixed(random: &mut Rng, mix: &[(Kind, u32)]) -> Kind {
+    let mut left = random.u32(..mix.iter().map(|(_, weight)| weight).sum::<u32>());
+    for (kind, weight) in mix {
+        match left.checked_sub(*weight) {
             Some(rest) => left = rest,
-            None => return kind,
+            None => return *kind,
         }
     }
     Kind::Cuts
@@ -197,13 +205,13 @@ fn ms(random: &mut Rng, from: u64, to: u64) -> Duration {
 }
 
 /// As long as the owner of a request may be.
-pub(super) const LONG_OWNER: usize = 128;
+pub(super) const LONG_OWNER: usize = 256;
 
 fn some_use(random: &mut Rng, resource: &Resource) -> Use {
     let mut asks = NewRequest { resource: resource.name.clone(), ..NewRequest::default() };
     asks.urgency = Some(match resource.usage {
         Usage::Deadlines(_) => Urgency::Deadline(random.u64(..)),
-        Usage::Mutex | Usage::Units(_) | Usage::Readers | Usage::Sessions => some_priority(random),
+        Usage::Mutex | Usage::Units(_) | Usage::Readers | Usage::Sessions => some_priority(random, resource),
     });
     let company = match resource.usage {
         Usage::Mutex => Company::Nobody,
@@ -247,12 +255,13 @@ fn some_use(random: &mut Rng, resource: &Resource) -> Use {
     };
     asks.lease_ms = Some(lease);
     let change = (random.u8(0..20) == 0 && matches!(asks.urgency, Some(Urgency::Priority(_))))
-        .then(|| (ms(random, 10, 300), some_priority(random)));
+        .then(|| (ms(random, 10, 300), some_priority(random, resource)));
     Use { pause: ms(random, 0, 60), asks, company, hold, change, ending }
 }
 
-fn some_priority(random: &mut Rng) -> Urgency {
+fn some_priority(random: &mut Rng, resource: &Resource) -> Urgency {
     Urgency::Priority(match random.u8(0..20) {
+        _ if resource.protocol == "group" => random.i32(0..10), // all that it knows
         0 => i32::MIN,
         1 => i32::MAX,
         2..10 => 0,
@@ -273,7 +282,7 @@ mod tests {
     fn the_seed_decides_everything() {
         let other = Plan { seed: 8, ..PLAN };
         let uses = |plan: Plan, client| plan.uses(client).take(50).collect::<Vec<_>>();
-        let troubles = |plan: Plan| plan.troubles(None).take(50).collect::<Vec<_>>();
+        let troubles = |plan: Plan| plan.troubles(&[]).take(50).collect::<Vec<_>>();
         assert_eq!(uses(PLAN, 3), uses(PLAN, 3));
         assert_ne!(uses(PLAN, 3), uses(other, 3));
         assert_ne!(uses(PLAN, 3), uses(PLAN, 4));
@@ -286,11 +295,11 @@ mod tests {
     fn every_kind_of_trouble_comes_early_and_alone_when_wanted() {
         let kinds = MIX.len();
         for seed in 0..20 {
-            let first = Plan { seed, ..PLAN }.troubles(None).take(kinds);
+            let first = Plan { seed, ..PLAN }.troubles(&[]).take(kinds);
             let seen: Vec<_> = first.map(|(_, trouble)| discriminant(&trouble)).collect();
             assert!(seen.iter().enumerate().all(|(place, kind)| !seen[..place].contains(kind)), "seed {seed}");
         }
-        let mut storms = PLAN.troubles(Some(Kind::StatusStorm)).take(100);
+        let mut storms = PLAN.troubles(&[Kind::StatusStorm]).take(100);
         assert!(storms.all(|(_, trouble)| matches!(trouble, Trouble::StatusStorm { node: 1.. })));
     }
 
@@ -301,8 +310,9 @@ mod tests {
             let links = plan.links();
             assert!(links.iter().all(|(one, other)| one < other && *other < nodes), "{links:?}");
             assert_eq!(links.iter().collect::<BTreeSet<_>>().len(), links.len());
-            for (_, trouble) in plan.troubles(None).take(300) {
+            for (_, trouble) in plan.troubles(&[]).take(300) {
                 match trouble {
+                    Trouble::FirstLink => {}
                     Trouble::Loss { link, .. } => assert!(link < links.len()),
                     Trouble::StopWaiting { holder, node } => assert!(holder < nodes && node < nodes && holder != node),
                     Trouble::KillWaiter { holder: node, .. }

@@ -17,8 +17,6 @@ use super::troubles::{Conductor, plain};
 use super::user::{Scene, live};
 use super::verdict::{self, Finding, Floors};
 
-/// How many clients each node has.
-const CLIENTS: usize = 4;
 /// Nobody waits for so long on a resource on which nothing else happens, when all is well.
 const STUCK_AFTER: Duration = Duration::from_secs(30);
 
@@ -29,10 +27,11 @@ pub(super) struct Load {
 }
 
 impl Load {
-    pub(super) fn start(scene: &Scene, plan: Plan, round: u64) -> Self {
+    /// So many at each node.
+    pub(super) fn start(scene: &Scene, plan: Plan, at_each: usize, round: u64) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let mut clients = JoinSet::new();
-        for client in 0..plan.nodes * CLIENTS {
+        for client in 0..plan.nodes * at_each {
             let (scene, ends) = (scene.clone(), Arc::clone(&ends));
             clients.spawn(async move {
                 let node = client % plan.nodes;
@@ -47,30 +46,23 @@ impl Load {
         }
         Self { ends, clients }
     }
-
-    /// Nobody.
-    pub(super) fn none() -> Self {
-        Self { ends: Arc::default(), clients: JoinSet::new() }
-    }
 }
 
-/// Carries out troubles until there is something to tell or the time is over.
+/// Carries out so many troubles, until there is something to tell or the time is over.
 pub(super) async fn trouble(
     conductor: &mut Conductor,
     plan: Plan,
-    only: Option<Kind>,
+    only: &[Kind],
+    most: usize,
     until: Instant,
 ) -> anyhow::Result<Option<Finding>> {
-    for (pause, trouble) in plan.troubles(only) {
+    for (pause, trouble) in plan.troubles(only).take(most) {
         if Instant::now() + pause >= until {
             break;
         }
         sleep(pause).await;
         if let Some(finding) = conductor.carry_out(trouble).await? {
             return Ok(Some(finding));
-        }
-        if only.is_some() {
-            break; // each alone, and then a look at what is left of it
         }
     }
     Ok(None)

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::cast::{self, Resource, Usage};
+use super::first_link;
 use super::history::{Company, How};
 use super::mesh::{Mesh, ended, first_line, send};
 use super::plan::{Ending, LONG_OWNER, Trouble, Use};
@@ -98,6 +99,12 @@ impl Conductor {
                 Ok(None)
             }
             Trouble::Pile { stage, node, next, size } => self.pile(&stage_name(stage), node, next, size).await,
+            Trouble::FirstLink => {
+                self.serial += 1;
+                let outcome = first_link::run(&self.mesh, self.serial).await?;
+                self.done.full_disks += u64::from(outcome.is_some());
+                Ok(outcome.flatten())
+            }
             Trouble::FullDisk { node, lasts } => {
                 if self.mesh.fill_disk(node, true) {
                     sleep(lasts).await;
@@ -346,7 +353,7 @@ fn stage_name(stage: usize) -> String {
 }
 
 /// A request for a mutex with nothing special about it.
-fn of_mutex(name: &str, lease: Duration) -> Use {
+pub(super) fn of_mutex(name: &str, lease: Duration) -> Use {
     let lease_ms = u64::try_from(lease.as_millis()).ok();
     Use {
         pause: Duration::ZERO,

@@ -148,7 +148,11 @@ impl<'a> User<'a> {
                     return Some(safe_until);
                 }
                 Standing::Over(how) => {
+                    let refused = matches!(how, How::Refused(..));
                     self.history.end(self.handle, how);
+                    if refused {
+                        sleep(PAUSE).await; // as a client should that was refused
+                    }
                     return None;
                 }
             }

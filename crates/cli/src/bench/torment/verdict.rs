@@ -44,8 +44,8 @@ pub(super) fn check(claims: &[Claim], rules: &BTreeMap<String, Rules>, floors: &
         exclusion(&claims, rules, &mut found);
         fences(&claims, rules, floors.get(name).copied().unwrap_or_default(), &mut found);
         leases(&claims, &mut found);
-        refusals(&claims, &mut found);
     }
+    refusals(claims, &mut found);
     found
 }
 
@@ -140,7 +140,7 @@ fn leases(claims: &[&Claim], found: &mut Vec<Finding>) {
 }
 
 /// All that is asked for is legal.
-fn refusals(claims: &[&Claim], found: &mut Vec<Finding>) {
+fn refusals(claims: &[Claim], found: &mut Vec<Finding>) {
     for claim in claims {
         if let Some(End { how: How::Refused(status @ (400 | 409), why), .. }) = &claim.end {
             found.push(Finding::new("refusal", format!("{} was refused with {status}: {why}", who(claim))));
