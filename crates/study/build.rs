@@ -1,10 +1,12 @@
-//! Makes the fingerprint of all sources that decide what a run measures: the protocols, the rules, the simulator.
+//! Makes the fingerprint of all sources that decide what a run measures: the simulator and every crate of ours that it
+//! is built from, as its `Cargo.toml` says.
 //!
 //! A number that somebody must remember to raise is forgotten one day, and then old results are mixed with new ones. A
 //! fingerprint is too careful instead: a changed comment counts as a change.
 
 #![expect(clippy::disallowed_macros, reason = "this is how a build script talks to cargo")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,9 @@ use sha2::{Digest, Sha256};
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut digest = Sha256::new();
-    for name in ["core", "properties", "sim"] {
+    let measuring = with_dependencies(&crates, "sim");
+    for name in &measuring {
+        println!("cargo:rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
         let sources = crates.join(name).join("src");
         // A package from a registry has no neighbours; its version says which sources it was built with.
         let Ok(files) = files(&sources) else { continue };
@@ -32,6 +36,22 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let fingerprint: String = digest.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     println!("cargo:rustc-env=MESHLOCK_SOURCES={fingerprint}");
+    println!("cargo:rustc-env=MESHLOCK_MEASURING={}", measuring.into_iter().collect::<Vec<_>>().join(" "));
+}
+
+/// A crate of ours and all crates of ours that it is built from, by their folders.
+fn with_dependencies(crates: &Path, name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![name.to_owned()];
+    while let Some(name) = open.pop() {
+        if found.insert(name.clone()) {
+            let manifest = fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap_or_default();
+            let dependencies = manifest.split("\n[").find_map(|part| part.strip_prefix("dependencies]\n"));
+            let ours = dependencies.unwrap_or_default().lines().filter_map(|line| line.strip_prefix("meshlock-"));
+            open.extend(ours.filter_map(|line| line.split(['.', ' ', '=']).next()).map(str::to_owned));
+        }
+    }
+    found
 }
 
 /// All Rust files below a directory, in the order of their names.

@@ -77,7 +77,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     tell_end(&subject, &ran);
     // A trace that was wanted and could not be written is an error, but only after the results were shown.
     written?;
-    Ok(if ran.outcome.stopped {
+    Ok(if ran.outcome.storm.is_some() {
+        Exit::CutShort
+    } else if ran.outcome.stopped {
         Exit::Broken
     } else if ran.complete {
         Exit::Fine
@@ -185,16 +187,19 @@ fn file_name(name: &str) -> String {
 
 /// What must not be missed, on standard error.
 fn tell_end(subject: &Subject, ran: &Ran) {
-    tell_broken(&ran.outcome, subject.seed, &ran.replay);
+    tell_stopped(&ran.outcome, subject.seed, &ran.replay);
     if !ran.complete {
         let (now, planned) = (ran.outcome.end, subject.scenario.duration);
         anstream::eprintln!("{} by Ctrl-C; measured until {now} of {planned}", styled(PARTIAL, "ended:"));
     }
 }
 
-/// The rule that ended a run, if one did.
-fn tell_broken(outcome: &Outcome, seed: u64, replay: &str) {
-    if let Some(broken) = outcome.broken.last().filter(|_| outcome.stopped) {
+/// The storm or the rule that ended a run, if one did.
+fn tell_stopped(outcome: &Outcome, seed: u64, replay: &str) {
+    if let Some(storm) = &outcome.storm {
+        anstream::eprintln!("{} {storm}", styled(PARTIAL, "stopped:"));
+        anstream::eprintln!("  no end is in sight; if this is no mistake, raise the limit with --set");
+    } else if let Some(broken) = outcome.broken.last().filter(|_| outcome.stopped) {
         let place = broken.node.map(|node| format!(", node {node}")).unwrap_or_default();
         let (rule, at) = (broken.rule, broken.at);
         anstream::eprintln!("{} {rule} at {at}{place}, seed {seed}: {}", styled(ALARM, "broken:"), broken.words);

@@ -102,10 +102,12 @@ fn end(subject: &Subject, args: &Args, results: &Results) -> Exit {
 fn exit(results: &Results) -> Exit {
     if results.interrupted {
         Exit::Interrupted
-    } else if results.stopped().next().is_some() {
+    } else if results.broken().next().is_some() {
         Exit::Broken
     } else if !results.failures.is_empty() {
         Exit::Failed
+    } else if results.stopped().next().is_some() {
+        Exit::CutShort
     } else {
         Exit::Fine
     }
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn the_worst_decides_how_it_ends() {
         let job = Job { point: 0, replication: 0, hash: String::new() };
-        let record = |stopped| Record {
+        let record = |stopped, storm: bool| Record {
             format: FORMAT,
             experiment: String::new(),
             measurement: [].into(),
@@ -163,15 +165,18 @@ mod tests {
             code_version: String::new(),
             wall_s: 0.0,
             stopped,
+            storm: storm.then(|| "storm at 1s".to_owned()),
             broken: Vec::new(),
             measures: [].into(),
         };
-        let run = |stopped| Run { job: job.clone(), record: record(stopped) };
-        let mut results = Results { runs: vec![run(false)], ..Results::default() };
+        let run = |stopped, storm| Run { job: job.clone(), record: record(stopped, storm) };
+        let mut results = Results { runs: vec![run(false, false)], ..Results::default() };
         assert_eq!(exit(&results), Exit::Fine);
+        results.runs.push(run(true, true));
+        assert_eq!(exit(&results), Exit::CutShort);
         results.failures.push(Failure { job: job.clone(), why: "no such protocol".to_owned() });
         assert_eq!(exit(&results), Exit::Failed);
-        results.runs.push(run(true));
+        results.runs.push(run(true, false));
         assert_eq!(exit(&results), Exit::Broken);
         results.interrupted = true;
         assert_eq!(exit(&results), Exit::Interrupted);

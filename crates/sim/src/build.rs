@@ -48,8 +48,39 @@ pub fn with_world<V: Visitor>(scenario: &Scenario, seed: u64, visitor: V) -> Res
         (ProtocolName::Flood, Text::Published { repairs }) => build.flood_published(repairs),
         (ProtocolName::Group, Text::Repaired) => build.group(),
         (ProtocolName::Group, Text::Published { repairs }) => build.group_published(repairs),
-        (name, Text::Published { .. }) => Err(RunError(format!("{} has no published text", name.name()))),
-        (name, Text::Repaired) => build.baseline(name),
+        (
+            ProtocolName::Raymond
+            | ProtocolName::SuzukiKasami
+            | ProtocolName::NaimiTrehel
+            | ProtocolName::RicartAgrawala
+            | ProtocolName::Lamport
+            | ProtocolName::Raynal
+            | ProtocolName::Central
+            | ProtocolName::Omniscient,
+            Text::Published { .. },
+        ) => Err(RunError(format!("{} has no published text", choice.name.name()))),
+        (ProtocolName::Raymond, Text::Repaired) => {
+            build.single(|id, members| raymond::Node::new(raymond::Config::new(id, members)))
+        }
+        (ProtocolName::SuzukiKasami, Text::Repaired) => build.single(|id, members| {
+            suzuki_kasami::Node::new(suzuki_kasami::Config { id, members, planted: Planted::NONE })
+        }),
+        (ProtocolName::NaimiTrehel, Text::Repaired) => build.single(|id, members| {
+            naimi_trehel::Node::new(naimi_trehel::Config { id, members, planted: Planted::NONE })
+        }),
+        (ProtocolName::RicartAgrawala, Text::Repaired) => build.single(|id, members| {
+            ricart_agrawala::Node::new(ricart_agrawala::Config { id, members, planted: Planted::NONE })
+        }),
+        (ProtocolName::Lamport, Text::Repaired) => {
+            build.single(|id, members| lamport::Node::new(lamport::Config { id, members, planted: Planted::NONE }))
+        }
+        (ProtocolName::Raynal, Text::Repaired) => {
+            let capacity = Units(choice.capacity);
+            build.single(|id, members| {
+                raynal::Node::new(raynal::Config { id, members, capacity, planted: Planted::NONE })
+            })
+        }
+        (ProtocolName::Central | ProtocolName::Omniscient, Text::Repaired) => build.central(),
     }
 }
 
@@ -213,54 +244,27 @@ impl<V: Visitor> Build<'_, V> {
         self.among_all(nodes, true)
     }
 
-    /// The classics: any-to-any, no faults.
-    fn baseline(self, name: ProtocolName) -> Result<V::Output, RunError> {
-        let ProtocolChoice { capacity, order, joins, .. } = *self.choice;
-        let capacity = Units(capacity);
+    /// A classic whose nodes know all members and serve one request at a time: any-to-any, no faults.
+    fn single<P>(self, node: impl Fn(NodeId, Vec<NodeId>) -> P) -> Result<V::Output, RunError>
+    where
+        P: Protocol,
+        P::Message: Serialize,
+    {
         let members: Vec<NodeId> = self.ids().collect();
-        let all = || members.clone();
-        let ids = self.ids();
-        match name {
-            ProtocolName::Raymond => {
-                let nodes = ids.map(|id| raymond::Node::new(raymond::Config::new(id, all()))).collect();
-                self.among_all(nodes, true)
-            }
-            ProtocolName::SuzukiKasami => {
-                let config = |id| suzuki_kasami::Config { id, members: all(), planted: Planted::NONE };
-                let nodes = ids.map(|id| suzuki_kasami::Node::new(config(id))).collect();
-                self.among_all(nodes, true)
-            }
-            ProtocolName::RicartAgrawala => {
-                let config = |id| ricart_agrawala::Config { id, members: all(), planted: Planted::NONE };
-                let nodes = ids.map(|id| ricart_agrawala::Node::new(config(id))).collect();
-                self.among_all(nodes, true)
-            }
-            ProtocolName::Lamport => {
-                let config = |id| lamport::Config { id, members: all(), planted: Planted::NONE };
-                let nodes = ids.map(|id| lamport::Node::new(config(id))).collect();
-                self.among_all(nodes, true)
-            }
-            ProtocolName::NaimiTrehel => {
-                let config = |id| naimi_trehel::Config { id, members: all(), planted: Planted::NONE };
-                let nodes = ids.map(|id| naimi_trehel::Node::new(config(id))).collect();
-                self.among_all(nodes, true)
-            }
-            ProtocolName::Raynal => {
-                let config = |id| raynal::Config { id, members: all(), capacity, planted: Planted::NONE };
-                let nodes = ids.map(|id| raynal::Node::new(config(id))).collect();
-                self.among_all(nodes, true)
-            }
-            ProtocolName::Central
-            | ProtocolName::Omniscient
-            | ProtocolName::ReverseLink
-            | ProtocolName::Flood
-            | ProtocolName::Group => {
-                let config =
-                    |id| central::Config { id, members: all(), capacity, order, joins, planted: Planted::NONE };
-                let nodes = ids.map(|id| central::Node::new(config(id))).collect();
-                self.among_all(nodes, false)
-            }
-        }
+        let nodes = self.ids().map(|id| node(id, members.clone())).collect();
+        self.among_all(nodes, true)
+    }
+
+    /// A coordinator, which serves any number of requests of a node.
+    fn central(self) -> Result<V::Output, RunError> {
+        let ProtocolChoice { capacity, order, joins, .. } = *self.choice;
+        let (members, capacity): (Vec<NodeId>, _) = (self.ids().collect(), Units(capacity));
+        let node = |id| {
+            let members = members.clone();
+            central::Node::new(central::Config { id, members, capacity, order, joins, planted: Planted::NONE })
+        };
+        let nodes = self.ids().map(node).collect();
+        self.among_all(nodes, false)
     }
 }
 

@@ -78,6 +78,11 @@ impl<M> Frames<M> {
         Some(frame)
     }
 
+    /// How many there are.
+    pub(crate) const fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     /// All of them, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame<M>> {
         self.slots.iter().flatten()

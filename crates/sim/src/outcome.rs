@@ -16,7 +16,7 @@ pub struct Outcome {
     pub nodes: u32,
     /// The k of h-out-of-k. For protocols whose units do not limit anything: the number of nodes.
     pub capacity: u32,
-    /// When clients stopped asking: the end of what is measured. Earlier than planned if a rule broke.
+    /// When clients stopped asking: the end of what is measured. Earlier than planned if the run was stopped.
     pub end: Time,
     /// When nothing was under way any more after that; `None` if it did not come to rest in time.
     pub quiet: Option<Time>,
@@ -36,8 +36,10 @@ pub struct Outcome {
     pub network: NetworkSeen,
     /// Every rule that broke, with its first time, place and words, in the order in which they broke.
     pub broken: Vec<Broken>,
-    /// The run was ended by the last of `broken`.
+    /// The run ended before its time: by a storm if there is one, else by the last of `broken`.
     pub stopped: bool,
+    /// A limit of the scenario that was exceeded.
+    pub storm: Option<Storm>,
     /// Messages that their receivers refused as a mistake.
     pub rejected: u64,
 }
@@ -121,6 +123,39 @@ pub struct Broken {
     pub node: Option<NodeId>,
     /// What is wrong, in words.
     pub words: String,
+}
+
+/// A run with no end in sight: it exceeded a limit of its scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Storm {
+    /// The limit that was exceeded.
+    pub exceeded: Limit,
+    /// When.
+    pub at: Time,
+    /// Events handled until then.
+    pub events: u64,
+    /// Messages in flight then.
+    pub in_flight: u64,
+}
+
+/// A limit of a run, with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `limits.events`
+    Events(u64),
+    /// `limits.in_flight`
+    InFlight(u64),
+}
+
+impl std::fmt::Display for Storm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { exceeded, at, events, in_flight } = self;
+        let (key, most) = match exceeded {
+            Limit::Events(most) => ("limits.events", most),
+            Limit::InFlight(most) => ("limits.in_flight", most),
+        };
+        write!(f, "storm at {at}: {events} events so far, {in_flight} messages in flight; {key} = {most} is exceeded")
+    }
 }
 
 impl Totals {

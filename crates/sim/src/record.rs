@@ -314,7 +314,8 @@ fn for_replay(scenario: &Scenario) -> BTreeMap<String, Value> {
 
 /// The rule that ended the run, or the first of those that broke; and sums.
 fn end(outcome: &Outcome) -> End {
-    let shown = if outcome.stopped { outcome.broken.last() } else { outcome.broken.first() };
+    let by_rule = outcome.stopped && outcome.storm.is_none();
+    let shown = if by_rule { outcome.broken.last() } else { outcome.broken.first() };
     let violation = |broken: &Broken| Violation {
         rule: broken.rule.name().to_owned(),
         node: broken.node,
@@ -335,6 +336,9 @@ fn end(outcome: &Outcome) -> End {
         let times: BTreeMap<&str, u64> =
             outcome.broken.iter().map(|broken| (broken.rule.name(), broken.times)).collect();
         totals.insert("broken".to_owned(), json!(times));
+    }
+    if let Some(storm) = &outcome.storm {
+        totals.insert("stopped".to_owned(), json!(storm.to_string()));
     }
     End { violation: shown.map(violation), repeats_from: None, totals }
 }

@@ -182,7 +182,7 @@ pub(crate) enum Advance {
     There,
     /// There is more to happen.
     More,
-    /// A broken rule has ended the run.
+    /// A broken rule or a limit has ended the run.
     Stopped,
 }
 

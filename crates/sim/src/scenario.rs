@@ -31,6 +31,18 @@ pub struct Scenario {
     pub network: Network,
     /// Who asks for what, and when.
     pub traffic: Traffic,
+    /// What stops a run that would not end by itself.
+    pub limits: Limits,
+}
+
+/// What stops a run that would not end by itself: a *storm*. The literal flood on wires, for one, has more messages in
+/// flight at every hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most events of a run.
+    pub events: u64,
+    /// The most messages in flight at a time. On a radio a broadcast is one, and what waits at a transmitter counts.
+    pub in_flight: u64,
 }
 
 /// What is left out of the measures at the beginning.
@@ -123,6 +135,19 @@ impl Class {
     }
 }
 
+impl Limits {
+    /// Some ten minutes of computing.
+    pub const EVENTS: u64 = 1_000_000_000;
+    /// Some hundred megabytes.
+    pub const IN_FLIGHT: u64 = 1_000_000;
+
+    /// For so many nodes. A protocol in which everybody tells everybody something at once is no storm.
+    pub fn of(nodes: u32) -> Self {
+        let pairs = u64::from(nodes).pow(2);
+        Self { events: Self::EVENTS, in_flight: Self::IN_FLIGHT.max(4 * pairs) }
+    }
+}
+
 impl Scenario {
     /// The set-up of the report: 100 nodes that all ask, thinking 0 to 1 s, moving linearly in 600 m x 600 m. The
     /// report names neither area nor speed nor how long a node stays inside; these are ours.
@@ -139,6 +164,7 @@ impl Scenario {
             protocol: ProtocolChoice::default(),
             network: Network::Radio(Radio::report(area, mobility)),
             traffic: Traffic { classes: vec![Class::closed(100, think, Distribution::Constant(0.01))] },
+            limits: Limits::of(100),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The rules, watched in every run.
 //!
 //! What applications see is watched at every event. A look at the whole network costs time in proportion to its size,
-//! so it is taken every so many events that the cost of an event stays the same, and once more when all is quiet.
+//! so it is taken every so many events that the cost of an event stays the same, and once more when all is quiet. The size
+//! is that of the nodes, or of the messages in flight where these are more.
 
 use meshlock_core::{GrantId, NodeId, Units};
 use meshlock_properties::{History, Occurrence, Rule, RuleSet, Setting, Violation};
@@ -37,11 +38,11 @@ impl Watch {
         Self { rules, setting, history, stops, broken: Vec::new(), next_look: every, every }
     }
 
-    /// Whether it is time to look at the whole network.
-    pub(crate) fn is_look_due(&mut self, events: u64) -> bool {
+    /// Whether it is time to look at the whole network, with so many messages in it.
+    pub(crate) fn is_look_due(&mut self, events: u64, in_flight: usize) -> bool {
         let due = events >= self.next_look;
         if due {
-            self.next_look = events + self.every;
+            self.next_look = events + self.every.max(in_flight as u64);
         }
         due
     }

@@ -32,10 +32,10 @@ use crate::geometry::{Leg, Point};
 use crate::links::Links;
 use crate::mobility::{MobilityError, movers};
 use crate::observe::Observer;
-use crate::outcome::{Kind, Outcome, Request};
+use crate::outcome::{Kind, Limit, Outcome, Request, Storm};
 use crate::random::{Purpose, Stream, Streams};
 use crate::reach::Reach;
-use crate::scenario::{MessageSize, Network, Radio, Scenario, Warmup, Wired};
+use crate::scenario::{Limits, MessageSize, Network, Radio, Scenario, Warmup, Wired};
 use crate::tally::Tally;
 use crate::time::Time;
 use crate::topology::links_of;
@@ -92,6 +92,9 @@ pub struct World<P: Protocol> {
     /// By node, for timers.
     delays: Vec<Stream>,
     events: u64,
+    limits: Limits,
+    /// The limit that ended the run, if one did.
+    storm: Option<Storm>,
     hasher: SipHasher13,
     /// Nodes have heard of their first links.
     started: bool,
@@ -201,6 +204,8 @@ where
             changes: streams.stream(Purpose::Topology, 0),
             delays: (0..count as u32).map(|node| streams.stream(Purpose::Protocol, node)).collect(),
             events: 0,
+            limits: scenario.limits,
+            storm: None,
             hasher: SipHasher13::new(),
             started: false,
             frozen: false,
@@ -225,12 +230,12 @@ where
         }
     }
 
-    /// Lets the next thing happen. False if there is none, or a broken rule has ended the run.
+    /// Lets the next thing happen. False if there is none, or a broken rule or a limit has ended the run.
     pub fn step<O: Observer<P>>(&mut self, observer: &mut O) -> bool {
         if !self.started {
             self.start(observer);
         }
-        if self.watch.must_stop() {
+        if self.has_stopped() {
             return false;
         }
         let Some((at, due)) = self.agenda.next() else { return false };
@@ -242,7 +247,8 @@ where
         if !self.leaving.is_empty() {
             self.let_go(observer);
         }
-        if self.watch.is_look_due(self.events) {
+        self.storm = self.exceeded();
+        if self.watch.is_look_due(self.events, self.frames.in_flight()) {
             self.look_at_rules(false);
         }
         true
@@ -291,9 +297,27 @@ where
         self.manner.direct || self.manner.routed
     }
 
-    /// The first broken rule that ended the run, if one did.
+    /// Whether a broken rule or a limit has ended the run.
     pub fn has_stopped(&self) -> bool {
-        self.watch.must_stop()
+        self.storm.is_some() || self.watch.must_stop()
+    }
+
+    /// The limit that ended the run, if one did.
+    pub fn storm(&self) -> Option<&Storm> {
+        self.storm.as_ref()
+    }
+
+    fn exceeded(&self) -> Option<Storm> {
+        let (events, in_flight) = (self.events, self.frames.in_flight() as u64);
+        let Limits { events: most_events, in_flight: most_in_flight } = self.limits;
+        let exceeded = if events > most_events {
+            Limit::Events(most_events)
+        } else if in_flight > most_in_flight {
+            Limit::InFlight(most_in_flight)
+        } else {
+            return None;
+        };
+        Some(Storm { exceeded, at: self.now, events, in_flight })
     }
 
     /// Lets time pass in which nothing happens.
@@ -347,7 +371,8 @@ where
             acks: measured.acks,
             network: measured.network,
             broken: self.watch.broken.clone(),
-            stopped: self.watch.must_stop(),
+            stopped: self.has_stopped(),
+            storm: self.storm,
             rejected: self.tally.rejected,
         }
     }

@@ -7,11 +7,11 @@ use meshlock_sim::build::{Visitor, with_world};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::geometry::{Leg, Point};
 use meshlock_sim::measures::measures;
-use meshlock_sim::outcome::Outcome;
+use meshlock_sim::outcome::{Limit, Outcome};
 use meshlock_sim::run::run;
 use meshlock_sim::scenario::{
-    Area, Arrivals, Changes, Class, MessageSize, Mobility, Network, Over, Placement, ProtocolChoice, ProtocolName,
-    Radio, Scenario, ScriptedChange, Shape, Text, Traffic, Warmup, Wired,
+    Area, Arrivals, Changes, Class, Limits, MessageSize, Mobility, Network, Over, Placement, ProtocolChoice,
+    ProtocolName, Radio, Scenario, ScriptedChange, Shape, Text, Traffic, Warmup, Wired,
 };
 use meshlock_sim::time::{Span, Time};
 use meshlock_sim::world::World;
@@ -44,6 +44,7 @@ fn radio(protocol: ProtocolChoice) -> Scenario {
         protocol,
         network: Network::Radio(Radio::report(SIDE, mobility)),
         traffic: Traffic { classes: vec![class] },
+        limits: Limits::of(100),
     }
 }
 
@@ -67,6 +68,7 @@ fn wired(protocol: ProtocolChoice, shape: Shape) -> Scenario {
         protocol,
         network: Network::Wired(wired),
         traffic: Traffic { classes: vec![class] },
+        limits: Limits::of(100),
     }
 }
 
@@ -353,4 +355,43 @@ fn nobody_beats_who_knows_everything() {
         let other = wait(&radio(protocol(name, over)));
         assert!(other > best, "{}: {other} s against {best} s", name.name());
     }
+}
+
+/// As printed every node passes on every copy that it hears, so on wires there are more of them at every hop.
+#[test]
+fn a_literal_flood_on_wires_is_stopped_as_a_storm() {
+    let text = Text::Published { repairs: Vec::new() };
+    let flood = ProtocolChoice { text, ..protocol(ProtocolName::Flood, Over::Links) };
+    let mut scenario = wired(flood, Shape::Line);
+    (scenario.nodes, scenario.traffic.classes[0].nodes) = (5, (0..5).collect());
+    scenario.limits.in_flight = 10_000;
+    let outcome = run(&scenario, 1, &mut ()).unwrap();
+    let storm = outcome.storm.expect("it does not end by itself");
+    assert!(outcome.stopped && storm.in_flight == 10_001 && storm.exceeded == Limit::InFlight(10_000), "{storm:?}");
+    assert!(storm.to_string().starts_with("storm at "), "{storm}");
+    assert_eq!(outcome.end, storm.at, "measured until then");
+    assert_eq!(measures(&scenario, &outcome).get("stuck"), None, "nobody knows");
+    let of_text = |repairs: &[&str]| {
+        let text = Text::Published { repairs: repairs.iter().map(|&name| name.to_owned()).collect() };
+        run(
+            &Scenario { protocol: ProtocolChoice { text, ..scenario.protocol.clone() }, ..scenario.clone() },
+            1,
+            &mut (),
+        )
+    };
+    assert_eq!(of_text(&["f1"]).unwrap().storm, None, "with a memory it ends");
+}
+
+#[test]
+fn the_last_event_within_the_limit_is_no_storm() {
+    let scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+    let whole = run(&scenario, 1, &mut ()).unwrap();
+    assert_eq!(whole.storm, None);
+    let with = |events: u64| {
+        let limits = Limits { events, ..scenario.limits };
+        run(&Scenario { limits, ..scenario.clone() }, 1, &mut ()).unwrap()
+    };
+    assert_eq!(with(whole.events), whole);
+    let storm = with(whole.events - 1).storm.expect("one event too many");
+    assert_eq!((storm.exceeded, storm.events), (Limit::Events(whole.events - 1), whole.events));
 }

@@ -180,6 +180,11 @@ impl Results {
         self.runs.iter().filter(|run| run.record.stopped)
     }
 
+    /// Those of them that a broken rule ended.
+    pub fn broken(&self) -> impl Iterator<Item = &Run> {
+        self.stopped().filter(|run| run.record.storm.is_none())
+    }
+
     /// The runs of a point, in the order of their replications.
     pub fn of_point(&self, point: usize) -> &[Run] {
         let start = self.runs.partition_point(|run| run.job.point < point);

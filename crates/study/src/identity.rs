@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// The version of the package, and a fingerprint of the sources of `core`, `properties` and `sim` it was built from.
+/// The version of the package, and a fingerprint of the sources of `sim` and of all crates of ours it is built from.
 pub const CODE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("MESHLOCK_SOURCES"));
 
 /// The name of a scenario: the hash of its canonical text.
@@ -41,6 +41,12 @@ mod tests {
         // printf '0.1.0+x\n7\nnodes = 3\n' | sha256sum | cut -c1-32
         assert_eq!(run_hash("0.1.0+x", 7, "nodes = 3\n"), "2107b365cf82023b7591d5a791aced29");
         assert!(is_hash(&scenario_hash("")) && !is_hash("runs") && !is_hash(&"G".repeat(32)));
+    }
+
+    #[test]
+    fn the_fingerprint_covers_all_that_decides_a_measure() {
+        // Also when `sim` gets another dependency: the list is read from the manifests.
+        assert_eq!(env!("MESHLOCK_MEASURING"), "core properties sim statistics trace");
     }
 
     #[test]

@@ -50,7 +50,8 @@ pub fn report(plan: &Plan, summary: &Summary, figures: &[Figure], background: &B
     heading(&mut blocks, "Can the numbers be trusted?");
     blocks.push(Block::Paragraph(
         "Requests still unserved at the end and requests that were stuck even after all load had ended, both per run; \
-         broken rules over all runs; runs, and how many of them a broken rule ended. Where many are unserved, waiting \
+         broken rules over all runs; runs, and how many of them a broken rule or a storm ended; these count for no mean. \
+         Where many are unserved, waiting \
          times of those that were served say little: compare `wait.censored-mean`."
             .to_owned(),
     ));
@@ -75,6 +76,7 @@ pub fn report(plan: &Plan, summary: &Summary, figures: &[Figure], background: &B
 
 /// What went wrong comes first.
 fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Block>) {
+    // Storms have a warning.
     if summary.warnings.is_empty() && summary.violations.is_empty() && summary.failures.is_empty() {
         return;
     }
@@ -90,12 +92,22 @@ fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Bloc
             background.file
         ));
     }
+    for storm in summary.storms.iter().take(MANY) {
+        let (seed, words) = (storm.seed, &storm.words);
+        let settings: String = storm.settings.iter().map(|(key, value)| set(key, value)).collect();
+        points.push(format!(
+            "{} was stopped with seed {seed}: {words}. See it with `meshlock sim {} --seed {seed}{settings}`",
+            place(&storm.measurement),
+            background.file
+        ));
+    }
     let reasons = summary.reasons();
     for (first, more) in reasons.iter().take(MANY) {
         let others = if *more > 0 { format!(" (and {more} more)") } else { String::new() };
         points.push(format!("{}{others}: {}", first.place(), first.why));
     }
-    let more = summary.violations.len().saturating_sub(MANY) + reasons.len().saturating_sub(MANY);
+    let ended = [summary.violations.len(), summary.storms.len(), reasons.len()];
+    let more: usize = ended.into_iter().map(|many| many.saturating_sub(MANY)).sum();
     if more > 0 {
         points.push(format!("and {more} more, see `summary.json`"));
     }

@@ -28,8 +28,11 @@ pub struct Record {
     pub code_version: String,
     /// How long it took, in real seconds.
     pub wall_s: f64,
-    /// A broken rule ended it before its time.
+    /// It ended before its time: by a storm if there is one, else by a broken rule.
     pub stopped: bool,
+    /// The limit that was exceeded, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storm: Option<String>,
     /// The rules that broke.
     pub broken: Vec<BrokenRule>,
     /// Its numbers.
@@ -42,7 +45,7 @@ pub const FORMAT: u32 = 1;
 impl Record {
     /// Of a run that has just finished.
     pub fn new(plan: &Plan, point: &Point, replication: u32, wall_s: f64, finished: Finished) -> Self {
-        let Finished { mut measures, broken, stopped } = finished;
+        let Finished { mut measures, broken, stopped, storm } = finished;
         // JSON has no word for what is not finite.
         measures.retain(|_, value| value.is_finite());
         Self {
@@ -55,6 +58,7 @@ impl Record {
             code_version: plan.code_version.clone(),
             wall_s,
             stopped,
+            storm,
             broken,
             measures,
         }

@@ -35,8 +35,10 @@ pub struct Finished {
     pub measures: Measures,
     /// The rules that broke.
     pub broken: Vec<BrokenRule>,
-    /// A broken rule ended the run before its time.
+    /// The run ended before its time: by a storm if there is one, else by a broken rule.
     pub stopped: bool,
+    /// The limit that was exceeded, in words.
+    pub storm: Option<String>,
 }
 
 /// A rule that broke in a run.
@@ -70,7 +72,8 @@ impl Runner for Simulator {
         });
         let mut measures: BTreeMap<String, f64> = measures(scenario, &outcome);
         measures.retain(|_, value| value.is_finite());
-        Ok(Finished { measures, broken: broken.collect(), stopped: outcome.stopped })
+        let storm = outcome.storm.map(|storm| storm.to_string());
+        Ok(Finished { measures, broken: broken.collect(), stopped: outcome.stopped, storm })
     }
 }
 

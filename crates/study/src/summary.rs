@@ -28,6 +28,8 @@ pub struct Summary {
     pub comparisons: Vec<Comparison>,
     /// Runs that a broken rule ended.
     pub violations: Vec<Violation>,
+    /// Runs that a limit ended.
+    pub storms: Vec<Storm>,
     /// Runs that could not be run.
     pub failures: Vec<NotRun>,
     /// What somebody should know who uses the numbers.
@@ -44,7 +46,7 @@ pub struct PointSummary {
     pub scenario_hash: String,
     /// How many runs are there.
     pub runs: usize,
-    /// How many of these a broken rule ended; they count for no mean.
+    /// How many of these a broken rule or a storm ended; they count for no mean.
     pub stopped: usize,
     /// How often rules broke, over all runs. More than zero is no surprise for a published text.
     pub broken: u64,
@@ -93,6 +95,22 @@ pub struct Violation {
     pub settings: Vec<(String, String)>,
 }
 
+/// A run that a limit ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Storm {
+    /// The axes and labels of its point.
+    #[serde(serialize_with = "as_map")]
+    pub measurement: Vec<(String, String)>,
+    /// Which replication.
+    pub replication: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// Which limit, with the numbers.
+    pub words: String,
+    /// How to see it again.
+    pub settings: Vec<(String, String)>,
+}
+
 /// A run that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotRun {
@@ -117,7 +135,8 @@ impl Summary {
             code_version: plan.code_version.clone(),
             complete: results.runs.len() == results.wanted,
             comparisons: compare::comparisons(plan, results),
-            violations: results.stopped().map(|run| Violation::of(plan, run)).collect(),
+            violations: results.broken().map(|run| Violation::of(plan, run)).collect(),
+            storms: results.stopped().filter_map(|run| Storm::of(plan, run)).collect(),
             failures: results.failures.iter().map(|failure| NotRun::of(plan, failure)).collect(),
             warnings: Vec::new(),
             points,
@@ -198,6 +217,19 @@ impl Violation {
     }
 }
 
+impl Storm {
+    fn of(plan: &Plan, run: &Run) -> Option<Self> {
+        let point = &plan.points[run.job.point];
+        Some(Self {
+            measurement: point.labels.clone(),
+            replication: run.job.replication,
+            seed: run.record.seed,
+            words: run.record.storm.clone()?,
+            settings: point.settings.clone(),
+        })
+    }
+}
+
 impl NotRun {
     /// Where it was to run: `nodes=10 k=1 with seed 7`.
     pub fn place(&self) -> String {
@@ -222,10 +254,14 @@ fn warnings(plan: &Plan, results: &Results, summary: &Summary) -> Vec<String> {
     if done + failed < all {
         warnings.push(format!("{done} of {all} runs are there: means and intervals are provisional"));
     }
-    let stopped = summary.violations.len();
-    if stopped > 0 {
-        let (were, runs) = if stopped == 1 { ("was", "1 run") } else { ("were", &*format!("{stopped} runs")) };
-        warnings.push(format!("{runs} {were} ended by a broken rule and left out of all means"));
+    for (stopped, why) in [
+        (summary.violations.len(), "ended by a broken rule"),
+        (summary.storms.len(), "stopped by a storm (see [limits])"),
+    ] {
+        if stopped > 0 {
+            let (were, runs) = if stopped == 1 { ("was", "1 run") } else { ("were", &*format!("{stopped} runs")) };
+            warnings.push(format!("{runs} {were} {why} and left out of all means"));
+        }
     }
     let names = summary.measure_names();
     for wanted in wanted_measures(plan).into_iter().filter(|name| !names.is_empty() && !names.contains(name.as_str())) {

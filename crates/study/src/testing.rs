@@ -53,6 +53,8 @@ pub(crate) struct Fake {
     pub(crate) ran: Mutex<Vec<(u32, u32, u64)>>,
     /// Runs of this many nodes break a rule.
     pub(crate) breaks_at: Option<u32>,
+    /// Runs of this many nodes end in a storm.
+    pub(crate) storms_at: Option<u32>,
     /// Runs of this many nodes cannot be run.
     pub(crate) refuses: Option<u32>,
     /// Sets the flag when so many runs were started, as Ctrl-C does.
@@ -77,7 +79,8 @@ impl Runner for Fake {
         // Noise that two points with the same seed share.
         let noise = ((seed * 7919) % 101) as f64 / 101.0 - 0.5;
         let wait = f64::from(nodes) / f64::from(k) * (1.0 + 0.4 * noise) / 3.0;
-        let stopped = self.breaks_at == Some(nodes);
+        let breaks = self.breaks_at == Some(nodes);
+        let storm = (self.storms_at == Some(nodes)).then(|| "storm at 1s: too many events".to_owned());
         let broken = BrokenRule {
             rule: "exclusion".to_owned(),
             times: 1,
@@ -87,7 +90,8 @@ impl Runner for Fake {
         };
         let measures = [("wait.mean", wait), ("stuck", 0.0), ("entries", 1000.0), ("never", f64::NAN)];
         let measures = measures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Finished { measures, broken: if stopped { vec![broken] } else { Vec::new() }, stopped })
+        let broken = if breaks { vec![broken] } else { Vec::new() };
+        Ok(Finished { measures, broken, stopped: breaks || storm.is_some(), storm })
     }
 }
 

@@ -6,7 +6,8 @@ Run a scenario once: nodes, radio, movement, clients; and measure it.
 
 A scenario file and a seed decide a run completely, on every machine: the trace hash of the summary is the same exactly \
 if the same events happened in the same order. All rules that the protocol promises are watched while it runs. A broken \
-rule ends the run, but for printed texts, which are known to break rules: theirs are counted.
+rule ends the run, but for printed texts, which are known to break rules: theirs are counted. A run that exceeds a limit \
+of its scenario, in events or in messages in flight, is stopped as a storm.
 
 With --view the run goes at the pace of a clock and is shown in the browser, where one can take part. Everything that was \
 done is kept in a file of edits; scenario, seed and edits decide the run as completely.";
@@ -37,4 +38,5 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
     1  a rule broke in a protocol that should keep it; the command that shows it again is told
     2  wrong arguments, a wrong file, a scenario that cannot be run, an edit that cannot be made,
        or a trace that cannot be written
+    3  stopped by a storm: more events or messages in flight than [limits] of the scenario allows
   130  ended by Ctrl-C, with a summary of what was measured until then";

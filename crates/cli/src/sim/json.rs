@@ -20,8 +20,10 @@ pub(super) struct Run<'a> {
     seed: u64,
     /// False if Ctrl-C ended it.
     complete: bool,
-    /// A broken rule ended it.
+    /// It ended before its time: by a storm if there is one, else by a broken rule.
     stopped: bool,
+    /// The limit that was exceeded, in words.
+    storm: Option<String>,
     /// Until then it was measured.
     end_s: f64,
     /// When nothing was under way any more; null if it did not come to rest.
@@ -75,6 +77,7 @@ impl<'a> Run<'a> {
             seed: subject.seed,
             complete: ran.complete,
             stopped: outcome.stopped,
+            storm: outcome.storm.map(|storm| storm.to_string()),
             end_s: outcome.end.seconds(),
             quiet_s: outcome.quiet.map(|quiet| quiet.seconds()),
             trace_hash: format!("{:016x}", outcome.trace_hash),

@@ -26,6 +26,8 @@ pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Re
     if !ran.complete {
         let note = format!("incomplete: ended by Ctrl-C at {} of {}", ran.outcome.end, scenario.duration);
         writeln!(out, "{}", styled(PARTIAL, note))?;
+    } else if let Some(storm) = &ran.outcome.storm {
+        writeln!(out, "{}", styled(PARTIAL, format!("incomplete: stopped: {storm}")))?;
     } else if ran.outcome.stopped {
         let note = format!("incomplete: ended by a broken rule at {}", ran.outcome.end);
         writeln!(out, "{}", styled(ALARM, note))?;
@@ -253,7 +255,7 @@ fn trouble(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Result<()>
     if ran.outcome.broken.is_empty() {
         return writeln!(out, "{}", styled(GOOD, "✓ no rule broke"));
     }
-    let style = if ran.outcome.stopped { ALARM } else { KNOWN };
+    let style = if ran.outcome.stopped && ran.outcome.storm.is_none() { ALARM } else { KNOWN };
     for broken in &ran.outcome.broken {
         let place = broken.node.map(|node| format!(" at node {node}")).unwrap_or_default();
         let head = format!("✗ {} broke {}", broken.rule, several(broken.times, "time"));

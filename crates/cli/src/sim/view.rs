@@ -17,7 +17,7 @@ use meshlock_viewer::{Action, Done, Playing, Refusal, Source, Tape, TapeWriter};
 use tokio::sync::watch;
 
 use super::edits::Keeper;
-use super::{Args, Subject, about, file_name, replay, tell_broken};
+use super::{Args, Subject, about, file_name, replay, tell_stopped};
 use crate::exit::Exit;
 use crate::signals::Signals;
 use crate::style::{self, styled};
@@ -174,12 +174,16 @@ impl Run {
         let file = kept.map(|path| format!(", kept in {path}")).unwrap_or_default();
         anstream::eprintln!("ended at {now} after {count} edits{file}");
         if outcome.stopped {
-            tell_broken(&outcome, self.subject.seed, &self.command());
+            tell_stopped(&outcome, self.subject.seed, &self.command());
         }
         let mut out = anstream::stdout().lock();
         writeln!(out, "run it again: {}", self.command())?;
         written.context("cannot write the trace")?;
-        Ok(if outcome.stopped { Exit::Broken } else { Exit::Fine })
+        Ok(match (outcome.storm, outcome.stopped) {
+            (Some(_), _) => Exit::CutShort,
+            (None, true) => Exit::Broken,
+            (None, false) => Exit::Fine,
+        })
     }
 }
 

@@ -30,4 +30,5 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
     0  all runs are done
     1  a rule broke in a run of a protocol that should keep it; the others were run
     2  wrong arguments, a wrong file, a run that cannot be run, or a file that cannot be written
+    3  a run was stopped by a storm, which counts for no mean; see [limits] of the scenario
   130  ended by Ctrl-C; finished runs are kept, and the same command goes on";

@@ -80,12 +80,18 @@ pub(super) fn trouble(summary: &Summary, file: &str) {
         anstream::eprintln!("{} {rule} at {at} s: {}", styled(ALARM, "broken:"), violation.words);
         anstream::eprintln!("  see it with: meshlock sim {file} --seed {seed}{settings}");
     }
+    for storm in summary.storms.iter().take(SHOWN) {
+        let settings: String = storm.settings.iter().map(|(key, value)| set(key, value)).collect();
+        anstream::eprintln!("{} {}", styled(PARTIAL, "stopped:"), storm.words);
+        anstream::eprintln!("  see it with: meshlock sim {file} --seed {}{settings}", storm.seed);
+    }
     let reasons = summary.reasons();
     for (first, more) in reasons.iter().take(SHOWN) {
         let others = if *more > 0 { format!(" and {}", several(*more as u64, "other run")) } else { String::new() };
         anstream::eprintln!("{} cannot run {}{others}: {}", styled(ALARM, "error:"), first.place(), first.why);
     }
-    let more = summary.violations.len().saturating_sub(SHOWN) + reasons.len().saturating_sub(SHOWN);
+    let ended = [summary.violations.len(), summary.storms.len(), reasons.len()];
+    let more: usize = ended.into_iter().map(|many| many.saturating_sub(SHOWN)).sum();
     if more > 0 {
         anstream::eprintln!("and {} more", count(more as u64));
     }

@@ -5,7 +5,7 @@
 use meshlock_core::{Aging, Order};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, Class, MessageSize, Network, Over, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic,
+    Changes, Class, Limits, MessageSize, Network, Over, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic,
     UrgencyOf, Warmup, Wired,
 };
 use meshlock_sim::time::Span;
@@ -42,6 +42,7 @@ pub(super) fn twelve(think: f64, duration: f64) -> Scenario {
         protocol: ProtocolChoice::default(),
         network: wired(Shape::Random { connectivity: 20.0 / 66.0 }, Distribution::Uniform { low: 0.05, high: 0.15 }),
         traffic: Traffic { classes: vec![class] },
+        limits: Limits::of(12),
     }
 }
 

@@ -1,7 +1,7 @@
 //! P-7, P-11 and P-12: the scenario itself, whether it is connected, and whether one channel would carry it.
 
 use meshlock_sim::distribution::Distribution;
-use meshlock_sim::scenario::{Area, Warmup};
+use meshlock_sim::scenario::{Area, Limits, Warmup};
 use meshlock_sim::scenario::{Arrivals, Class, Mobility, Network, Placement, ProtocolName, Radio, Scenario, Traffic};
 use meshlock_sim::time::Span;
 use meshlock_statistics::{Estimate, proportion};
@@ -127,6 +127,7 @@ pub(super) fn connected(lab: &Lab) -> Finding {
             protocol: repaired(ProtocolName::Raymond),
             network: Network::Radio(Radio::report(area, Mobility::Static(Placement::Random))),
             traffic: Traffic::default(),
+            limits: Limits::of(nodes),
         };
         let samples = lab.replicate(&scenario, seeds);
         let together = samples.0.iter().filter(|sample| sample.outcome.network.connected == 1.0).count();

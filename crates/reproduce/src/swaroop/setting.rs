@@ -4,7 +4,7 @@ use meshlock_report::chart::{Chart, Point, Scale, Series};
 use meshlock_report::table::{Cell, Column, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, Class, MessageSize, Network, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic, UrgencyOf,
+    Changes, Class, Limits, MessageSize, Network, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic, UrgencyOf,
     Warmup, Wired,
 };
 use meshlock_sim::time::{Span, Time};
@@ -48,6 +48,7 @@ pub(super) fn group(text: Text, nodes: u32, seconds: f64, classes: Vec<Class>) -
         protocol: ProtocolChoice { name: ProtocolName::Group, text, retry: None, ..ProtocolChoice::default() },
         network: Network::Wired(wired),
         traffic: Traffic { classes },
+        limits: Limits::of(nodes),
     }
 }
 

@@ -111,7 +111,8 @@ where
 
     pub(super) fn play(&mut self, clock: Duration) -> Result<(), EditError> {
         if self.course.world.has_stopped() {
-            return Err(EditError::new("a broken rule has ended the run: nothing happens any more"));
+            let what = self.course.world.storm().map_or_else(|| "a broken rule".to_owned(), ToString::to_string);
+            return Err(EditError::new(format!("{what} has ended the run: nothing happens any more")));
         }
         self.paused = false;
         self.anchor = (clock, self.course.world.now());

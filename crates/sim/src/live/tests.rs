@@ -19,8 +19,8 @@ use crate::random::{Purpose, Stream, Streams};
 use crate::record::{About, Recorder, run_traced_edited};
 use crate::run::{Course, run_edited};
 use crate::scenario::{
-    Area, Changes, Class, MessageSize, Mobility, Network, Over, ProtocolChoice, ProtocolName, Radio, Scenario, Shape,
-    Text, Traffic, Warmup, Wired,
+    Area, Changes, Class, Limits, MessageSize, Mobility, Network, Over, ProtocolChoice, ProtocolName, Radio, Scenario,
+    Shape, Text, Traffic, Warmup, Wired,
 };
 use crate::time::{Span, Time};
 use crate::world::World;
@@ -50,6 +50,7 @@ fn scenario(protocol: ProtocolChoice, network: Network, nodes: u32) -> Scenario 
         protocol,
         network,
         traffic: Traffic { classes: vec![class] },
+        limits: Limits::of(100),
     }
 }
 

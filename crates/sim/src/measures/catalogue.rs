@@ -27,7 +27,7 @@ pub const CATALOGUE: &[Definition] = &[
     of(
         "stuck",
         "requests",
-        "requests of the whole run that were not granted in the drain either; absent if a broken rule ended the run",
+        "requests of the whole run that were not granted in the drain either; absent if a broken rule or a storm ended the run",
     ),
     of("wait.mean", "s", "from asking to grant, of measured requests that entered"),
     of("wait.p50", "s", "the median of these waits"),

@@ -101,6 +101,7 @@ fn outcome(capacity: u32, requests: Vec<Request>) -> Outcome {
         network: NetworkSeen { diameter: 4, ..NetworkSeen::default() },
         broken: Vec::new(),
         stopped: false,
+        storm: None,
         rejected: 3,
     }
 }

@@ -60,6 +60,18 @@ fn runs_that_broke_a_rule_count_for_no_mean_and_are_told() {
 }
 
 #[test]
+fn runs_that_a_storm_stopped_count_for_no_mean_and_are_told() {
+    let plan = plan(&spec());
+    let fake = Fake { storms_at: Some(20), ..Fake::default() };
+    let summary = Summary::of(&plan, &conducted(&plan, &place("storms"), &fake, 1, Shard::WHOLE));
+    assert_eq!((summary.points[2].runs, summary.points[2].stopped, summary.points[2].broken), (3, 3, 0));
+    assert!(summary.points[2].measures.is_empty() && summary.violations.is_empty());
+    assert_eq!(summary.warnings, ["6 runs were stopped by a storm (see [limits]) and left out of all means"]);
+    let first = &summary.storms[0];
+    assert_eq!((first.words.as_str(), first.seed), ("storm at 1s: too many events", 100));
+}
+
+#[test]
 fn runs_that_cannot_be_run_are_told() {
     let plan = plan(&spec());
     let fake = Fake { refuses: Some(10), ..Fake::default() };

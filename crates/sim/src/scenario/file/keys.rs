@@ -57,6 +57,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section { repeated: true, ..section("topology.change", "A link that comes or goes at a given time") },
     section("traffic", "Who asks for what, and when; with classes, what they have in common"),
     Section { repeated: true, ..section("traffic.class", "One kind of clients. Takes all keys of [traffic]") },
+    section("limits", "What stops a run that would not end: a storm"),
     section("study", "Many runs: what varies, how often, and what is shown"),
     Section { free: true, ..section("study.axes", "Keys that vary: lists, or \"10..100 step 10\" with both ends") },
     Section {
@@ -374,6 +375,14 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic.patience", Kind::Draw(Time, Range::POSITIVE), Optional, "how long a client waits before it cancels"),
     key("traffic.start", Kind::Amount(Time, TIME), Default("\"0s\""), "asks from this moment on"),
     key("traffic.stop", Kind::Amount(Time, TIME), Optional, "asks no more from this moment on"),
+    // Limits.
+    key("limits.events", Kind::Whole(1, i64::MAX), Default("1000000000"), "the most events of a run"),
+    key(
+        "limits.in_flight",
+        Kind::Whole(1, i64::MAX),
+        Depends("1000000, or four for each pair of nodes if that is more"),
+        "the most messages in flight at a time",
+    ),
     // Study.
     key("study.repeat", Kind::Whole(1, 1_000_000), Default("10"), "replications of each point"),
     key(

@@ -8,7 +8,7 @@ mod traffic;
 use super::keys;
 use super::place::{Place, Problem, Source};
 use super::reader::Reader;
-use crate::scenario::{Network, ProtocolChoice, ProtocolName, Scenario, Text, Warmup};
+use crate::scenario::{Limits, Network, ProtocolChoice, ProtocolName, Scenario, Text, Warmup};
 use crate::time::Span;
 
 /// Reads everything. Files are looked for beside the source.
@@ -36,8 +36,15 @@ pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scena
     let network = network::network(source, reader, nodes, duration)?;
     protocol.over = protocol::over(reader, &protocol, &network)?;
     let traffic = traffic::traffic(reader, nodes, duration, &protocol)?;
+    let limits = limits(reader, nodes)?;
     nothing_is_unused(reader, &protocol)?;
-    Ok(Scenario { name, nodes, duration, warmup, drain, protocol, network, traffic })
+    Ok(Scenario { name, nodes, duration, warmup, drain, protocol, network, traffic, limits })
+}
+
+fn limits(reader: &mut Reader<'_>, nodes: u32) -> Result<Limits, Problem> {
+    let mut part = reader.part("limits");
+    let in_flight = part.optional_whole("in_flight")?.unwrap_or(Limits::of(nodes).in_flight);
+    Ok(Limits { events: part.whole("events")?, in_flight })
 }
 
 /// The canonical form leaves out what does not decide a run.
