@@ -7,6 +7,7 @@
 //! | question | answer |
 //! |---|---|
 //! | how large is it, and how sure is that? | [`Estimate`], [`enough`] |
+//! | how large is it, where a few are huge? | [`Median`] |
 //! | how is it distributed? | [`percentile`], [`percentile_of_sorted`] |
 //! | how much of the beginning must go? | [`mser5`] |
 //! | what does one long run tell? | [`batch_means`] |
@@ -20,6 +21,7 @@ mod compare;
 mod estimate;
 mod fairness;
 mod line;
+mod median;
 mod percentile;
 mod proportion;
 mod student;
@@ -30,6 +32,7 @@ pub use compare::{Comparison, holm, paired};
 pub use estimate::{Estimate, enough};
 pub use fairness::jain;
 pub use line::{Line, line};
+pub use median::Median;
 pub use percentile::{percentile, percentile_of_sorted};
 pub use proportion::{Proportion, proportion};
 pub use student::{t_quantile, two_sided_p};
