@@ -56,10 +56,18 @@ fn reproduce(
         let about = rough(expected_time(effort, share, jobs));
         anstream::eprintln!("{}, {about}", several(claims.len() as u64, "claim"));
     }
-    let ended = measure(claims, effort, jobs, cancel, args.quiet);
     let command = command(args);
-    let missing = ended.missing(claims);
-    let method = Method { effort, code_version: CODE_VERSION, command: &command, missing };
+    let method = |ended: &Ended| Method {
+        effort,
+        code_version: CODE_VERSION,
+        command: &command,
+        missing: ended.missing(claims),
+    };
+    // After every claim, so that whatever ends it leaves what was measured; at the end a file that cannot be written is
+    // an error.
+    let mut keep = |ended: &Ended| drop(write(&args.out, ended, &method(ended)));
+    let ended = measure(claims, (effort, jobs), cancel, args.quiet, &mut keep);
+    let method = method(&ended);
     write(&args.out, &ended, &method)?;
     if args.json {
         output::json(&json::Claims::of(&ended.measured, &method))?;
@@ -99,9 +107,11 @@ fn conclude(ended: &Ended, wanted: usize) -> Exit {
         anstream::eprintln!("{} {id} could not be measured: {why}", styled(ALARM, "error:"));
     }
     let unexpected: Vec<&str> =
-        ended.measured.iter().filter(|one| !one.finding.as_expected).map(|one| one.claim.id).collect();
-    if !unexpected.is_empty() {
-        anstream::eprintln!("{} {}", styled(ALARM, "not as expected:"), unexpected.join(", "));
+        ended.measured.iter().filter(|one| !one.surprises().is_empty()).map(|one| one.claim.id).collect();
+    for one in &ended.measured {
+        for surprise in one.surprises() {
+            anstream::eprintln!("{} {}: {surprise}", styled(ALARM, "not as expected:"), one.claim.id);
+        }
     }
     if ended.interrupted {
         let (done, all) = (ended.measured.len(), several(wanted as u64, "claim"));
@@ -124,6 +134,9 @@ fn list(claims: &[Claim], as_json: bool) -> anyhow::Result<()> {
     for claim in claims {
         writeln!(out, "{}", styled(STRONG, claim.id))?;
         labelled(&mut out, "claim", claim.says)?;
+        for demand in claim.demands {
+            labelled(&mut out, "number", &format!("{}: {demand}", demand.fact))?;
+        }
         labelled(&mut out, "how", claim.how)?;
         labelled(&mut out, "expected", claim.expected)?;
     }
@@ -147,7 +160,7 @@ fn expected_time(effort: Effort, share: f64, jobs: usize) -> Duration {
     let all = match effort {
         Effort::Test => 10.0,
         Effort::Quick => 180.0,
-        Effort::Full => 3_600.0,
+        Effort::Full => 1_800.0,
     };
     Duration::from_secs_f64(all * share * 2.0 / jobs.max(1) as f64)
 }

@@ -1,48 +1,54 @@
-//! Claims, findings, verdicts.
+//! Claims, and what measuring them gives.
 
 use meshlock_report::table::Table;
 
 use crate::lab::Lab;
+use crate::verdict::{Column, Conclusion, Demand, Verdict, conclude, judge};
 
 /// Something a paper says that can be measured.
 #[derive(Clone, Copy)]
 pub struct Claim {
-    /// Such as `J-4`.
+    /// Such as `J-5`.
     pub id: &'static str,
     /// What the paper says, in our words.
     pub says: &'static str,
+    /// The same as bounds on numbers. None where the paper gives no number.
+    pub demands: &'static [Demand],
     /// How it is measured here.
     pub how: &'static str,
     /// What is to be expected, and why.
     pub expected: &'static str,
+    /// The same as a word for every text; none where a defect is so rare that the effort decides whether it is seen.
+    pub expects: &'static [(&'static str, Option<Verdict>)],
     /// Measures it.
     pub measure: fn(&Lab) -> Finding,
 }
 
-/// What came out.
-#[derive(Clone, Debug)]
+/// What came out. What it means follows from the claim: see [`Claim::conclusion`].
+#[derive(Clone, Debug, Default)]
 pub struct Finding {
-    /// The numbers, with intervals, in one or two lines.
+    /// What each text has shown.
+    pub columns: Vec<Column>,
+    /// The numbers in one or two lines.
     pub measured: String,
-    /// What it means for the claim.
-    pub verdict: Verdict,
-    /// Whether the numbers are what was expected. If not, something has changed: in CI that is a failure.
-    pub as_expected: bool,
+    /// What else was expected of the same runs.
+    pub checks: Vec<Check>,
     /// For those who want to see more.
     pub evidence: Vec<Evidence>,
 }
 
-/// What a finding means for a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The printed text does what it says.
-    Holds,
-    /// The printed text does not, the repaired one does.
-    HoldsRepaired,
-    /// It is wrong, whatever the text.
-    Wrong,
-    /// The paper gives no number; this is ours.
-    Measured,
+/// Something expected that is no demand of the claim: of a baseline, of our own bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// In words.
+    pub what: String,
+    /// Whether it is so.
+    pub holds: bool,
+}
+
+/// Something expected besides.
+pub fn check(what: impl Into<String>, holds: bool) -> Check {
+    Check { what: what.into(), holds }
 }
 
 /// Something to look at.
@@ -56,19 +62,41 @@ pub enum Evidence {
     Note(String),
 }
 
-impl Verdict {
-    /// In words, for tables.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::HoldsRepaired => "only repaired",
-            Self::Wrong => "wrong",
-            Self::Measured => "measured",
-        }
+impl Claim {
+    /// What a text means for it.
+    pub fn verdict(&self, column: &Column) -> Verdict {
+        judge(self.demands, column)
     }
 
-    /// Whether the paper is right as printed.
-    pub const fn is_good(self) -> bool {
-        matches!(self, Self::Holds | Self::Measured)
+    /// What all texts mean for it.
+    pub fn conclusion(&self, finding: &Finding) -> Conclusion {
+        conclude(self.demands, &finding.columns)
+    }
+
+    /// Everything that is not as it was expected to be, in words. In CI that is a failure: something has changed.
+    pub fn surprises(&self, finding: &Finding) -> Vec<String> {
+        let mut surprises = Vec::new();
+        for column in &finding.columns {
+            let (text, found) = (column.text.to_string(), self.verdict(column));
+            match self.expects.iter().find(|(name, _)| *name == text) {
+                // What is not decided contradicts nothing.
+                Some((_, expected)) if expected.is_none_or(|word| word == found) || found == Verdict::Open => {}
+                Some((_, expected)) => surprises.push(format!(
+                    "{text} {}, expected: {} ({})",
+                    found.words(),
+                    expected.map_or("", Verdict::words),
+                    column.reason(self.demands)
+                )),
+                None => surprises.push(format!("{text} {}, and nothing was expected of it", found.words())),
+            }
+        }
+        for (text, _) in self.expects {
+            if !finding.columns.iter().any(|column| column.text.to_string() == *text) {
+                surprises.push(format!("{text} was not measured"));
+            }
+        }
+        surprises
+            .extend(finding.checks.iter().filter(|check| !check.holds).map(|check| format!("not so: {}", check.what)));
+        surprises
     }
 }

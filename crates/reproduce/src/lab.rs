@@ -17,7 +17,7 @@ pub enum Effort {
     Test,
     /// Three minutes on two cores.
     Quick,
-    /// An hour on two cores.
+    /// Half an hour on two cores.
     Full,
 }
 

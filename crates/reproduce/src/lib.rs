@@ -1,11 +1,12 @@
 //! Every quantitative claim of the three papers, beside our measurement.
 //!
-//! A claim says what was printed, how it is measured here and what is to be expected; measuring it gives a finding
-//! with a verdict. All claims stand in three lists, one per paper.
+//! A claim says what was printed, as bounds on numbers, how it is measured here and what is to be expected; measuring it
+//! gives numbers for each text, and these decide the verdict. All claims stand in three lists, one per paper.
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`claim`] | claims, findings, verdicts |
+//! | [`claim`] | claims and findings |
+//! | [`verdict`] | from numbers to words |
 //! | [`lab`] | runs scenarios, in parallel |
 //! | [`page`] | all findings as a table and as a page |
 //! | [`jiang`] | J-1 to J-16: prioritized h-out-of-k |
@@ -18,9 +19,11 @@ pub mod lab;
 pub mod page;
 pub mod psar;
 pub mod swaroop;
+pub mod verdict;
 
-pub use claim::{Claim, Evidence, Finding, Verdict};
+pub use claim::{Check, Claim, Evidence, Finding};
 pub use lab::{Effort, Lab};
+pub use verdict::{Column, Conclusion, Demand, Fact, Text, Verdict};
 
 /// All claims, in the order of the papers.
 pub fn claims() -> Vec<Claim> {

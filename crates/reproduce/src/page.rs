@@ -4,10 +4,11 @@
 //! effort by the same code, give the same page.
 
 use meshlock_report::page::{Block, Page};
-use meshlock_report::table::{Cell, Column, Table};
+use meshlock_report::table::{Cell, Column as Head, Table};
 
-use crate::claim::{Claim, Evidence, Finding, Verdict};
+use crate::claim::{Claim, Evidence, Finding};
 use crate::lab::Effort;
+use crate::verdict::{Column, Conclusion, Text, Verdict};
 
 /// A claim that was measured.
 #[derive(Clone)]
@@ -32,27 +33,68 @@ pub struct Method<'a> {
 }
 
 impl Measured {
-    /// The verdict as a cell.
+    /// What all texts together mean for the claim.
+    pub fn conclusion(&self) -> Conclusion {
+        self.claim.conclusion(&self.finding)
+    }
+
+    /// Everything that is not as expected.
+    pub fn surprises(&self) -> Vec<String> {
+        self.claim.surprises(&self.finding)
+    }
+
+    /// The conclusion as a cell.
     fn cell(&self) -> Cell {
-        let verdict = self.finding.verdict;
-        if self.finding.as_expected {
-            Cell::Verdict { good: verdict.is_good(), text: verdict.words().to_owned() }
+        let conclusion = self.conclusion();
+        if self.surprises().is_empty() {
+            Cell::Verdict { good: conclusion.is_good(), text: conclusion.words() }
         } else {
-            Cell::Verdict { good: false, text: format!("{}, which was not expected", verdict.words()) }
+            Cell::Verdict { good: false, text: format!("{}; not as expected", conclusion.words()) }
         }
+    }
+
+    /// The words of the texts of a kind, in one cell.
+    fn texts(&self, of_kind: impl Fn(&Text) -> bool) -> Cell {
+        let columns: Vec<&Column> = self.finding.columns.iter().filter(|column| of_kind(&column.text)).collect();
+        let word = |column: &&Column| {
+            let word = self.claim.verdict(column).words();
+            match &column.text {
+                Text::Printed | Text::Repaired => word.to_owned(),
+                Text::With(name) | Text::Other(name) => format!("{name}: {word}"),
+            }
+        };
+        if columns.is_empty() {
+            return Cell::Empty;
+        }
+        let good = columns.iter().all(|column| is_good(self.claim.verdict(column)));
+        Cell::Verdict { good, text: columns.iter().map(word).collect::<Vec<_>>().join("; ") }
     }
 }
 
-/// A row for each claim: id, claim, expected, measured, verdict.
+const fn is_good(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Holds | Verdict::Measured)
+}
+
+/// A row for each claim: id, claim, a word for each text, measured, conclusion.
 pub fn table(measured: &[Measured]) -> Table {
-    let column = |name: &str| Column { name: name.to_owned(), numeric: false };
     let row = |one: &Measured| {
         let text = |text: &str| Cell::Text(text.to_owned());
-        let Claim { id, says, expected, .. } = one.claim;
-        vec![Cell::Code(id.to_owned()), text(says), text(expected), text(&one.finding.measured), one.cell()]
+        vec![
+            Cell::Code(one.claim.id.to_owned()),
+            text(one.claim.says),
+            one.texts(|text| matches!(text, Text::Printed | Text::Other(_))),
+            one.texts(|text| matches!(text, Text::With(_))),
+            one.texts(|text| *text == Text::Repaired),
+            text(&one.finding.measured),
+            one.cell(),
+        ]
     };
-    let columns = ["id", "claim", "expected", "measured", "verdict"].map(column).to_vec();
-    Table { columns, rows: measured.iter().map(row).collect() }
+    let columns = ["id", "claim", "printed", "with repairs", "repaired", "measured", "so it"];
+    Table { columns: columns.map(head).to_vec(), rows: measured.iter().map(row).collect() }
+}
+
+fn head(name: &str) -> Head {
+    Head { name: name.to_owned(), numeric: false }
 }
 
 /// Everything: how it was measured, a summary, where the papers are wrong, and each claim with its evidence.
@@ -75,20 +117,31 @@ pub fn page(measured: &[Measured], method: &Method<'_>) -> Page {
     Page { title: "What the papers claim, measured".to_owned(), subtitle: tally(measured, method), blocks }
 }
 
-/// How many there are of each verdict.
+/// How many there are of each conclusion.
 fn tally(measured: &[Measured], method: &Method<'_>) -> String {
-    let all = [Verdict::Holds, Verdict::HoldsRepaired, Verdict::Wrong, Verdict::Measured];
-    let count = |verdict| measured.iter().filter(|one| one.finding.verdict == verdict).count();
-    let parts: Vec<String> = all.into_iter().map(|verdict| format!("{} {}", count(verdict), verdict.words())).collect();
+    let count = |is: &dyn Fn(&Conclusion) -> bool| measured.iter().filter(|one| is(&one.conclusion())).count();
+    let mut parts = vec![
+        format!("{} hold as printed", count(&|all| *all == Conclusion::Holds)),
+        format!("{} with named repairs", count(&|all| matches!(all, Conclusion::With(_)))),
+        format!("{} only repaired", count(&|all| *all == Conclusion::OnlyRepaired)),
+        format!("{} wrong", count(&|all| *all == Conclusion::Wrong)),
+    ];
+    let open = count(&|all| *all == Conclusion::Open);
+    if open > 0 {
+        parts.push(format!("{open} not decided"));
+    }
+    parts.push(format!("{} measured", count(&|all| *all == Conclusion::Measured)));
     let state = if method.missing.is_empty() { "" } else { "; not complete" };
     format!("{} claims: {}; meshlock {}{state}", measured.len(), parts.join(", "), method.code_version)
 }
 
 /// What is not as it should be comes first.
 fn surprises(measured: &[Measured], method: &Method<'_>, blocks: &mut Vec<Block>) {
-    let unexpected = measured.iter().filter(|one| !one.finding.as_expected);
-    let mut points: Vec<String> =
-        unexpected.map(|one| format!("{} is not as expected: {}", link(one.claim.id), one.finding.measured)).collect();
+    let tell = |one: &Measured| {
+        let all = one.surprises();
+        (!all.is_empty()).then(|| format!("{} is not as expected: {}", link(one.claim.id), all.join("; ")))
+    };
+    let mut points: Vec<String> = measured.iter().filter_map(tell).collect();
     points.extend(method.missing.iter().map(|id| format!("{id} was not measured.")));
     if !points.is_empty() {
         heading(blocks, 1, "Read this first");
@@ -104,18 +157,21 @@ fn methods(method: &Method<'_>, blocks: &mut Vec<Block>) {
     };
     blocks.push(Block::Paragraph(format!(
         "Every claim is measured by simulated runs of the protocols themselves, of the same code that a node runs and \
-         the checker explores; the texts as printed are run beside the repaired ones. This page was made with {effort}. \
-         Each point is run with the seeds 1, 2, 3 and so on, the same for all points (common random numbers). Means are \
-         over runs, with 95 % intervals by Student's t where ± or an interval is given. Which rules of a protocol hold is \
-         watched in every run. A scenario and a seed give the same run on every machine, so the numbers of this page \
-         depend on the code alone: meshlock {}.",
+         the checker explores. This page was made with {effort}. Each point is run with the seeds 1, 2, 3 and so on, the \
+         same for all points (common random numbers). Intervals are of 95 %: of means over runs by Student's t (given with \
+         ±), of medians between order statistics, of shares by Wilson. Which rules of a protocol hold is watched in every \
+         run. A scenario and a seed give the same run on every machine, so the numbers of this page depend on the code \
+         alone: meshlock {}.",
         method.code_version
     )));
     blocks.push(Block::Paragraph(
-        "A claim holds if the printed text does what it says; it holds only repaired if the printed text does not, but the \
-         repaired one does; it is wrong if no text does; and it is measured where the paper gives no number. What is \
-         expected was written down before the measurement: a finding that is not as expected means that something has \
-         changed."
+        "A claim is written as bounds on numbers, and these numbers are measured for each text by itself: printed (to the \
+         letter), printed with named repairs (of the errata), repaired (as a node runs it). A text holds if every number \
+         is within its bounds with all of its interval, fails if one is outside, and is not decided in between. It is not \
+         measured if it did not run far enough; then it says how its runs ended. A claim holds if the printed text does; \
+         else the first text that does names it; it is wrong if none does; and it is measured where the paper gives no \
+         number. What is expected was written down before the measurement: a finding that is not as expected means that \
+         something has changed."
             .to_owned(),
     ));
     blocks.push(Block::Paragraph("To measure all of this again:".to_owned()));
@@ -126,15 +182,21 @@ fn wrong(measured: &[Measured], blocks: &mut Vec<Block>) {
     heading(blocks, 1, "Where the papers are wrong");
     let point = |one: &Measured| {
         let (claim, finding) = (&one.claim, &one.finding);
+        let why: Vec<String> = finding
+            .columns
+            .iter()
+            .filter(|column| claim.verdict(column) != Verdict::Holds)
+            .map(|column| format!("{} ({})", column.text, column.reason(claim.demands)))
+            .collect();
         format!(
-            "{} ({}): {} Measured: {}",
+            "{} ({}): {} Not so: {}.",
             link(claim.id),
-            finding.verdict.words(),
+            one.conclusion().words(),
             sentence(claim.says),
-            finding.measured
+            why.join("; ")
         )
     };
-    let points: Vec<String> = measured.iter().filter(|one| !one.finding.verdict.is_good()).map(point).collect();
+    let points: Vec<String> = measured.iter().filter(|one| !one.conclusion().is_good()).map(point).collect();
     if points.is_empty() {
         blocks.push(Block::Paragraph("Nowhere, as far as these claims go.".to_owned()));
     } else {
@@ -152,17 +214,68 @@ fn section(one: &Measured, blocks: &mut Vec<Block>) {
             ("how", Cell::Text(claim.how.to_owned())),
             ("expected", Cell::Text(claim.expected.to_owned())),
             ("measured", Cell::Text(finding.measured.clone())),
-            ("verdict", one.cell()),
+            ("so it", one.cell()),
         ]
         .map(|(name, cell)| vec![Cell::Text(name.to_owned()), cell])
         .to_vec(),
     };
     blocks.push(Block::Table { caption: String::new(), table: facts });
+    if !finding.columns.is_empty() {
+        let caption = "What is claimed, and what each text has shown".to_owned();
+        blocks.push(Block::Table { caption, table: by_text(one) });
+    }
+    if !finding.checks.is_empty() {
+        let mark = |holds: bool| if holds { "so" } else { "NOT so" };
+        let points = finding.checks.iter().map(|check| format!("{}: {}", mark(check.holds), check.what)).collect();
+        blocks.push(Block::Paragraph("Expected besides:".to_owned()));
+        blocks.push(Block::List(points));
+    }
     blocks.extend(finding.evidence.iter().cloned().map(|evidence| match evidence {
         Evidence::Table(caption, table) => Block::Table { caption, table },
         Evidence::Figure(caption, svg) => Block::Figure { svg, caption },
         Evidence::Note(text) => Block::Paragraph(text),
     }));
+}
+
+/// A row for each number that is demanded or told, a column for each text; the verdicts last.
+fn by_text(one: &Measured) -> Table {
+    let Measured { claim, finding } = one;
+    let mut names: Vec<&str> = claim.demands.iter().map(|demand| demand.fact).collect();
+    for fact in finding.columns.iter().flat_map(|column| &column.facts) {
+        if !names.contains(&fact.name) {
+            names.push(fact.name);
+        }
+    }
+    let row = |name: &&str| {
+        let demand = claim.demands.iter().find(|demand| demand.fact == *name);
+        let shown = |column: &Column| {
+            let fact = column.facts.iter().find(|fact| fact.name == *name && fact.value.is_finite());
+            fact.map_or(Cell::Empty, |fact| Cell::Text(fact.to_string()))
+        };
+        let mut row = vec![Cell::Text((*name).to_owned())];
+        row.push(demand.map_or(Cell::Empty, |demand| Cell::Text(demand.to_string())));
+        row.extend(finding.columns.iter().map(shown));
+        row
+    };
+    let mut rows: Vec<Vec<Cell>> = names.iter().map(row).collect();
+    let runs = |column: &Column| {
+        let ended = column.runs.to_string();
+        let all = format!("{} runs", column.runs.all);
+        Cell::Text(if ended.is_empty() { all } else { ended })
+    };
+    let mut ended = vec![Cell::Text("how runs ended".to_owned()), Cell::Empty];
+    ended.extend(finding.columns.iter().map(runs));
+    rows.push(ended);
+    let verdict = |column: &Column| {
+        let verdict = claim.verdict(column);
+        Cell::Verdict { good: is_good(verdict), text: verdict.words().to_owned() }
+    };
+    let mut verdicts = vec![Cell::Text("verdict".to_owned()), Cell::Empty];
+    verdicts.extend(finding.columns.iter().map(verdict));
+    rows.push(verdicts);
+    let mut columns = vec![head(""), head("claimed")];
+    columns.extend(finding.columns.iter().map(|column| head(&column.text.to_string())));
+    Table { columns, rows }
 }
 
 /// By the letters before the number.
@@ -191,29 +304,37 @@ fn heading(blocks: &mut Vec<Block>, level: u8, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::Lab;
+    use crate::claim::check;
+    use crate::verdict::{Demand, Fact, Runs, none};
 
-    fn finding(verdict: Verdict, as_expected: bool) -> Finding {
-        let column = Column { name: "n".to_owned(), numeric: true };
-        let table = Table { columns: vec![column], rows: vec![vec![Cell::Number(12.0)]] };
-        let evidence = vec![
-            Evidence::Table("By size".to_owned(), table),
-            Evidence::Figure("Drawn".to_owned(), "<svg></svg>".to_owned()),
-            Evidence::Note("A remark.".to_owned()),
-        ];
-        Finding { measured: "3.00 ± 0.01".to_owned(), verdict, as_expected, evidence }
-    }
+    const DEMANDS: &[Demand] = &[none("stuck")];
+    const EXPECTS: &[(&str, Option<Verdict>)] =
+        &[("printed", Some(Verdict::Fails)), ("repaired", Some(Verdict::Holds))];
 
-    fn measured(id: &'static str, verdict: Verdict, as_expected: bool) -> Measured {
-        let measure = |_: &Lab| Finding {
-            measured: String::new(),
-            verdict: Verdict::Measured,
-            as_expected: true,
-            evidence: Vec::new(),
+    /// The printed text leaves so many waiting, the repaired one nobody.
+    fn measured(id: &'static str, stuck: f64) -> Measured {
+        let column = |text, stuck| Column::new(text, Runs::default(), vec![Fact::exact("stuck", stuck)]);
+        let of_size = Table { columns: vec![head("n")], rows: vec![vec![Cell::Number(12.0)]] };
+        let finding = Finding {
+            columns: vec![column(Text::Printed, stuck), column(Text::Repaired, 0.0)],
+            measured: "3.00 ± 0.01".to_owned(),
+            checks: vec![check("somebody enters", true)],
+            evidence: vec![
+                Evidence::Table("By size".to_owned(), of_size),
+                Evidence::Figure("Drawn".to_owned(), "<svg></svg>".to_owned()),
+                Evidence::Note("A remark.".to_owned()),
+            ],
         };
-        let claim =
-            Claim { id, says: "At most three messages", how: "A star of 10", expected: "3, as on paper", measure };
-        Measured { claim, finding: finding(verdict, as_expected) }
+        let claim = Claim {
+            id,
+            says: "Nobody is stuck",
+            demands: DEMANDS,
+            how: "A star of 10",
+            expected: "some are",
+            expects: EXPECTS,
+            measure: |_| Finding::default(),
+        };
+        Measured { claim, finding }
     }
 
     fn method() -> Method<'static> {
@@ -221,31 +342,29 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_a_row_for_each_claim() {
-        let text = table(&[measured("J-1", Verdict::Holds, true), measured("S4-2", Verdict::Wrong, false)]).text(120);
-        for part in ["J-1", "At most three messages", "3, as on paper", "3.00 ± 0.01", "✓ holds"] {
+    fn the_table_has_a_row_for_each_claim_and_a_word_for_each_text() {
+        let text = table(&[measured("J-1", 4.0), measured("S4-2", 0.0)]).text(160);
+        for part in ["J-1", "Nobody is stuck", "✗ fails", "3.00 ± 0.01", "✗ only repaired", "✓ holds"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
-        assert!(text.contains("✗ wrong, which was not"), "{text}");
+        assert!(text.contains("not as"), "the second one was expected to fail\n{text}");
     }
 
     #[test]
     fn the_page_has_everything_once() {
-        let all = [
-            measured("J-1", Verdict::Holds, true),
-            measured("J-2", Verdict::HoldsRepaired, true),
-            measured("P-1", Verdict::Wrong, false),
-        ];
-        let html = page(&all, &method()).html();
+        let html = page(&[measured("J-1", 4.0), measured("J-2", 7.0), measured("P-1", 0.0)], &method()).html();
         for part in [
-            "3 claims: 1 holds, 1 only repaired, 1 wrong, 0 measured",
+            "3 claims: 1 hold as printed, 0 with named repairs, 2 only repaired, 0 wrong, 0 measured",
             "meshlock 1.2.3",
             "little effort",
             "meshlock reproduce --quick",
             "Where the papers are wrong",
             "href=\"#j-2\"",
             "id=\"j-2\"",
+            "stuck: 4, claimed 0",
             "Read this first",
+            "printed holds, expected: fails",
+            "so: somebody enters",
             "<svg></svg>",
             "A remark.",
             "By size",
@@ -255,7 +374,7 @@ mod tests {
         }
         let wrong = html.split("Where the papers are wrong</h").nth(1).unwrap();
         let wrong = wrong.split("</ul>").next().unwrap();
-        assert!(wrong.contains("J-2") && wrong.contains("P-1") && !wrong.contains("J-1"), "{wrong}");
+        assert!(wrong.contains("J-1") && wrong.contains("J-2") && !wrong.contains("P-1"), "{wrong}");
     }
 
     #[test]

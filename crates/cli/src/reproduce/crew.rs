@@ -32,8 +32,14 @@ impl Ended {
     }
 }
 
-/// Measures claims until all are done or `cancel` is set.
-pub(super) fn measure(claims: &[Claim], effort: Effort, jobs: usize, cancel: &AtomicBool, quiet: bool) -> Ended {
+/// Measures claims until all are done or `cancel` is set. Whenever one is done, all so far are given to `keep`.
+pub(super) fn measure(
+    claims: &[Claim],
+    (effort, jobs): (Effort, usize),
+    cancel: &AtomicBool,
+    quiet: bool,
+    keep: &mut dyn FnMut(&Ended),
+) -> Ended {
     let (sender, findings) = channel();
     let owned = claims.to_vec();
     std::thread::spawn(move || work(&owned, effort, jobs, &sender));
@@ -63,6 +69,7 @@ pub(super) fn measure(claims: &[Claim], effort: Effort, jobs: usize, cancel: &At
             Ok(finding) => ended.measured.push(Measured { claim: *claim, finding }),
             Err(why) => ended.failed.push((claim.id, why)),
         }
+        keep(&ended);
         began = Instant::now();
         now = rest.next();
     }
@@ -86,12 +93,14 @@ fn work(claims: &[Claim], effort: Effort, jobs: usize, findings: &Sender<Result<
 
 fn line(claim: &Claim, finding: &Result<Finding, String>, took: Duration) -> String {
     let verdict = match finding {
-        Ok(finding) if !finding.as_expected => {
-            styled(ALARM, format!("{}, which was not expected", finding.verdict.words())).to_string()
-        }
         Ok(finding) => {
-            let style = if finding.verdict.is_good() { GOOD } else { KNOWN };
-            styled(style, finding.verdict.words()).to_string()
+            let conclusion = claim.conclusion(finding);
+            if claim.surprises(finding).is_empty() {
+                let style = if conclusion.is_good() { GOOD } else { KNOWN };
+                styled(style, conclusion.words()).to_string()
+            } else {
+                styled(ALARM, format!("{}; not as expected", conclusion.words())).to_string()
+            }
         }
         Err(_) => styled(ALARM, "failed").to_string(),
     };

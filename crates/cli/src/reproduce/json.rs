@@ -2,7 +2,7 @@
 
 use meshlock_report::table::{Cell, Table};
 use meshlock_reproduce::page::{Measured, Method};
-use meshlock_reproduce::{Claim, Effort, Evidence};
+use meshlock_reproduce::{Claim, Column, Effort, Evidence, Fact};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,11 +22,46 @@ struct ClaimJson<'a> {
     #[serde(flatten)]
     claim: Listed<'a>,
     measured: &'a str,
-    /// `holds`, `only repaired`, `wrong` or `measured`.
-    verdict: &'static str,
+    /// Of the claim: `holds`, `only with` and repairs, `only repaired`, `wrong`, `not decided` or `measured`.
+    verdict: String,
+    /// What each text has shown.
+    texts: Vec<TextJson<'a>>,
     as_expected: bool,
+    /// What is not as expected.
+    surprises: Vec<String>,
+    checks: Vec<CheckJson<'a>>,
     tables: Vec<Value>,
     notes: Vec<&'a str>,
+}
+
+/// What a text has shown.
+#[derive(Serialize)]
+struct TextJson<'a> {
+    text: String,
+    /// `holds`, `fails`, `not decided`, `not measured` or `measured`.
+    verdict: &'static str,
+    /// Why it does not hold.
+    reason: String,
+    runs: u64,
+    stuck: u64,
+    storms: u64,
+    broken: u64,
+    facts: Vec<FactJson<'a>>,
+}
+
+/// A number with its interval; null where it is not finite.
+#[derive(Serialize)]
+struct FactJson<'a> {
+    name: &'a str,
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Serialize)]
+struct CheckJson<'a> {
+    what: &'a str,
+    holds: bool,
 }
 
 /// A claim in a list.
@@ -34,6 +69,8 @@ struct ClaimJson<'a> {
 pub(super) struct Listed<'a> {
     id: &'a str,
     says: &'a str,
+    /// The same as bounds on numbers, in words.
+    claimed: Vec<String>,
     how: &'a str,
     expected: &'a str,
 }
@@ -70,8 +107,11 @@ impl<'a> From<&'a Measured> for ClaimJson<'a> {
         Self {
             claim: Listed::from(&one.claim),
             measured: &finding.measured,
-            verdict: finding.verdict.words(),
-            as_expected: finding.as_expected,
+            verdict: one.conclusion().words(),
+            texts: finding.columns.iter().map(|column| text_json(&one.claim, column)).collect(),
+            as_expected: one.surprises().is_empty(),
+            surprises: one.surprises(),
+            checks: finding.checks.iter().map(|check| CheckJson { what: &check.what, holds: check.holds }).collect(),
             tables,
             notes,
         }
@@ -81,7 +121,23 @@ impl<'a> From<&'a Measured> for ClaimJson<'a> {
 impl From<&Claim> for Listed<'static> {
     fn from(claim: &Claim) -> Self {
         let Claim { id, says, how, expected, .. } = *claim;
-        Self { id, says, how, expected }
+        let claimed = claim.demands.iter().map(|demand| format!("{}: {demand}", demand.fact)).collect();
+        Self { id, says, claimed, how, expected }
+    }
+}
+
+fn text_json<'a>(claim: &Claim, column: &'a Column) -> TextJson<'a> {
+    let fact = |fact: &'a Fact| FactJson { name: fact.name, value: fact.value, low: fact.low, high: fact.high };
+    let runs = column.runs;
+    TextJson {
+        text: column.text.to_string(),
+        verdict: claim.verdict(column).words(),
+        reason: column.reason(claim.demands),
+        runs: runs.all,
+        stuck: runs.stuck,
+        storms: runs.storms,
+        broken: runs.broken,
+        facts: column.facts.iter().map(fact).collect(),
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use meshlock_report::table::{Cell, Table};
-use meshlock_reproduce::{Evidence, Finding, Lab, Verdict};
+use meshlock_reproduce::verdict::{Runs, positive};
+use meshlock_reproduce::{Column, Demand, Evidence, Fact, Finding, Lab, Text, Verdict};
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::Document;
 use serde_json::Value;
@@ -17,29 +18,35 @@ fn scenario() -> Scenario {
     Document::parse("small", SMALL).unwrap().resolve().unwrap()
 }
 
-fn finding(verdict: Verdict, as_expected: bool) -> Finding {
+const DEMANDS: &[Demand] = &[positive("entries")];
+const HOLDS: &[(&str, Option<Verdict>)] = &[("printed", Some(Verdict::Holds))];
+const FAILS: &[(&str, Option<Verdict>)] = &[("printed", Some(Verdict::Fails))];
+
+fn finding(entries: f64) -> Finding {
     let table = Table { columns: Vec::new(), rows: vec![vec![Cell::Number(1.5), Cell::Empty]] };
     let evidence = vec![Evidence::Table("A table".to_owned(), table), Evidence::Note("A note.".to_owned())];
-    Finding { measured: "1.5".to_owned(), verdict, as_expected, evidence }
+    let columns = vec![Column::new(Text::Printed, Runs::default(), vec![Fact::exact("entries", entries)])];
+    Finding { columns, measured: "1.5".to_owned(), checks: Vec::new(), evidence }
 }
 
 fn claim(id: &'static str, measure: fn(&Lab) -> Finding) -> Claim {
-    Claim { id, says: "Somebody enters", how: "Two runs", expected: "they do", measure }
+    let demands = DEMANDS;
+    Claim { id, says: "Somebody enters", demands, how: "Two runs", expected: "nobody does", expects: FAILS, measure }
 }
 
 /// Really runs something.
 fn runs(lab: &Lab) -> Finding {
     let samples = lab.replicate(&scenario(), 2);
     let entered = samples.sum(|sample| sample.measures["entries"]);
-    Finding { measured: format!("{entered} entries"), ..finding(Verdict::Holds, entered > 0.0) }
+    Finding { measured: format!("{entered} entries"), ..finding(entered) }
 }
 
 fn surprises(_: &Lab) -> Finding {
-    finding(Verdict::Wrong, false)
+    finding(3.0)
 }
 
 fn known_wrong(_: &Lab) -> Finding {
-    finding(Verdict::Wrong, true)
+    finding(0.0)
 }
 
 fn fails(_: &Lab) -> Finding {
@@ -70,11 +77,13 @@ fn reproduced(name: &str, claims: &[Claim], cancel: bool) -> (Exit, String, Valu
 
 #[test]
 fn claims_are_measured_shown_and_written() {
-    let (exit, page, data) = reproduced("whole", &[claim("J-1", runs), claim("J-2", known_wrong)], false);
+    let enters = Claim { expects: HOLDS, ..claim("J-1", runs) };
+    let (exit, page, data) = reproduced("whole", &[enters, claim("J-2", known_wrong)], false);
     assert_eq!(exit, Exit::Fine);
-    assert!(page.contains("2 claims: 1 holds, 0 only repaired, 1 wrong"), "{page}");
+    assert!(page.contains("2 claims: 1 hold as printed, 0 with named repairs, 0 only repaired, 1 wrong"), "{page}");
     assert!(page.contains("meshlock reproduce --quick"));
     assert_eq!(data["claims"][0]["verdict"], "holds");
+    assert_eq!(data["claims"][1]["texts"][0]["reason"], "entries: 0, claimed more than 0");
     assert!(data["claims"][0]["measured"].as_str().unwrap().ends_with(" entries"));
     assert_eq!(data["claims"][1]["tables"][0]["rows"][0], serde_json::json!([1.5, null]));
     assert_eq!(data["claims"][1]["notes"][0], "A note.");
@@ -122,7 +131,7 @@ static FLAG: std::sync::OnceLock<&'static AtomicBool> = std::sync::OnceLock::new
 /// Ctrl-C comes while this is measured.
 fn sets_flag(_: &Lab) -> Finding {
     FLAG.get().unwrap().store(true, Ordering::Release);
-    finding(Verdict::Measured, true)
+    finding(0.0)
 }
 
 #[test]

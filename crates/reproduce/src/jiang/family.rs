@@ -23,7 +23,7 @@ struct Sweep {
 /// Waiting times and messages per entry of the printed text with its lost requests put back, of the repaired protocol
 /// and of Raymond's tree over ideal routing; and whether they are as expected.
 pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
-    let seeds = lab.choose(2, 3, 6);
+    let seeds = lab.choose(2, 3, 5);
     let thinks = lab.choose(
         vec![10.0, 300.0],
         vec![10.0, 100.0, 1_000.0],
@@ -36,7 +36,7 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
         for (changes, every) in &changes {
             let load = |think: &f64| {
                 // Long enough for some hundred entries also where they are rare.
-                let duration = lab.choose(600.0, 1_500.0, 10_000.0) * (think / 100.0).clamp(1.0, 3.0);
+                let duration = lab.choose(600.0, 1_500.0, 4_000.0) * (think / 100.0).clamp(1.0, 3.0);
                 let base = thirty(connectivity, *think, duration);
                 let base: Scenario = if let Some(every) = every { base.changing(*every) } else { base };
                 let name = format!("{:.0} % of the links, changes {changes}, think {think}", 100.0 * connectivity);

@@ -10,6 +10,8 @@ use meshlock_sim::scenario::{
 };
 use meshlock_sim::time::Span;
 
+use crate::verdict;
+
 /// Waiting longer than this many critical sections after everybody stopped asking is being stuck.
 pub(super) const STUCK_AFTER: f64 = 200.0;
 
@@ -71,6 +73,12 @@ pub(super) fn wired(shape: Shape, delay: Distribution) -> Network {
         gentle: true,
         changes: Changes::default(),
     })
+}
+
+/// A scenario as printed, with the lost requests put back, and repaired.
+pub(super) fn in_texts(scenario: &Scenario) -> [(verdict::Text, Scenario); 3] {
+    let published = |repairs: &[&str]| (verdict::with(repairs), scenario.clone().published(repairs));
+    [published(&[]), published(PUT_BACK), (verdict::Text::Repaired, scenario.clone())]
 }
 
 /// A scenario in another way, with what to call it.

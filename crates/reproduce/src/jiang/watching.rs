@@ -56,34 +56,35 @@ pub(super) trait Watcher {
 /// # Panics
 ///
 /// If the scenario cannot be run: claims make only scenarios that can.
-pub(super) fn watch<W: Watcher>(scenario: &Scenario, seed: u64, watcher: W) -> (W, Outcome) {
-    with_world(scenario, seed, Eyes { scenario, tap: Tap(watcher) })
-        .unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
+pub(super) fn watch<W: Watcher>(scenario: &Scenario, seed: u64, mut watcher: W) -> (W, Outcome) {
+    let eyes = Eyes { scenario, watcher: &mut watcher };
+    let outcome = with_world(scenario, seed, eyes).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    (watcher, outcome)
 }
 
-struct Eyes<'a, W> {
+/// Not generic over the watcher: worlds of so many protocols are compiled once.
+struct Eyes<'a> {
     scenario: &'a Scenario,
-    tap: Tap<W>,
+    watcher: &'a mut dyn Watcher,
 }
 
-struct Tap<W>(W);
+struct Tap<'a>(&'a mut dyn Watcher);
 
-impl<W: Watcher> Visitor for Eyes<'_, W> {
-    type Output = (W, Outcome);
+impl Visitor for Eyes<'_> {
+    type Output = Outcome;
 
-    fn visit<P>(mut self, world: World<P>) -> Self::Output
+    fn visit<P>(self, world: World<P>) -> Outcome
     where
         P: Protocol,
         P::Message: Serialize,
     {
         let views: Vec<View> = world.nodes().iter().map(Protocol::view).collect();
-        self.tap.0.starts(&views);
-        let outcome = drive(world, self.scenario, &mut (), &mut self.tap);
-        (self.tap.0, outcome)
+        self.watcher.starts(&views);
+        drive(world, self.scenario, &mut (), &mut Tap(self.watcher))
     }
 }
 
-impl<P: Protocol, W: Watcher> Observer<P> for Tap<W> {
+impl<P: Protocol> Observer<P> for Tap<'_> {
     fn handled(
         &mut self,
         now: Time,

@@ -5,12 +5,14 @@ use meshlock_report::table::{Cell, Column, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Request;
 use meshlock_sim::scenario::{
-    Area, Class, Mobility, Network, Over, Placement, ProtocolChoice, ProtocolName, Radio, Scenario, Text, Warmup,
+    Area, Class, Limits, Mobility, Network, Over, Placement, ProtocolChoice, ProtocolName, Radio, Scenario, Text,
+    Warmup,
 };
 use meshlock_sim::time::Span;
-use meshlock_statistics::Estimate;
+use meshlock_statistics::{Estimate, Median};
 
 use crate::lab::Sample;
+use crate::verdict;
 
 /// One hop of the report's radio in seconds: 200 bytes at 1 Mb/s and 300 us.
 pub(super) const HOP: f64 = 1.9e-3;
@@ -109,6 +111,23 @@ pub(super) fn broken(sample: &Sample, rule: meshlock_properties::Rule) -> f64 {
 pub(super) fn over_runs(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Estimate {
     let values: Vec<f64> = samples.iter().map(of).filter(|value| value.is_finite()).collect();
     Estimate::of(&values, 0.95)
+}
+
+/// The median over runs with its 95 % interval, in words: for counts, most of which are small.
+pub(super) fn median_of(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Median {
+    let values: Vec<f64> = samples.iter().map(of).filter(|value| value.is_finite()).collect();
+    Median::of(&values, 0.95)
+}
+
+/// All repairs of the printed text, as a text.
+pub(super) fn all_repairs() -> verdict::Text {
+    verdict::Text::With("f1 to f7".to_owned())
+}
+
+/// A scenario to the letter, in which floods never end: limits tell so after a moment.
+pub(super) fn to_the_letter(scenario: &Scenario) -> Scenario {
+    let limits = Limits { events: 300_000, in_flight: 100_000 };
+    Scenario { protocol: printed(&[]), limits, ..scenario.clone() }
 }
 
 /// A table from names (those that start with `#` are of numbers) and rows.

@@ -2,16 +2,25 @@
 
 use meshlock_sim::scenario::{Mobility, Placement, ProtocolName};
 
-use super::kit::{at_speed, on_air, repaired, same_density, timed};
-use super::sweep::{Axis, Contestant, Sweep};
-use crate::claim::{Evidence, Finding, Verdict};
+use super::kit::{all_repairs, at_speed, on_air, printed, repaired, same_density, timed, to_the_letter};
+use super::sweep::{Axis, Contestant, MENDED, Spot, Sweep, mended};
+use crate::claim::{Evidence, Finding, check};
 use crate::lab::Lab;
+use crate::verdict::{Column, Fact, Text};
+
+/// A number of P-10.
+pub(super) const PER_NODE: &str = "most transmissions per entry at low and medium load, by node";
+
+/// Whether no rule of safety broke, but for the printed text.
+fn sound(sweep: &Sweep) -> bool {
+    sweep.spots.iter().filter(|spot| !spot.is(MENDED)).all(Spot::is_sound)
+}
 
 /// P-10.
 pub(super) fn over_load(lab: &Lab) -> Finding {
     let nodes = lab.choose(25, 100, 100);
-    let thinks: &[f64] = lab.choose(&[0.2, 2.0, 10.0], &[0.5, 5.0, 30.0], &[0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0]);
-    let (seeds, duration) = (lab.choose(3, 4, 30), lab.choose(10.0, 6.0, 10.0));
+    let thinks: &[f64] = lab.choose(&[0.2, 2.0, 10.0], &[0.5, 5.0, 30.0], &[0.2, 0.5, 2.0, 5.0, 15.0, 60.0]);
+    let (seeds, duration) = (lab.choose(3, 4, 10), lab.choose(10.0, 6.0, 8.0));
     let contestant = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
     let runners = [
         contestant("flood", ProtocolName::Flood),
@@ -19,6 +28,7 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
         contestant("central over routing", ProtocolName::Central),
         contestant("raymond over routing", ProtocolName::Raymond),
         contestant("naimi-trehel over routing", ProtocolName::NaimiTrehel),
+        mended(),
     ];
     let run = |mobility: &Mobility| {
         Sweep::run(lab, &runners, thinks, seeds, |think, protocol| {
@@ -42,7 +52,21 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
     let busiest = still_ratio.first().map_or(f64::NAN, |ratio| ratio.1);
     let reached =
         |ratios: &[(f64, f64)]| format!("{} of {}", ratios.iter().filter(|all| all.1 <= 0.1).count(), ratios.len());
-    let as_expected = flat && busiest < lab.choose(0.5, 0.2, 0.2) && still.is_sound() && moving.is_sound();
+    // Low and medium load: half of all points, the lighter ones.
+    let per_node = |label: &str| {
+        let spots = still.of(label);
+        let light = &spots[spots.len() / 2..];
+        light.iter().map(|spot| spot.frames.mean / f64::from(nodes)).fold(f64::NAN, f64::max)
+    };
+    let literal = timed(on_air(printed(&[]), nodes, same_density(nodes), at_speed(3.0), 5.0), 2.0, duration, 30.0);
+    let literal = lab.replicate(&to_the_letter(&literal), 2);
+    let column =
+        |text: Text, label: &str| Column::new(text, still.runs(label), vec![Fact::exact(PER_NODE, per_node(label))]);
+    let columns = vec![
+        Column::new(Text::Printed, &literal, Vec::new()),
+        column(all_repairs(), MENDED),
+        column(Text::Repaired, "flood"),
+    ];
     let flood: Vec<String> = still.of("flood").iter().map(|spot| format!("{} at {} s", spot.frames, spot.x)).collect();
     let axis = Axis { label: "mean think time", unit: "s", log: true };
     let note = format!("{nodes} nodes, {seeds} runs of {duration} s per point, 95 % intervals; inside 1 ms");
@@ -54,8 +78,15 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
             words(&still_ratio),
             words(&moving_ratio)
         ),
-        verdict: Verdict::Wrong,
-        as_expected,
+        checks: vec![
+            check("standing still, 0.85 to 1.1 times 2(N-1) at every load", flat),
+            check(
+                "reverse-link needs less than a fifth (of few nodes: half) where it is busiest",
+                busiest < lab.choose(0.5, 0.2, 0.2),
+            ),
+            check("no rule of safety broke", sound(&still) && sound(&moving)),
+        ],
+        columns,
         evidence: vec![
             Evidence::Figure(
                 "Nobody moves".to_owned(),
@@ -68,8 +99,7 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
             Evidence::Table("Standing still, on a grid".to_owned(), still.table("think, s")),
             Evidence::Table("At 3 m/s".to_owned(), moving.table("think, s")),
             Evidence::Note(format!(
-                "Expected: 2(N-1) at every load, from 0.85 (nodes that enter again) to 1.1 (repetitions), and reverse-link \
-                 below a fifth of it where it is busiest. Our goal for reverse-link, a tenth of the flood at 100 nodes, \
+                "Few means here: not more than one per node. Our goal for reverse-link, a tenth of the flood at 100 nodes, \
                  is reached at {} points standing still and at {} at 3 m/s: it mends its graph whenever a link changes, \
                  asked for or not, and the fewer enter, the more of that each of them pays.",
                 reached(&still_ratio),

@@ -13,6 +13,7 @@ use meshlock_statistics::Estimate;
 
 use super::kit::{cell, number, point, repaired, scale, table, text};
 use crate::lab::{Lab, Sample, Samples};
+use crate::verdict::Runs;
 
 /// A protocol in a comparison.
 pub(super) struct Contestant {
@@ -26,6 +27,14 @@ pub(super) struct Contestant {
 
 /// Nobody can be faster.
 pub(super) const BOUND: &str = "omniscient bound";
+
+/// The report's flood with all repairs that change no line but their own.
+pub(super) const MENDED: &str = "printed flood, f1 to f7";
+
+/// It as a contestant.
+pub(super) fn mended() -> Contestant {
+    Contestant { label: MENDED, protocol: super::kit::printed(&super::kit::ALL_REPAIRS), most: u32::MAX }
+}
 
 /// Ours, and what they are measured against.
 pub(super) fn contestants(most_group: u32) -> Vec<Contestant> {
@@ -46,8 +55,10 @@ pub(super) fn contestants(most_group: u32) -> Vec<Contestant> {
 pub(super) struct Spot {
     label: &'static str,
     pub(super) x: f64,
-    /// By run, in the order of seeds: the mean wait, with those unserved.
+    /// By run, in the order of seeds: the mean wait, with those unserved; `NaN` where nobody asked.
     pub(super) waits: Vec<f64>,
+    /// How the runs ended.
+    pub(super) runs: Runs,
     pub(super) wait: Estimate,
     served_wait: Estimate,
     unserved: f64,
@@ -99,6 +110,11 @@ impl Sweep {
         Self { spots }
     }
 
+    /// How all runs of a contestant ended.
+    pub(super) fn runs(&self, label: &str) -> Runs {
+        self.of(label).iter().fold(Runs::default(), |all, spot| all.and(spot.runs))
+    }
+
     /// What a contestant did, from the first point to the last.
     pub(super) fn of(&self, label: &str) -> Vec<&Spot> {
         self.spots.iter().filter(|spot| spot.label == label).collect()
@@ -107,7 +123,7 @@ impl Sweep {
     /// Whether no rule of safety broke anywhere. Of those who wait in vain tells [`Self::stuck`]: a baseline that needs
     /// a node in another part lets others of its own part wait, and that is no mistake of it.
     pub(super) fn is_sound(&self) -> bool {
-        self.spots.iter().flat_map(|spot| &spot.broken).all(|rule| *rule == Rule::NobodyWaits)
+        self.spots.iter().all(Spot::is_sound)
     }
 
     /// The requests of a contestant that were not served in the drain either.
@@ -216,6 +232,16 @@ impl Waited {
 }
 
 impl Spot {
+    /// Whether it is of this contestant.
+    pub(super) fn is(&self, label: &str) -> bool {
+        self.label == label
+    }
+
+    /// Whether no rule of safety broke.
+    pub(super) fn is_sound(&self) -> bool {
+        self.broken.iter().all(|rule| *rule == Rule::NobodyWaits)
+    }
+
     fn is_bound(&self) -> bool {
         self.label == BOUND
     }
@@ -226,15 +252,16 @@ impl Spot {
         let broken =
             samples.0.iter().flat_map(|sample| sample.outcome.broken.iter().map(|broken| broken.rule)).collect();
         let waited: Vec<Waited> = samples.0.iter().map(Waited::of).collect();
-        let waits: Vec<f64> =
-            waited.iter().map(|run| run.seconds / run.requests).filter(|wait| wait.is_finite()).collect();
+        let waits: Vec<f64> = waited.iter().map(|run| run.seconds / run.requests).collect();
+        let known: Vec<f64> = waits.iter().copied().filter(|wait| wait.is_finite()).collect();
         let (all, still) =
             waited.iter().fold((0.0, 0.0), |(all, still), run| (all + run.requests, still + run.unserved));
         Self {
             label,
             x,
-            wait: Estimate::of(&waits, 0.95),
+            wait: Estimate::of(&known, 0.95),
             waits,
+            runs: samples.into(),
             served_wait: samples.estimate("wait.mean"),
             unserved: still / all,
             stuck,

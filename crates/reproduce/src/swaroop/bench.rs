@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use meshlock_core::group::{self, Level, published};
-use meshlock_core::view::Claimant;
+use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{Demand, Effect, Event, NodeId, Protocol, RequestId, Session, Units};
 
 /// Processes and what is under way between them, in the order of sending.
+#[derive(Clone)]
 pub(super) struct Bench<P: Protocol> {
     nodes: Vec<P>,
     mail: VecDeque<(NodeId, usize, P::Message)>,
@@ -45,7 +46,7 @@ impl<P: Protocol> Bench<P> {
 
     /// Everybody leaves, and everything that follows happens. False if nobody was inside.
     pub(super) fn all_leave(&mut self) -> bool {
-        let inside: Vec<usize> = (0..self.nodes.len()).filter(|node| self.is_inside(*node)).collect();
+        let inside = self.all_inside();
         for node in &inside {
             self.inside[*node] = false;
             let event = Event::Release { request: RequestId(self.asked[*node]), units: Units(1) };
@@ -53,6 +54,42 @@ impl<P: Protocol> Bench<P> {
         }
         self.settle();
         !inside.is_empty()
+    }
+
+    /// One process leaves, and everything that follows happens.
+    pub(super) fn leave(&mut self, node: usize) {
+        if let Some(inside) = self.inside.get_mut(node).filter(|inside| **inside) {
+            *inside = false;
+            let event = Event::Release { request: RequestId(self.asked[node]), units: Units(1) };
+            self.handle(node, event);
+            self.settle();
+        }
+    }
+
+    /// The processes that are inside.
+    pub(super) fn all_inside(&self) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|node| self.is_inside(*node)).collect()
+    }
+
+    /// What nodes show, without numbers that only grow: equal positions, equal futures.
+    pub(super) fn position(&self) -> Vec<i64> {
+        let session = |session: Option<Session>| session.map_or(-1, |session| session.0 as i64);
+        let mut position = Vec::new();
+        for (node, inside) in self.nodes.iter().zip(&self.inside) {
+            let view = node.view();
+            position.extend([i64::from(*inside), view.followers.unwrap_or(0), view.waiting.len() as i64]);
+            position.extend(view.holding.iter().map(|grant| session(grant.session)));
+            position.push(view.captain.map_or(-1, |captain| captain.0.into()));
+            if let Some(token) = view.token {
+                position.extend([-2, session(token.session)]);
+                for claimant in token.queue {
+                    let asker = if let Origin::Node(asker) = claimant.origin { asker.0.into() } else { -3 };
+                    position.extend([asker, session(claimant.session), claimant.rank.0]);
+                }
+            }
+            position.push(-9);
+        }
+        position
     }
 
     /// Whether a process is inside.

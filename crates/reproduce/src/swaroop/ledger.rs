@@ -10,6 +10,8 @@ use meshlock_sim::time::Time;
 use meshlock_sim::world::World;
 use serde::Serialize;
 
+use crate::verdict::Runs;
+
 /// How a process got in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -184,9 +186,10 @@ pub(super) fn watched(scenario: &Scenario, seed: u64) -> (Outcome, Ledger) {
     watch(scenario, seed, false)
 }
 
-/// The most entries that the queue of the token ever had in runs with seeds 1 to `seeds`.
-pub(super) fn longest_queue(scenario: &Scenario, seeds: u64) -> usize {
-    (1..=seeds).map(|seed| watch(scenario, seed, true).1.longest_queue).max().unwrap_or(0)
+/// The most entries that the queue of the token ever had in runs with seeds 1 to `seeds`, and how these ended.
+pub(super) fn longest_queue(scenario: &Scenario, seeds: u64) -> (usize, Runs) {
+    let (outcomes, ledgers): (Vec<_>, Vec<_>) = (1..=seeds).map(|seed| watch(scenario, seed, true)).unzip();
+    (ledgers.iter().map(|ledger| ledger.longest_queue).max().unwrap_or(0), Runs::of(&outcomes))
 }
 
 /// Runs a scenario with seeds 1 to `seeds`.

@@ -29,8 +29,8 @@ fn grid(columns: u32, rows: u32, seconds: f64, over: Over) -> Scenario {
 
 /// What an entry costs on a small radio network.
 pub(super) fn costs(lab: &Lab) -> Vec<Evidence> {
-    let sizes: &[(u32, u32)] = lab.choose(&[(4, 3)], &[(4, 3), (5, 4)], &[(4, 3), (5, 4), (6, 6), (10, 10)]);
-    let (seconds, seeds) = (lab.choose(5.0, 20.0, 60.0), lab.choose(4, 8, 12));
+    let sizes: &[(u32, u32)] = lab.choose(&[(4, 3)], &[(4, 3), (5, 4)], &[(4, 3), (5, 4), (6, 6)]);
+    let (seconds, seeds) = (lab.choose(5.0, 20.0, 30.0), lab.choose(4, 8, 8));
     let mut table_rows = Vec::new();
     for &(columns, rows) in sizes {
         let whole = grid(columns, rows, seconds, Over::Relay);

@@ -4,11 +4,13 @@ use meshlock_report::chart::{Chart, Point, Scale, Series};
 use meshlock_report::table::{Cell, Column, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, Class, Limits, MessageSize, Network, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic, UrgencyOf,
-    Warmup, Wired,
+    Changes, Class, Limits, MessageSize, Network, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic,
+    UrgencyOf, Warmup, Wired,
 };
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::Estimate;
+
+use crate::verdict;
 
 /// The T of the paper, in seconds.
 pub(super) const T: f64 = 0.01;
@@ -25,6 +27,21 @@ pub(super) const fn printed() -> Text {
 pub(super) fn all_but(missing: &[&str]) -> Text {
     let repairs = DEFECTS.iter().filter(|name| !missing.contains(name)).map(|name| (*name).to_owned()).collect();
     Text::Published { repairs }
+}
+
+/// As printed, with every repair that has a switch, and repaired.
+pub(super) fn three_texts() -> [(verdict::Text, Text); 3] {
+    [(verdict::Text::Printed, printed()), (mended(), all_but(&[])), (verdict::Text::Repaired, Text::Repaired)]
+}
+
+/// The printed text with all repairs.
+pub(super) fn mended() -> verdict::Text {
+    verdict::Text::With("g1 to g10".to_owned())
+}
+
+/// The printed text with all repairs but one.
+pub(super) fn mended_but(missing: &str) -> verdict::Text {
+    verdict::Text::With(format!("all but {missing}"))
 }
 
 /// Group mutual exclusion on the network of the paper, for so many seconds, after a warm-up of a tenth.
@@ -74,11 +91,6 @@ pub(super) fn in_t(later: Time, earlier: Time) -> f64 {
 /// Whether two numbers are the same but for rounding.
 pub(super) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-6
-}
-
-/// What follows a statement in a measured text that turned out otherwise.
-pub(super) const fn unless(so: bool) -> &'static str {
-    if so { "" } else { " (not so)" }
 }
 
 /// A table: columns whose names end in `:` have words, all others numbers.
