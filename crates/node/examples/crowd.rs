@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use meshlock_api::NewRequest;
+use meshlock_node::hub::Hub;
 use meshlock_node::local::{LocalMesh, LocalOptions};
 
-const QUESTIONS: usize = 20;
+const QUESTIONS: u32 = 100;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -36,19 +38,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{waiters} wait, after {:?}", began.elapsed());
 
-    let done = Arc::new(AtomicBool::new(false));
-    let (ends, hub, other) = (Arc::clone(&done), Arc::clone(&first), wants("other"));
-    let acquiring = std::thread::spawn(move || {
-        let mut times = Vec::new();
-        while !ends.load(Ordering::Relaxed) {
-            let start = Instant::now();
-            let Ok(info) = hub.ask(other.clone()) else { break };
-            times.push(start.elapsed());
-            let _ = hub.release(&info.id);
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        times
-    });
+    let alone = acquire(&first, &wants("other"));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    alone.tell("an acquire alone")?;
+
+    let beside = acquire(&first, &wants("other"));
     let (began, before) = (Instant::now(), processor_time());
     for _ in 0..QUESTIONS {
         let status = second.status(None, PATIENCE).await?;
@@ -56,13 +50,43 @@ async fn main() -> Result<(), Box<dyn Error>> {
         assert!(status.complete && dock.waiters.len() + dock.more_waiters as usize == waiters);
     }
     let (lasted, used) = (began.elapsed(), processor_time() - before);
-    done.store(true, Ordering::Relaxed);
-    let mut times = acquiring.join().map_err(|_| "it panicked")?;
-    times.sort_unstable();
-    let at = |share: usize| times.get((times.len() - 1) * share / 1_000);
-    println!("status: {:?} each, {:?} of processor time", lasted / QUESTIONS as u32, used / QUESTIONS as u32);
-    println!("an acquire beside it: median {:?}, 99 % {:?}, 99.9 % {:?}", at(500), at(990), at(999));
+    println!("status: {:?} each, {:?} of processor time", lasted / QUESTIONS, used / QUESTIONS);
+    beside.tell("an acquire beside it")?;
     Ok(())
+}
+
+/// Acquires and releases on a thread of its own until it is told to stop.
+fn acquire(hub: &Arc<Hub>, wanted: &NewRequest) -> Acquiring {
+    let done = Arc::new(AtomicBool::new(false));
+    let (ends, hub, wanted) = (Arc::clone(&done), Arc::clone(hub), wanted.clone());
+    let times = std::thread::spawn(move || {
+        let mut times = Vec::new();
+        while !ends.load(Ordering::Relaxed) {
+            let start = Instant::now();
+            let Ok(info) = hub.ask(wanted.clone()) else { break };
+            times.push(start.elapsed());
+            let _ = hub.release(&info.id);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        times
+    });
+    Acquiring { done, times }
+}
+
+struct Acquiring {
+    done: Arc<AtomicBool>,
+    times: JoinHandle<Vec<Duration>>,
+}
+
+impl Acquiring {
+    fn tell(self, what: &str) -> Result<(), Box<dyn Error>> {
+        self.done.store(true, Ordering::Relaxed);
+        let mut times = self.times.join().map_err(|_| "it panicked")?;
+        times.sort_unstable();
+        let at = |share: usize| times.get((times.len() - 1) * share / 1_000).copied().unwrap_or_default();
+        println!("{what}: median {:?}, 99 % {:?}, 99.9 % {:?} of {}", at(500), at(990), at(999), times.len());
+        Ok(())
+    }
 }
 
 /// What this process has used so far, where the system tells.

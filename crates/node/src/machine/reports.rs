@@ -1,6 +1,6 @@
 //! What a node reports about itself when it is asked, in parts of bounded work: nobody waits long for the machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_api::Urgency;
 use meshlock_core::NodeId;
@@ -14,6 +14,8 @@ use crate::wire::{About, Fact, MOST_FACTS, Row, Token};
 pub const MOST_LISTED: usize = 1_000;
 /// How many requests a node lists in one report.
 const MOST_ROWS: usize = 4_000;
+/// How many of them are told in one part.
+const MOST_ROWS_AT_ONCE: usize = 250;
 /// How many resources are looked at for one part.
 const MOST_LOOKED_AT: usize = 5_000;
 /// How many lost neighbours a node tells of.
@@ -27,6 +29,8 @@ pub(crate) struct Cursor {
     links: Links,
     /// The next resource to look at.
     next: u32,
+    /// Requests for that resource that were told already.
+    listed: BTreeSet<Ticket>,
     rows: usize,
     is_done: bool,
 }
@@ -87,21 +91,24 @@ impl Machine {
     }
 
     fn resources_of(&self, now: Now, only: Option<u32>, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
-        let last = only.unwrap_or(u32::MAX);
         let first = cursor.next.max(only.unwrap_or(REGISTRY + 1));
-        for (at, (number, known)) in self.resources.range(first..=last.max(first)).enumerate() {
-            if at >= MOST_LOOKED_AT || facts.len() >= MOST_FACTS {
+        let last = only.unwrap_or(u32::MAX).max(first);
+        let mut rows = 0;
+        for (at, (number, known)) in self.resources.range(first..=last).enumerate() {
+            if at >= MOST_LOOKED_AT || facts.len() >= MOST_FACTS || rows >= MOST_ROWS_AT_ONCE {
                 cursor.next = *number;
                 return;
             }
-            if only.is_some_and(|only| only != *number) {
-                break;
-            }
-            if let Some(summary) = summary(now, known) {
+            let Some(summary) = summary(now, known) else { continue };
+            if cursor.listed.is_empty() {
                 facts.push(summary);
                 self.lent(known, facts);
-                self.rows(now, known, cursor, facts);
             }
+            if !self.rows(now, known, cursor, &mut rows, facts) {
+                cursor.next = *number;
+                return;
+            }
+            cursor.listed.clear();
         }
         cursor.is_done = true;
     }
@@ -116,20 +123,31 @@ impl Machine {
         facts.extend(lent.into_iter().take(MOST_LENT).map(|(to, units)| Fact::Lent { resource, to, units }));
     }
 
-    fn rows(&self, now: Now, known: &Resource, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
-        let number = known.entry.number;
-        let room = MOST_LISTED.min(MOST_ROWS.saturating_sub(cursor.rows));
-        let holders = known.usage.holders.iter().take(room).map(|ticket| (*ticket, None));
-        let waiting = known.instance.first_waiting(room).into_iter();
+    /// False if there are more than can be told at once.
+    fn rows(&self, now: Now, known: &Resource, cursor: &mut Cursor, told: &mut usize, facts: &mut Vec<Fact>) -> bool {
+        let holders = known.usage.holders.iter().take(MOST_LISTED).map(|ticket| (*ticket, None));
+        let waiting = known.instance.first_waiting(MOST_LISTED).into_iter();
         let waiting = waiting.filter_map(|(request, rank)| Some((*known.tickets.get(&request)?, Some(rank.0))));
-        let desk = known.desk.first(room).map(|ticket| (ticket, None));
-        let waiters = waiting.chain(desk).filter(|(ticket, _)| known.usage.waiters.contains(ticket)).take(room);
+        let desk = known.desk.first(MOST_LISTED).map(|ticket| (ticket, None));
+        let waiters = waiting.chain(desk).filter(|(ticket, _)| known.usage.waiters.contains(ticket)).take(MOST_LISTED);
         for (ticket, rank) in holders.chain(waiters) {
+            if cursor.rows >= MOST_ROWS {
+                return true;
+            }
+            if cursor.listed.contains(&ticket) {
+                continue;
+            }
+            if *told >= MOST_ROWS_AT_ONCE {
+                return false;
+            }
             if let Some(row) = self.row(now, ticket, rank) {
-                facts.push(Fact::Row(number, row));
+                facts.push(Fact::Row(known.entry.number, row));
+                cursor.listed.insert(ticket);
                 cursor.rows += 1;
+                *told += 1;
             }
         }
+        true
     }
 
     fn row(&self, now: Now, ticket: Ticket, rank: Option<i64>) -> Option<Row> {
