@@ -105,6 +105,7 @@ mod tests {
             place,
             out_of_reach,
             reason: None,
+            expiry: None,
         }
     }
 

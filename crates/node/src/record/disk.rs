@@ -202,7 +202,7 @@ mod tests {
     /// A file that nobody can open for writing before somebody reads it.
     fn pipe(place: &Path) -> PathBuf {
         let path = place.join("pipe");
-        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("it can be run");
         assert!(made.success());
         path
     }
