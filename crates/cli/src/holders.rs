@@ -291,8 +291,8 @@ mod tests {
         let missing = vec![Missing { name: "n2".into(), heard_ms_ago: 9_400 }];
         let text = render(&MeshStatus { missing, ..status(nobody) }, 120);
         assert_eq!(line(&text, "gpu semaphore"), "gpu semaphore ?/3 0 out of reach (n2)", "{text}");
-        assert!(line(&text, "gpu: the token").contains("out of reach for 9s, last seen at n2"), "{text}");
-        assert_eq!(line(&text, "no answer"), "no answer from n2 (heard of 9s ago)", "{text}");
+        assert!(line(&text, "gpu: the token").contains("out of reach for 9.0s, last seen at n2"), "{text}");
+        assert_eq!(line(&text, "no answer"), "no answer from n2 (heard of 9.0s ago)", "{text}");
         let text = render(&status(ResourceStatus { elsewhere: 2, ..gpu() }), 120);
         assert_eq!(line(&text, "gpu: 2 units"), "gpu: 2 units in use at nodes that do not answer, or lost with them");
     }

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_token_out_of_reach_is_no_line() {
         let lost = OutOfReach { for_ms: Some(9_000), last_seen: Some("n2".into()) };
-        let expected = "waiting for dock for 12s: its token is out of reach for 9s, last seen at n2: bring n2 back, or the \
+        let expected = "waiting for dock for 12s: its token is out of reach for 9.0s, last seen at n2: bring n2 back, or the \
                         links to it";
         assert_eq!(told(None, Some(lost)), expected);
     }
