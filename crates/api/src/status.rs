@@ -24,6 +24,9 @@ pub struct MeshStatus {
     pub missing: Vec<Missing>,
     /// All resources, or the one that was asked for, by name.
     pub resources: Vec<ResourceStatus>,
+    /// What somebody has to do something about, such as two nodes with one identity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<String>,
 }
 
 /// A member that did not answer.

@@ -64,6 +64,9 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
         text += &format!("no answer from {}\n", missing.join(", "));
     }
     text += "\n";
+    for alarm in &status.alarms {
+        text += &format!("ALARM: {alarm}\n\n");
+    }
     if status.resources.is_empty() {
         return text + "no resources yet: the first `meshlock lock NAME` makes one\n";
     }

@@ -15,13 +15,15 @@ use meshlock_api::{
     Event, MeshStatus, NewRequest, NewResource, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency,
 };
 use meshlock_core::NodeId;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use crate::links::{LinkId, LinkUser, Outgoing, Peer};
+use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
 use crate::machine::{Answers, Machine, Making, Now, Request, Ticket, render_metrics};
-use crate::wire::About;
+use crate::mesh::Member;
+use crate::wire::{About, Removals};
 
 /// How many resources or requests are told about before others have their turn.
 const AT_ONCE: usize = 1_000;
@@ -34,24 +36,36 @@ pub struct Hub {
     /// The next alarm has become earlier.
     earlier: Notify,
     /// Somebody told of removed members.
-    removals: mpsc::UnboundedSender<Vec<u8>>,
+    removals: mpsc::Sender<HeardRemovals>,
 }
+
+/// What a neighbour said about removed members.
+pub type HeardRemovals = (NodeId, Removals);
+
+/// Frames about removals that wait to be verified; fifteen neighbours may tell of all members that there can be.
+const MOST_REMOVALS_UNREAD: usize = 4_096;
 
 #[derive(Debug)]
 struct Inner {
     machine: Machine,
-    senders: BTreeMap<NodeId, mpsc::UnboundedSender<Outgoing>>,
+    senders: BTreeMap<NodeId, FrameSender>,
     links: HashMap<LinkId, NodeId>,
     /// What every new neighbour is told besides.
     greeting: Option<Outgoing>,
+    /// What somebody has to do something about, by member, with the time when it was heard last.
+    alarms: BTreeMap<Member, (Instant, String)>,
 }
+
+/// An alarm that is not heard again in this time is over. Those who are refused try again twice a minute.
+const ALARM_LASTS: Duration = Duration::from_secs(300);
 
 impl Inner {
     fn flush(&mut self) {
         for (to, frame) in self.machine.take_outbox() {
-            if let Some(sender) = self.senders.get(&to) {
-                // A closed channel belongs to a link that is about to be reported down.
-                let _ = sender.send(frame);
+            // One without a sender belongs to a link that is about to be reported down.
+            if self.senders.get(&to).is_some_and(|sender| sender.send(frame).is_err()) {
+                self.senders.remove(&to);
+                self.machine.counts.links_overflowed += 1;
             }
         }
     }
@@ -59,9 +73,10 @@ impl Inner {
 
 impl Hub {
     /// Shares a machine. What neighbours say about removed members comes out of the receiver.
-    pub fn new(machine: Machine) -> (Arc<Self>, mpsc::UnboundedReceiver<Vec<u8>>) {
-        let (removals, received) = mpsc::unbounded_channel();
-        let inner = Inner { machine, senders: BTreeMap::new(), links: HashMap::new(), greeting: None };
+    pub fn new(machine: Machine) -> (Arc<Self>, mpsc::Receiver<HeardRemovals>) {
+        let (removals, received) = mpsc::channel(MOST_REMOVALS_UNREAD);
+        let inner =
+            Inner { machine, senders: BTreeMap::new(), links: HashMap::new(), greeting: None, alarms: BTreeMap::new() };
         (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier: Notify::new(), removals }), received)
     }
 
@@ -138,8 +153,8 @@ impl Hub {
     }
 
     /// Tells every new neighbour this.
-    pub(crate) fn greet_with(&self, frame: Option<Outgoing>) {
-        self.lock().greeting = frame;
+    pub(crate) fn greet_with(&self, frame: Outgoing) {
+        self.lock().greeting = Some(frame);
     }
 
     /// A client asks; see [`Machine::ask`].
@@ -297,7 +312,7 @@ impl Hub {
         while !self.with(|machine, now| machine.gather_more(now, &about, &mut gathered)) {
             yield_now().await;
         }
-        Ok(gathered.assemble())
+        Ok(MeshStatus { alarms: self.alarms(), ..gathered.assemble() })
     }
 
     async fn answers(&self, about: About, patience: Duration) -> Answers {
@@ -311,6 +326,13 @@ impl Hub {
         let answers = self.with(|machine, _| machine.take_answers(number));
         drop(forget);
         answers
+    }
+
+    /// What somebody has to do something about, in words.
+    pub fn alarms(&self) -> Vec<String> {
+        let mut inner = self.lock();
+        inner.alarms.retain(|_, (heard, _)| heard.elapsed() < ALARM_LASTS);
+        inner.alarms.values().map(|(_, words)| words.clone()).collect()
     }
 
     /// All resources that this node knows. In parts, so that nobody waits long for the machine.
@@ -350,8 +372,8 @@ impl Hub {
 }
 
 impl LinkUser for Hub {
-    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
+        let (sender, receiver) = frame_queue();
         self.with_inner(|inner, now| {
             inner.links.insert(link, peer.node);
             inner.senders.insert(peer.node, sender);
@@ -360,7 +382,7 @@ impl LinkUser for Hub {
                 inner.machine.post(peer.node, greeting);
             }
         });
-        receiver
+        Ok(receiver)
     }
 
     fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {
@@ -370,7 +392,10 @@ impl LinkUser for Hub {
             Ok::<_, String>(inner.machine.take_removals())
         })?;
         for removal in removals {
-            let _ = self.removals.send(removal);
+            // A node that verifies none, because it ends, lets them go.
+            if let Err(TrySendError::Full(_)) = self.removals.try_send(removal) {
+                return Err("it tells of more removals than this node can verify".to_owned());
+            }
         }
         Ok(())
     }
@@ -381,6 +406,10 @@ impl LinkUser for Hub {
             inner.senders.remove(&node);
             inner.machine.link_down(now, node, reason);
         });
+    }
+
+    fn alarm(&self, double: &DoubleIdentity) {
+        self.lock().alarms.insert(double.member, (Instant::now(), double.to_string()));
     }
 }
 
@@ -469,6 +498,29 @@ mod tests {
     use super::*;
     use crate::machine::Settings;
 
+    fn hub() -> Arc<Hub> {
+        Hub::new(Machine::new(Settings::founder("test", "n0"))).0
+    }
+
+    fn neighbour(number: u32) -> Peer {
+        Peer { node: NodeId(number), name: format!("n{number}"), address: ([127, 0, 0, 1], 1).into() }
+    }
+
+    #[test]
+    fn a_queue_that_is_full_is_counted_once_and_others_go_on() {
+        let hub = hub();
+        let (_slow, _quick) = (hub.up(LinkId(1), &neighbour(1)).unwrap(), hub.up(LinkId(2), &neighbour(2)).unwrap());
+        let frame = Outgoing::from(vec![0; 1 << 20]);
+        for _ in 0..100 {
+            hub.with(|machine, _| machine.post(NodeId(1), &frame));
+        }
+        assert!(hub.metrics().contains("\nmeshlock_link_overflows_total 1\n"), "{}", hub.metrics());
+        assert!(hub.lock().senders.contains_key(&NodeId(2)));
+        hub.down(LinkId(1), "full");
+        let _again = hub.up(LinkId(3), &neighbour(1)).unwrap();
+        assert!(hub.lock().senders.contains_key(&NodeId(1)), "the next link begins anew");
+    }
+
     #[tokio::test]
     async fn a_question_whose_asker_went_away_is_forgotten() {
         let (hub, _) = Hub::new(Machine::new(Settings {
@@ -532,8 +584,8 @@ mod tests {
     async fn a_node_that_broke_an_invariant_takes_no_part_any_more() {
         let hub = founder();
         let peer = Peer { node: NodeId(1), name: "n1".into(), address: ([127, 0, 0, 1], 1).into() };
-        let mut frames = hub.up(LinkId(1), &peer);
-        while frames.try_recv().is_ok() {}
+        let mut frames = hub.up(LinkId(1), &peer).unwrap();
+        let _ = frames.waiting();
         let events = hub.events();
         let break_it = || {
             hub.with(|machine, _| {
@@ -542,7 +594,8 @@ mod tests {
             })
         };
         assert!(panic::catch_unwind(AssertUnwindSafe(break_it)).is_err());
-        assert_eq!(frames.recv().await, None, "the link is closed, and half of the event is not sent");
+        let sent = frames.take(&mut Vec::new(), 1).await;
+        assert_eq!(sent, 0, "the link is closed, and half of the event is not sent");
         assert!(panic::catch_unwind(AssertUnwindSafe(|| hub.ask(wants("a")))).is_err(), "no grant comes of it");
         drop(events); // in order, although the node is broken
     }

@@ -15,6 +15,7 @@
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
 //! | [`node`] | all of it put together, with a clean end |
+//! | `removals` | removed members: believed, obeyed, kept, passed on |
 //! | [`record`] | traces of what happens, resource by resource |
 //! | [`config`] | flags, environment and `meshlock.toml` |
 //! | [`local`] | a whole mesh in one process, to try things out |
@@ -28,4 +29,5 @@ pub mod machine;
 pub mod mesh;
 pub mod node;
 pub mod record;
+mod removals;
 pub mod wire;

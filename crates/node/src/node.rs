@@ -1,9 +1,8 @@
 //! A node that runs: membership, machine, links and clients put together, and a clean end.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{mpsc, watch};
@@ -12,17 +11,15 @@ use tokio::task::JoinSet;
 use crate::config::{NodeConfig, socket, token};
 use crate::http::{HttpConfig, Server};
 use crate::hub::Hub;
-use crate::links::{Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer};
+use crate::links::{Discovery, DoubleIdentity, FrameReceiver, Gate, LinkConfig, LinkId, LinkUser, Links, Peer};
 use crate::machine::{HeldGrant, Machine, SavedError, Settings};
-use crate::mesh::state::{self, Run};
-use crate::mesh::{self, Identity, Kept, Member, MeshError, Removal};
+use crate::mesh::state::{self, Run, Unusable};
+use crate::mesh::{self, Identity, Incarnation, Kept, Member, MeshError};
 use crate::record::Recorder;
+use crate::removals::RemovedMembers;
 
-/// How often a node looks whether `meshlock mesh remove` was run on its machine.
-const LOOK_FOR_REMOVALS: Duration = Duration::from_secs(2);
-
-/// How long a member that was removed keeps its links, so that it can give away tokens that others need.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// The shortest time between complaints that links cannot come up.
+const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(10);
 
 /// What a node is started with.
 #[derive(Debug)]
@@ -65,9 +62,6 @@ pub enum StartError {
         /// The configuration.
         wants: String,
     },
-    /// What was saved cannot be used.
-    #[error("{0}. It was put aside: start again, and the node comes back as a new one")]
-    Saved(#[from] SavedError),
     /// Links.
     #[error(transparent)]
     Links(#[from] crate::links::StartError),
@@ -110,8 +104,8 @@ impl Node {
         if let Some(wants) = config.mesh.as_ref().filter(|wants| **wants != identity.mesh) {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
         }
-        let mut run = state::begin_run(&config.dir)?;
-        let mut machine = machine(&config, &identity, &mut run)?;
+        let kept = Kept::load(&config.dir, &identity)?;
+        let (run, mut machine) = begin(&config, &identity)?;
         if let Some(recorder) = &record {
             let observer = recorder.observer(machine.settings());
             machine.set_recorder(observer);
@@ -121,17 +115,15 @@ impl Node {
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&hub).keep_time());
 
-        let kept = Kept::load(&config.dir, &identity)?;
-        let (removed, removed_members) = watch::channel(kept.members());
-        greet_with(&hub, &kept);
+        let (removed, removed_members) =
+            RemovedMembers::new(config.dir.clone(), Arc::clone(&identity), Arc::clone(&hub), kept);
         let (tell_removal, told_removals) = mpsc::unbounded_channel();
-        let watcher =
-            Removals { dir: config.dir.clone(), identity: Arc::clone(&identity), hub: Arc::clone(&hub), removed };
-        tasks.spawn(watcher.watch(removals, told_removals));
+        tasks.spawn(removed.watch(removals, told_removals));
 
         let link_config = |listen| LinkConfig {
             identity: Arc::clone(&identity),
             node: identity.member.node(run.incarnation),
+            installation: run.installation,
             listen,
             peers: config.peers.clone(),
             discovery: config.discovery.then_some(discovery),
@@ -140,14 +132,23 @@ impl Node {
             removed: removed_members.clone(),
             gate: gate.clone(),
         };
-        let user: Arc<dyn LinkUser> = Arc::new(Remembering::new(Arc::clone(&hub), config.dir.clone()));
-        let links = start_links(&config.listen, link_config, &user)?;
-        let served = if serves_clients { serve(&config, &hub, tell_removal).await.map(Some) } else { Ok(None) };
-        let server = match served {
-            Ok(server) => server,
+        let user: Arc<dyn LinkUser> = Arc::new(Remembering::new(Arc::clone(&hub), config.dir.clone(), identity.member));
+        let started = start_links(&config.listen, link_config, &user).map_err(StartError::from);
+        let started = match started {
+            Err(error) => Err(error),
+            Ok(links) if !serves_clients => Ok((links, None)),
+            Ok(links) => match serve(&config, &hub, tell_removal).await {
+                Ok(server) => Ok((links, Some(server))),
+                Err(error) => {
+                    links.stop().await;
+                    Err(error)
+                }
+            },
+        };
+        let (links, server) = match started {
+            Ok(started) => started,
             Err(error) => {
-                // What the last run saved is in use already: it must be there for the next start too.
-                links.stop().await;
+                // What the last run saved was taken away: it must be there for the next start too.
                 tasks.shutdown().await;
                 run.end(&hub.with(|machine, _| machine.save()))?;
                 return Err(error);
@@ -219,26 +220,31 @@ impl Node {
     }
 }
 
-fn machine(config: &NodeConfig, identity: &Identity, run: &mut Run) -> Result<Machine, StartError> {
+/// Begins a run, and makes the machine of what the last one saved, or a new one.
+fn begin(config: &NodeConfig, identity: &Identity) -> Result<(Run, Machine), StartError> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // A founder that never had a link cannot have its tokens anywhere else: a crash need not be the end of them.
-    let founds = identity.member == Member(0) && !state::has_met_others(&config.dir);
-    let settings = Settings {
+    let founds = identity.member == Member(0) && !state::has_met_others(&config.dir)?;
+    let settings = |incarnation: Incarnation| Settings {
         mesh: identity.mesh.clone(),
-        id: identity.member.node(run.incarnation),
+        id: identity.member.node(incarnation),
         name: identity.name.clone(),
         founds_registry: founds,
-        first_fence: u64::from(run.incarnation.0) << 40,
+        first_fence: u64::from(incarnation.0) << 40,
         create_on_first_use: config.create_on_first_use,
         declared: config.resources.clone(),
         seed: since_1970.as_nanos() as u64 ^ u64::from(identity.member.0),
         began_unix_ms: u64::try_from(since_1970.as_millis()).unwrap_or_default(),
         most_requests: 100_000,
     };
-    match run.saved.take() {
-        Some(saved) => Ok(Machine::resume(settings, &saved)?),
-        None => Ok(Machine::new(settings)),
-    }
+    let (run, resumed) = state::begin_run(&config.dir, |incarnation, saved| {
+        Machine::resume(settings(incarnation), saved).map_err(|error| match error {
+            SavedError::Newer(_) => Unusable::OtherVersion(error.to_string()),
+            SavedError::Unreadable(_) | SavedError::SomebodyElse(..) => Unusable::Damaged(error.to_string()),
+        })
+    })?;
+    let machine = resumed.unwrap_or_else(|| Machine::new(settings(run.incarnation)));
+    Ok((run, machine))
 }
 
 fn start_links(
@@ -281,26 +287,48 @@ async fn serve(
     Server::start(http, Arc::clone(hub)).await.map_err(|error| StartError::Clients(error.to_string()))
 }
 
-/// Notes durably that there are others, before the first of them is heard.
+/// A founder notes durably that there are others, before the first of them is heard. As long as that fails it has no
+/// links.
 struct Remembering {
     hub: Arc<Hub>,
     dir: PathBuf,
-    noted: Once,
+    noted: Mutex<Noted>,
+}
+
+enum Noted {
+    /// Not since this founder was started, and when it was complained about last.
+    Never(Option<Instant>),
+    Durably,
 }
 
 impl Remembering {
-    fn new(hub: Arc<Hub>, dir: PathBuf) -> Self {
-        Self { hub, dir, noted: Once::new() }
+    fn new(hub: Arc<Hub>, dir: PathBuf, member: Member) -> Self {
+        // Only tokens of a founder that never had a link are made anew.
+        let noted = if member == Member(0) { Noted::Never(None) } else { Noted::Durably };
+        Self { hub, dir, noted: Mutex::new(noted) }
+    }
+
+    fn note(&self) -> Result<(), String> {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Noted::Never(complained) = &mut *noted else { return Ok(()) };
+        if let Err(error) = state::note_others(&self.dir) {
+            if complained.is_none_or(|last| last.elapsed() > BETWEEN_COMPLAINTS) {
+                *complained = Some(Instant::now());
+                tracing::error!(
+                    "no links, because this node cannot note that there are others: {error}; it serves its own clients \
+                     and tries again. Make room on the disk"
+                );
+            }
+            return Err("it cannot store that it has a link; see its log".to_owned());
+        }
+        *noted = Noted::Durably;
+        Ok(())
     }
 }
 
 impl LinkUser for Remembering {
-    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
-        self.noted.call_once(|| {
-            if let Err(error) = state::note_others(&self.dir) {
-                tracing::error!("cannot note that there are other nodes: {error}");
-            }
-        });
+    fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
+        self.note()?;
         self.hub.up(link, peer)
     }
 
@@ -311,87 +339,11 @@ impl LinkUser for Remembering {
     fn down(&self, link: LinkId, reason: &str) {
         self.hub.down(link, reason);
     }
-}
 
-fn greet_with(hub: &Hub, kept: &Kept) {
-    let removals: Vec<Vec<u8>> = kept.removals.iter().map(|removal| removal.bytes().to_vec()).collect();
-    hub.greet_with((!removals.is_empty()).then(|| crate::wire::encode(&crate::wire::Frame::Removals(removals))));
-}
-
-/// Believes, keeps and spreads removals.
-struct Removals {
-    dir: PathBuf,
-    identity: Arc<Identity>,
-    hub: Arc<Hub>,
-    removed: watch::Sender<BTreeSet<Member>>,
-}
-
-impl Removals {
-    async fn watch(
-        self,
-        mut from_peers: mpsc::UnboundedReceiver<Vec<u8>>,
-        mut from_clients: mpsc::UnboundedReceiver<Vec<u8>>,
-    ) {
-        loop {
-            let bytes = tokio::select! {
-                Some(bytes) = from_peers.recv() => Some(bytes),
-                Some(bytes) = from_clients.recv() => Some(bytes),
-                () = tokio::time::sleep(LOOK_FOR_REMOVALS) => None,
-            };
-            if let Some(bytes) = bytes {
-                match Removal::verify(&bytes, &self.identity) {
-                    Ok(removal) => self.keep(&removal),
-                    Err(error) => tracing::warn!("ignored a removal that is not signed by the mesh: {error}"),
-                }
-            }
-            self.take_up().await;
-        }
-    }
-
-    fn keep(&self, removal: &Removal) {
-        if self.removed.borrow().contains(&removal.member()) {
-            return;
-        }
-        if let Err(error) = removal.store(&self.dir) {
-            tracing::error!("cannot keep the removal of member {}: {error}", removal.member().0);
-        }
-    }
-
-    /// Acts on everything that is kept and was not known.
-    async fn take_up(&self) {
-        let kept = match Kept::load(&self.dir, &self.identity) {
-            Ok(kept) => kept,
-            Err(error) => return tracing::error!("cannot read removals: {error}"),
-        };
-        let members = kept.members();
-        if *self.removed.borrow() == members {
-            return;
-        }
-        for member in members.difference(&self.removed.borrow()) {
-            tracing::info!("member {} was removed from the mesh", member.0);
-        }
-        greet_with(&self.hub, &kept);
-        let all: Vec<Vec<u8>> = kept.removals.iter().map(|removal| removal.bytes().to_vec()).collect();
-        let frame = crate::wire::encode(&crate::wire::Frame::Removals(all));
-        self.hub.with(|machine, _| machine.post_to_all(&frame, None));
-        self.part(&members).await;
-        let _ = self.removed.send(members);
-    }
-
-    /// Lets go in order: whoever was removed gives its tokens away while it can.
-    async fn part(&self, members: &BTreeSet<Member>) {
-        if members.contains(&self.identity.member) {
-            tracing::warn!("this node was removed from the mesh: it passes its tokens on and serves nobody any more");
-            // There is no time to wait for clients: what they hold comes back now, and their fences are stale.
-            return self.hub.with(|machine, now| {
-                machine.stop(now);
-                machine.end_lingering(now);
-            });
-        }
-        let is_linked = |machine: &Machine| machine.neighbour_ids().any(|node| members.contains(&Member::of(node)));
-        let until = Instant::now() + FAREWELL;
-        while self.hub.with(|machine, _| is_linked(machine)) && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20)).await; // what is awaited is another machine
-        }
+    fn alarm(&self, double: &DoubleIdentity) {
+        self.hub.alarm(double);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use meshlock_node::links::{Discovery, Gate, HELLO_VERSION, Hello, LONGEST_FRAME, StartError, Transport};
+use meshlock_node::links::{Discovery, Gate, Hello, LONGEST_FRAME, Outgoing, StartError, Transport};
 use meshlock_node::mesh::Member;
 use meshlock_node::wire;
 use support::{Event, GARBAGE, Mesh, Node, Plan, REFUSED, first_life, soon, stranger, talk};
@@ -44,6 +44,9 @@ on_both_transports! {
     a_peer_that_dies_is_noticed
     a_peer_that_is_started_again_replaces_its_link
     stopping_tells_both_ends
+    a_second_node_with_one_identity_is_refused_loudly
+    two_nodes_with_one_identity_find_out_without_a_common_neighbour
+    a_neighbour_that_takes_too_slowly_is_dropped
 }
 
 /// Two nodes of a mesh that are linked; the second dials.
@@ -239,6 +242,65 @@ mod scenarios {
         assert_eq!(peer.node.0, 0x1_0002, "the next incarnation");
         talk(&mut ann, &mut second).await;
         ann.assert_orderly();
+    }
+
+    pub(super) async fn a_second_node_with_one_identity_is_refused_loudly(transport: Transport) {
+        // A copy of the disk, the copy after a crash, and a second machine with the same invitation.
+        for (incarnation, installation) in [(0, 1), (1, 1), (0, 2)] {
+            let mesh = Mesh::new(1);
+            let mut ann = Plan::new(mesh.member(1, "ann"), transport).start();
+            let plan = Plan::new(mesh.member(2, "bob"), transport).dials(&ann);
+            let mut bob = plan.start();
+            let (link, peer) = ann.linked(2).await;
+            let mut twin = Plan { incarnation, installation, ..plan.again() }.start();
+            let told = ann.alarm().await;
+            assert_eq!((told.member, told.name.as_str(), told.kept), (Member(2), "bob", Some(peer.address)));
+            let words = told.to_string();
+            for part in ["bob (member 2)", "mesh remove bob", &peer.address.to_string()] {
+                assert!(words.contains(part), "{part} is not in {words}");
+            }
+            assert_eq!((twin.alarm().await.member, bob.alarm().await.member), (Member(2), Member(2)));
+            assert!(twin.up.is_empty(), "it never had a link");
+            talk(&mut bob, &mut ann).await;
+            assert_eq!(ann.linked(2).await.0, link, "the first one goes on as if nothing had happened");
+            ann.assert_orderly();
+        }
+    }
+
+    pub(super) async fn two_nodes_with_one_identity_find_out_without_a_common_neighbour(transport: Transport) {
+        let mesh = Mesh::new(1);
+        let mut ann = Plan::new(mesh.member(1, "ann"), transport).start();
+        let mut cy = Plan::new(mesh.member(3, "cy"), transport).start();
+        let plan = Plan::new(mesh.member(2, "bob"), transport);
+        let mut bob = plan.again().dials(&ann).start();
+        let (first, _) = ann.linked(2).await;
+        // Each of them was started before the other could know, in a part of the mesh of its own.
+        let mut twin = plan.again().dials(&cy).start();
+        let (second, _) = cy.linked(2).await;
+        ann.links.add_peer(cy.address().to_string());
+        for node in [&mut ann, &mut bob, &mut cy, &mut twin] {
+            assert_eq!(node.alarm().await.member, Member(2));
+        }
+        let (gone, reason) = cy.down().await;
+        assert_eq!(gone, second, "the one that was started later is refused");
+        assert!(reason.contains("two nodes have this identity"), "{reason}");
+        talk(&mut bob, &mut ann).await;
+        assert_eq!(ann.linked(2).await.0, first);
+    }
+
+    pub(super) async fn a_neighbour_that_takes_too_slowly_is_dropped(transport: Transport) {
+        let (_, mut ann, mut bob) = pair(transport).await;
+        let (link, _) = ann.linked(2).await;
+        let frame = Outgoing::from(vec![0; LONGEST_FRAME]);
+        // Handing over costs nothing and sending does, so the queue fills.
+        for _ in 0..1_000 {
+            ann.send(link, frame.clone());
+        }
+        let (gone, reason) = ann.down().await;
+        assert_eq!(gone, link);
+        assert!(reason.contains("bytes wait for this neighbour"), "{reason}");
+        bob.down().await;
+        talk(&mut ann, &mut bob).await;
     }
 
     pub(super) async fn stopping_tells_both_ends(transport: Transport) {
@@ -449,19 +511,19 @@ async fn members_that_misbehave_are_told_why_they_are_refused() {
     let mut ann = Plan::new(mesh.member(1, "ann"), Quic).start();
     ann.removed.send_replace(only(&[7]));
     let (bob, former) = (mesh.member(2, "bob"), mesh.member(7, "former"));
-    let hello = Hello { version: HELLO_VERSION, node: first_life(2), run: 5 };
-    let other_wire = [&[77_u8], &wire::encode(&hello)[1..]].concat();
-    let too_long = [framed(&wire::encode(&hello)), u32::MAX.to_be_bytes().to_vec()].concat();
+    let hello = Hello { node: first_life(2), run: 5, installation: 1 };
+    let ours = format!("speaks version {};", wire::VERSION);
+    let too_long = [framed(&hello.encode()), u32::MAX.to_be_bytes().to_vec()].concat();
     let twin = mesh.member(1, "ann");
     let cases: [(&_, Vec<u8>, &[&str]); 8] = [
-        (&bob, framed(&wire::encode(&Hello { version: 99, ..hello })), &["version 99", "version 1;"]),
-        (&bob, framed(&other_wire), &["version 77", "version 1;"]),
-        (&bob, framed(b"\x01"), &["no hello", "damaged"]),
-        (&bob, framed(&wire::encode(&Hello { node: first_life(3), ..hello })), &["member 3", "certificate of 2"]),
+        (&bob, framed(&hello.encode_for(98, 99)), &["version 98 to 99", &ours]),
+        (&bob, framed(&[1, 1, 2, 5]), &["version 1,", &ours]),
+        (&bob, framed(b"\x02"), &["no hello", "damaged"]),
+        (&bob, framed(&Hello { node: first_life(3), ..hello }.encode()), &["member 3", "certificate of 2"]),
         (&bob, u32::MAX.to_be_bytes().to_vec(), &["4294967295 bytes", "limit"]),
         (&bob, too_long, &["4294967295 bytes", "limit"]),
-        (&former, framed(&wire::encode(&Hello { node: first_life(7), ..hello })), &["this member was removed"]),
-        (&twin, framed(&wire::encode(&Hello { node: first_life(1), ..hello })), &["another node", "identity"]),
+        (&former, framed(&Hello { node: first_life(7), ..hello }.encode()), &["this member was removed"]),
+        (&twin, framed(&Hello { node: first_life(1), ..hello }.encode()), &["another node", "identity"]),
     ];
     for (identity, bytes, words) in cases {
         let (_endpoint, connection) =

@@ -38,6 +38,9 @@ pub(super) struct Health {
     /// Resources that clients of this node wait for and whose token is out of reach, ten at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     out_of_reach: Vec<LostResource>,
+    /// What somebody has to do something about, such as two nodes with one identity.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    alarms: Vec<String>,
 }
 
 /// A resource whose token is out of reach.
@@ -111,12 +114,13 @@ pub(super) async fn status(State(app): State<App>, Asked(query): Asked<StatusQue
     responses((status = 200, description = "The node answers.", body = Health)),
 )]
 pub(super) async fn health(State(app): State<App>) -> Response {
+    let alarms = app.hub.alarms();
     let health = app.hub.with(|machine, now| {
         let lost = machine.lost_resources(now, 10);
         let lost = lost.into_iter().map(|(resource, token)| LostResource { resource, token });
         let out_of_reach: Vec<LostResource> = lost.collect();
         Health {
-            status: match (machine.stopping, out_of_reach.is_empty()) {
+            status: match (machine.stopping, out_of_reach.is_empty() && alarms.is_empty()) {
                 (true, _) => Condition::Stopping,
                 (false, false) => Condition::Degraded,
                 (false, true) => Condition::Ok,
@@ -127,6 +131,7 @@ pub(super) async fn health(State(app): State<App>) -> Response {
             links: u32::try_from(machine.neighbours.len()).unwrap_or(u32::MAX),
             uptime_ms: now.0 / 1_000_000,
             out_of_reach,
+            alarms,
         }
     });
     json(StatusCode::OK, &health)

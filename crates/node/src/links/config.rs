@@ -24,6 +24,8 @@ pub struct LinkConfig {
     pub identity: Arc<Identity>,
     /// Its number in the protocols; its member is that of the identity.
     pub node: NodeId,
+    /// Drawn when its directory took up its invitation: tells two machines with one invitation apart.
+    pub installation: u64,
     /// Where it listens and whence it dials. Port 0 takes any free one.
     pub listen: SocketAddr,
     /// Others by address, `host:port`. Names are resolved again at each try.

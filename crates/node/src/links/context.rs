@@ -5,12 +5,13 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use meshlock_core::NodeId;
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use super::doubles::HeldOff;
 use super::registry::Registry;
 use super::transport::Endpoint;
 use super::waiting::Warnings;
@@ -30,6 +31,8 @@ pub(super) struct Context {
     pub(super) me: Member,
     pub(super) node: NodeId,
     pub(super) run: u64,
+    pub(super) installation: u64,
+    pub(super) began: Instant,
     pub(super) user: Arc<dyn LinkUser>,
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) registry: Registry,
@@ -40,6 +43,8 @@ pub(super) struct Context {
     pub(super) handshakes: Arc<Semaphore>,
     /// Where members whose beacons were heard are being dialed.
     pub(super) attempts: Mutex<BTreeMap<Member, BTreeSet<SocketAddr>>>,
+    /// Where nobody needs to dial for a while.
+    pub(super) held_off: Mutex<HeldOff>,
     pub(super) warnings: Warnings,
     pub(super) links: AtomicU64,
     /// Beacons that nobody of this mesh sent.
@@ -51,6 +56,16 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn next_link(&self) -> LinkId {
         LinkId(self.links.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Leaves an address alone for a while.
+    pub(super) fn hold_off(&self, address: SocketAddr) {
+        self.held_off.lock().unwrap_or_else(PoisonError::into_inner).add(address, Instant::now());
+    }
+
+    /// Whether an address is to be left alone.
+    pub(super) fn is_held_off(&self, address: SocketAddr) -> bool {
+        self.held_off.lock().unwrap_or_else(PoisonError::into_inner).contains(address, Instant::now())
     }
 
     /// Waits until everything is to end.

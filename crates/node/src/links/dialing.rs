@@ -8,6 +8,7 @@ use tokio::net::lookup_host;
 use tokio::time::sleep;
 
 use super::context::{Context, STOPPED};
+use super::doubles::HOLD_OFF;
 use super::link::{Life, dial};
 use super::transport::Failure;
 use super::waiting::Waits;
@@ -110,6 +111,9 @@ impl Target {
         if life.member == Some(context.me) {
             return MYSELF_AGAIN;
         }
+        if life.lasting {
+            return HOLD_OFF;
+        }
         if life.lived > GOOD_LIFE {
             self.waits.begin_again();
         }
@@ -133,7 +137,8 @@ impl Target {
 
 /// A member of this mesh says that it is there: dials it unless that is needless.
 pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr) {
-    if member == context.me || context.registry.is_linked(member) || context.refusal(member).is_some() {
+    let needless = member == context.me || context.registry.is_linked(member) || context.refusal(member).is_some();
+    if needless || context.is_held_off(address) {
         return;
     }
     let alone = {

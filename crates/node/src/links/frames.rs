@@ -1,6 +1,7 @@
 //! Whole frames on a stream of bytes: four bytes of length, most significant first, then the frame.
 //!
-//! A length of 0 is a sign of life and nothing else. Where the transport cannot say why it closes, the length
+//! A length of 0 is a sign of life and nothing else. A length with the bit [`CONTROL`] is that of a frame that links send
+//! on their own account (`control`). Where the transport cannot say why it closes, the length
 //! [`GOODBYE`] announces the reason: one byte of length, then words.
 
 use std::io;
@@ -14,6 +15,9 @@ use super::LONGEST_FRAME;
 /// Announces a reason instead of a frame.
 const GOODBYE: u32 = u32::MAX;
 
+/// Marks the length of what links say on their own account.
+const CONTROL: u32 = 1 << 30;
+
 /// What is written at once, unless a single frame is longer.
 pub(super) const BATCH: usize = 256 << 10;
 
@@ -22,6 +26,15 @@ pub(super) type Source = Box<dyn AsyncRead + Send + Sync + Unpin>;
 
 /// What bytes go into.
 pub(super) type Sink = Box<dyn AsyncWrite + Send + Sync + Unpin>;
+
+/// A frame, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame<'a> {
+    /// Of the user of the link.
+    User(&'a [u8]),
+    /// Of the link itself.
+    Control(&'a [u8]),
+}
 
 /// Why no frame follows.
 #[derive(Debug)]
@@ -52,20 +65,22 @@ impl FrameReader {
     }
 
     /// The next frame. Not to be called again after an error, nor after it was dropped halfway.
-    pub(super) async fn next(&mut self) -> Result<&[u8], ReadEnd> {
+    pub(super) async fn next(&mut self) -> Result<Frame<'_>, ReadEnd> {
         loop {
             let mut length = [0; 4];
             self.fill(&mut length, true).await?;
             match u32::from_be_bytes(length) {
                 0 => {}
                 GOODBYE if self.watch.is_some() => return Err(self.goodbye().await),
-                length if length as usize > LONGEST_FRAME => return Err(ReadEnd::TooLong(length)),
+                length if (length & !CONTROL) as usize > LONGEST_FRAME => return Err(ReadEnd::TooLong(length)),
                 length => {
                     let mut frame = std::mem::take(&mut self.frame);
-                    frame.resize(length as usize, 0);
+                    frame.resize((length & !CONTROL) as usize, 0);
                     let filled = self.fill(&mut frame, false).await;
                     self.frame = frame;
-                    return filled.map(|()| self.frame.as_slice());
+                    filled?;
+                    let kind = if length & CONTROL == 0 { Frame::User } else { Frame::Control };
+                    return Ok(kind(&self.frame));
                 }
             }
         }
@@ -122,12 +137,16 @@ impl FrameWriter {
     }
 
     /// Adds a frame to what is written next. The error says what is wrong with it.
-    pub(super) fn add(&mut self, frame: &[u8]) -> Result<(), String> {
+    pub(super) fn add(&mut self, frame: Frame<'_>) -> Result<(), String> {
+        let (frame, mark) = match frame {
+            Frame::User(frame) => (frame, 0),
+            Frame::Control(frame) => (frame, CONTROL),
+        };
         let length = u32::try_from(frame.len()).ok().filter(|length| *length as usize <= LONGEST_FRAME);
         let Some(length) = length else {
             return Err(format!("a frame of {} bytes to send, but {LONGEST_FRAME} is the limit", frame.len()));
         };
-        self.batch.extend_from_slice(&length.to_be_bytes());
+        self.batch.extend_from_slice(&(length | mark).to_be_bytes());
         self.batch.extend_from_slice(frame);
         Ok(())
     }
@@ -145,6 +164,11 @@ impl FrameWriter {
         self.halfway = false;
         self.batch.clear();
         Ok(())
+    }
+
+    /// Whether something can still follow.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.halfway
     }
 
     /// Says why the stream ends, if that can still be said.
@@ -190,7 +214,8 @@ mod tests {
         let mut frames = Vec::new();
         loop {
             match reader.next().await {
-                Ok(frame) => frames.push(frame.to_vec()),
+                Ok(Frame::User(frame)) => frames.push(frame.to_vec()),
+                Ok(Frame::Control(frame)) => frames.push([b"control ", frame].concat()),
                 Err(end) => return (frames, end),
             }
         }
@@ -201,6 +226,13 @@ mod tests {
         let (frames, end) = read_all(b"\0\0\0\x02ab\0\0\0\0\0\0\0\x01c", None).await;
         assert_eq!(frames, [b"ab".to_vec(), b"c".to_vec()]);
         assert!(matches!(end, ReadEnd::Finished));
+    }
+
+    #[tokio::test]
+    async fn what_links_say_themselves_is_told_from_what_their_users_say() {
+        let (frames, _) = read_all(b"\0\0\0\x01a\x40\0\0\x01a", None).await;
+        assert_eq!(frames, [b"a".to_vec(), b"control a".to_vec()]);
+        assert!(matches!(read_all(b"\x40\x10\0\x01", None).await.1, ReadEnd::TooLong(_)), "one byte above the limit");
     }
 
     #[tokio::test]

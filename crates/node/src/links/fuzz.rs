@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::Hello;
 use super::beacon::Beacons;
-use super::frames::{FrameReader, ReadEnd};
+use super::frames::{Frame, FrameReader, ReadEnd};
 use crate::mesh::Member;
 
 /// Reads a hello under the certificate of a member.
 pub fn hello(frame: &[u8], member: Member) -> Result<Hello, String> {
-    super::hello::read(frame, member)
+    super::hello::read(frame, member).map_err(|error| format!("{error:?}"))
 }
 
 /// Reads a beacon.
@@ -38,7 +38,7 @@ pub fn frames(stream: Vec<u8>, watched: bool) -> Result<(Vec<Vec<u8>>, String), 
         let mut frames = Vec::new();
         loop {
             match reader.next().await {
-                Ok(frame) => frames.push(frame.to_vec()),
+                Ok(Frame::User(frame) | Frame::Control(frame)) => frames.push(frame.to_vec()),
                 Err(ReadEnd::Goodbye(words)) => return (frames, format!("goodbye: {words}")),
                 Err(end) => return (frames, format!("{end:?}")),
             }

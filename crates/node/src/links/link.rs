@@ -1,20 +1,22 @@
 //! One link from its first frame to its end.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 
 use super::context::{Context, GATE, STOPPED};
-use super::frames::{BATCH, FrameReader, FrameWriter};
-use super::hello::{self, HELLO_VERSION, Hello};
-use super::registry::{Place, SECOND_LINK};
+use super::control::{Control, DoubleIdentity};
+use super::doubles::{DOUBLE, last_words};
+use super::frames::{BATCH, Frame, FrameReader, FrameWriter};
+use super::hello::{self, Hello, NoHello};
+use super::registry::{Newcomer, NoPlace, Place, SECOND_LINK, Said};
 use super::transport::{Carrier, Channel, Failure, HANDSHAKE_LIMIT};
-use super::{LinkId, LinkUser, Outgoing, Peer};
+use super::{FrameReceiver, LinkId, Peer};
 use crate::mesh::{Member, certificate};
-use crate::wire;
 
 /// The reason of a connection to oneself.
 pub(super) const MYSELF: &str = "this is the node itself";
@@ -37,11 +39,13 @@ pub(super) struct Life {
     /// How long it was a link.
     pub(super) lived: Duration,
     pub(super) reason: String,
+    /// It is no use to try again soon.
+    pub(super) lasting: bool,
 }
 
 /// Makes a link of a connection, and serves it until its end.
 pub(super) async fn live(
-    context: &Context,
+    context: &Arc<Context>,
     mut channel: Channel,
     direction: Direction,
     permit: Option<OwnedSemaphorePermit>,
@@ -52,34 +56,36 @@ pub(super) async fn live(
         Err(reason) => {
             context.warn(address, &reason);
             channel.close(&reason, false).await;
-            return Life { member: None, lived: Duration::ZERO, reason };
+            return Life { member: None, lived: Duration::ZERO, reason, lasting: false };
         }
     };
     let greeted = tokio::select! {
         biased;
         () = context.stopped() => Err(Failure::harmless(STOPPED)),
-        greeted = timeout(HANDSHAKE_LIMIT, greet(context, &mut channel, direction, member)) =>
+        greeted = timeout(HANDSHAKE_LIMIT, greet(context, &mut channel, direction, member, &name)) =>
             greeted.unwrap_or_else(|_| Err(Failure::suspicious(format!("no hello within {HANDSHAKE_LIMIT:?}")))),
     };
     drop(permit);
-    let (lived, reason, flush) = match greeted {
-        Err(Failure { reason, suspicious }) => {
+    let (lived, reason, flush, lasting) = match greeted {
+        Err(Failure { reason, suspicious, lasting }) => {
             if suspicious {
                 context.warn(address, &reason);
             } else {
                 tracing::debug!(%address, reason, member = member.0, "no link");
             }
-            (Duration::ZERO, reason, false)
+            (Duration::ZERO, reason, lasting, lasting)
         }
-        Ok((hello, place)) => {
+        Ok((hello, place, said)) => {
             let peer = Peer { node: hello.node, name, address };
             let began = Instant::now();
-            let (reason, flush) = serve(context, &mut channel, direction, &peer, &place).await;
-            (began.elapsed(), reason, flush)
+            context.sighted(&place, &hello);
+            let (reason, flush) = serve(context, &mut channel, direction, &peer, &place, said).await;
+            let lasting = reason == DOUBLE;
+            (began.elapsed(), reason, flush, lasting)
         }
     };
     channel.close(&reason, flush).await;
-    Life { member: Some(member), lived, reason }
+    Life { member: Some(member), lived, reason, lasting }
 }
 
 /// Hellos both ways, and a place for the link. An accepted link answers with its hello only when it has one.
@@ -88,12 +94,13 @@ async fn greet<'a>(
     channel: &mut Channel,
     direction: Direction,
     member: Member,
-) -> Result<(Hello, Place<'a>), Failure> {
+    name: &str,
+) -> Result<(Hello, Place<'a>, Said), Failure> {
     if let Some(reason) = context.refusal(member) {
         return Err(if reason == GATE { Failure::harmless(reason) } else { Failure::suspicious(reason) });
     }
-    let Channel { reader, writer, carrier, .. } = channel;
-    let mine = wire::encode(&Hello { version: HELLO_VERSION, node: context.node, run: context.run });
+    let Channel { reader, writer, carrier, address, .. } = channel;
+    let mine = Hello { node: context.node, run: context.run, installation: context.installation }.encode();
     let greeting = match direction {
         // A connection to oneself is greeted as well: the other end of it can tell whether it really is.
         Direction::Dialed if member == context.me => None,
@@ -101,59 +108,143 @@ async fn greet<'a>(
         Direction::Accepted => None,
     };
     if direction == Direction::Dialed {
-        writer.add(&mine).map_err(Failure::suspicious)?;
-        writer.flush().await.map_err(|error| Failure::harmless(carrier.explain_broken(&error)))?;
+        say(writer, carrier, Frame::User(&mine)).await?;
     }
-    let frame = reader.next().await.map_err(|end| Failure::harmless(carrier.explain(end)))?;
-    let hello = hello::read(frame, member).map_err(Failure::suspicious)?;
+    let hello = loop {
+        let frame = reader.next().await.map_err(|end| Failure::harmless(carrier.explain(end)))?;
+        match frame {
+            Frame::Control(frame) => match Control::decode(frame) {
+                Some(Control::Challenge(number)) => {
+                    let answer = Control::Answer { number, up_ms: context.up_ms() }.encode();
+                    say(writer, carrier, Frame::Control(&answer)).await?;
+                }
+                Some(Control::Double(double)) => {
+                    context.on_double(None, double);
+                    return Err(Failure::lasting(DOUBLE));
+                }
+                Some(Control::Answer { .. } | Control::Seen(_) | Control::Contest(_)) | None => {}
+            },
+            Frame::User(frame) => match hello::read(frame, member) {
+                Ok(hello) => break hello,
+                Err(NoHello::Senseless(reason)) => return Err(Failure::suspicious(reason)),
+                Err(NoHello::OtherVersion(reason)) => {
+                    // So that the other end can tell as well.
+                    if direction == Direction::Accepted {
+                        say(writer, carrier, Frame::User(&mine)).await?;
+                    }
+                    return Err(Failure::lasting(reason));
+                }
+            },
+        }
+    };
     if member == context.me {
-        return Err(if hello.run == context.run {
-            Failure::harmless(MYSELF)
-        } else {
-            Failure::suspicious("another node has this node's identity; every node needs an invitation of its own")
-        });
+        if hello.run == context.run {
+            return Err(Failure::harmless(MYSELF));
+        }
+        let why = "they reached each other".to_owned();
+        let (kept, refused) = (None, Some(*address));
+        let double = DoubleIdentity { member, name: name.to_owned(), kept, refused, why, run: hello.run };
+        context.on_double(None, double);
+        return Err(Failure::lasting(
+            "another node has this node's identity; every node needs an invitation of its own",
+        ));
     }
     let dialer = if direction == Direction::Dialed { context.me } else { member };
-    let place = context.registry.enter(&hello, dialer, context.me).await.map_err(Failure::harmless)?;
+    let newcomer = Newcomer { hello: &hello, name, address: *address, dialer };
+    let (place, said) = match context.registry.enter(newcomer, context.me).await {
+        Ok(entered) => entered,
+        Err(NoPlace::SecondLink) => return Err(Failure::harmless(SECOND_LINK)),
+        Err(NoPlace::Suspect { why, other }) => {
+            prove(reader, writer, carrier).await?;
+            let (name, refused) = (name.to_owned(), Some(*address));
+            let double = DoubleIdentity { member, name, kept: other, refused, why: why.to_owned(), run: hello.run };
+            say(writer, carrier, Frame::Control(&last_words(&double))).await?;
+            context.on_double(None, double);
+            return Err(Failure::lasting(DOUBLE));
+        }
+    };
     drop(greeting);
     if direction == Direction::Accepted {
-        writer.add(&mine).map_err(Failure::suspicious)?;
+        writer.add(Frame::User(&mine)).map_err(Failure::suspicious)?;
     }
-    Ok((hello, place))
+    Ok((hello, place, said))
+}
+
+async fn say(writer: &mut FrameWriter, carrier: &Carrier, frame: Frame<'_>) -> Result<(), Failure> {
+    writer.add(frame).map_err(Failure::suspicious)?;
+    writer.flush().await.map_err(|error| Failure::harmless(carrier.explain_broken(&error)))
+}
+
+/// Has the other end show that it is alive, and not a hello that was left lying.
+async fn prove(reader: &mut FrameReader, writer: &mut FrameWriter, carrier: &Carrier) -> Result<(), Failure> {
+    let challenge = fastrand::u64(1..);
+    say(writer, carrier, Frame::Control(&Control::Challenge(challenge).encode())).await?;
+    loop {
+        let frame = reader.next().await.map_err(|end| Failure::harmless(carrier.explain(end)))?;
+        let Frame::Control(frame) = frame else { continue };
+        if matches!(Control::decode(frame), Some(Control::Answer { number, .. }) if number == challenge) {
+            return Ok(());
+        }
+    }
 }
 
 /// The link is up. Returns why it ended, and whether what was written before should still go out.
 async fn serve(
-    context: &Context,
+    context: &Arc<Context>,
     channel: &mut Channel,
     direction: Direction,
     peer: &Peer,
     place: &Place<'_>,
+    mut said: Said,
 ) -> (String, bool) {
     let member = Member::of(peer.node);
     let link = context.next_link();
     let user = &*context.user;
-    let mut outgoing = user.up(link, peer);
+    let mut outgoing = match user.up(link, peer) {
+        Ok(outgoing) => outgoing,
+        Err(reason) => return (reason, false),
+    };
+    let overflow = outgoing.overflow();
     tracing::info!(link = link.0, peer = peer.name, node = peer.node.0, address = %peer.address, ?direction, "link up");
     let Channel { reader, writer, carrier, .. } = channel;
-    let (reason, flush) = tokio::select! {
+    let (reason, mut flush) = tokio::select! {
         biased;
         () = context.stopped() => (STOPPED.to_owned(), false),
         reason = place.taken() => (reason.to_owned(), false),
         reason = context.refused(member) => (reason.to_owned(), false),
-        reason = receive(reader, carrier, user, link) => (reason, false),
-        end = send(writer, carrier, &mut outgoing) => end,
+        full = overflow => (full.to_string(), false),
+        reason = receive(context, reader, carrier, link, place, peer.address) => (reason, false),
+        end = send(writer, carrier, &mut outgoing, &mut said) => end,
     };
+    // One that is dismissed as a double has been told why; that must go out.
+    if reason == DOUBLE && writer.is_whole() {
+        while let Some(frame) = said.waiting() {
+            flush = writer.add(Frame::Control(&frame)).is_ok();
+        }
+        flush = flush && writer.flush().await.is_ok();
+    }
     user.down(link, &reason);
     tracing::info!(link = link.0, peer = peer.name, node = peer.node.0, reason, "link down");
     (reason, flush)
 }
 
-async fn receive(reader: &mut FrameReader, carrier: &Carrier, user: &dyn LinkUser, link: LinkId) -> String {
+async fn receive(
+    context: &Arc<Context>,
+    reader: &mut FrameReader,
+    carrier: &Carrier,
+    link: LinkId,
+    place: &Place<'_>,
+    address: SocketAddr,
+) -> String {
     loop {
         match reader.next().await {
-            Ok(frame) => {
-                if let Err(reason) = user.received(link, frame) {
+            Ok(Frame::Control(frame)) => {
+                if let Some(control) = Control::decode(frame) {
+                    context.on_control(place, address, control);
+                }
+            }
+            Ok(Frame::User(frame)) => {
+                if let Err(reason) = context.user.received(link, frame) {
                     return reason;
                 }
             }
@@ -168,7 +259,8 @@ async fn receive(reader: &mut FrameReader, carrier: &Carrier, user: &dyn LinkUse
 async fn send(
     writer: &mut FrameWriter,
     carrier: &Carrier,
-    outgoing: &mut mpsc::UnboundedReceiver<Outgoing>,
+    outgoing: &mut FrameReceiver,
+    said: &mut Said,
 ) -> (String, bool) {
     let mut frames = Vec::new();
     loop {
@@ -180,17 +272,27 @@ async fn send(
         }
         tokio::select! {
             biased;
-            count = outgoing.recv_many(&mut frames, MOST_AT_ONCE) => {
+            frame = said.next() => {
+                if let Err(reason) = writer.add(Frame::Control(&frame)) {
+                    return (reason, false);
+                }
+            }
+            count = outgoing.take(&mut frames, MOST_AT_ONCE) => {
                 if count == 0 {
                     return ("closed by this node".to_owned(), true);
                 }
             }
-            () = pause(carrier.keep_alive()) => frames.push(Outgoing::from([])),
+            () = pause(carrier.keep_alive()) => {
+                if let Err(reason) = writer.add(Frame::User(&[])) {
+                    return (reason, false);
+                }
+            }
         }
         for frame in frames.drain(..) {
-            if let Err(reason) = writer.add(&frame) {
+            if let Err(reason) = writer.add(Frame::User(&frame)) {
                 return (reason, false);
             }
+            outgoing.sent(&frame);
             if writer.waiting() >= BATCH
                 && let Err(error) = writer.flush().await
             {
@@ -208,10 +310,14 @@ async fn pause(limit: Option<Duration>) {
 }
 
 /// Dials an address and serves what comes of it.
-pub(super) async fn dial(context: &Context, address: SocketAddr) -> Result<Life, Failure> {
+pub(super) async fn dial(context: &Arc<Context>, address: SocketAddr) -> Result<Life, Failure> {
     let channel = tokio::select! {
         () = context.stopped() => return Err(Failure::harmless(STOPPED)),
         channel = context.endpoint.connect(address) => channel?,
     };
-    Ok(live(context, channel, Direction::Dialed, None).await)
+    let life = live(context, channel, Direction::Dialed, None).await;
+    if life.lasting {
+        context.hold_off(address);
+    }
+    Ok(life)
 }

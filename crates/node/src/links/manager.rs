@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -51,7 +51,8 @@ pub struct Links {
 impl Links {
     /// Listens, dials, and reports to `user` from now on. Must be called inside a Tokio runtime with time and I/O.
     pub fn start(config: LinkConfig, user: Arc<dyn LinkUser>) -> Result<Self, StartError> {
-        let LinkConfig { identity, node, listen, peers, discovery, loss_after, transport, removed, gate } = config;
+        let LinkConfig { identity, node, installation, listen, peers, discovery, loss_after, transport, removed, gate } =
+            config;
         if !(SHORTEST_LOSS_AFTER..=LONGEST_LOSS_AFTER).contains(&loss_after) {
             return Err(StartError::LossAfter(loss_after));
         }
@@ -79,6 +80,8 @@ impl Links {
             me: identity.member,
             node,
             run: u64::from_be_bytes(run),
+            installation,
+            began: Instant::now(),
             user,
             endpoint: Arc::clone(&endpoint),
             registry: Registry::new(),
@@ -87,6 +90,7 @@ impl Links {
             stop: stopping,
             handshakes: Arc::new(Semaphore::new(MOST_HANDSHAKES)),
             attempts: Mutex::new(BTreeMap::new()),
+            held_off: Mutex::default(),
             warnings: Warnings::default(),
             links: AtomicU64::new(0),
             foreign_beacons: Arc::clone(&foreign_beacons),

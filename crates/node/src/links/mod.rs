@@ -15,20 +15,25 @@
 //! | `tls` | who is let in: certificates of the mesh's authority, and nobody else sees one |
 //! | `transport`, `quic`, `tcp`, `frames` | connections and whole frames on them |
 //! | `hello`, `link`, `registry` | one link from its first frame to its end; at most one to each member |
+//! | `control`, `doubles` | what links say on their own account; two live nodes with one identity |
+//! | `queue` | what waits to be sent, bounded |
 //! | `dialing`, `waiting` | tries for ever, at growing intervals |
 //! | `beacon`, `discovery` | finding others on the local medium |
 
 mod beacon;
 mod config;
 mod context;
+mod control;
 mod dialing;
 mod discovery;
+mod doubles;
 mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 mod hello;
 mod link;
 mod manager;
+mod queue;
 mod quic;
 mod registry;
 mod tcp;
@@ -39,11 +44,12 @@ mod waiting;
 use std::net::SocketAddr;
 
 use meshlock_core::NodeId;
-use tokio::sync::mpsc;
 
 pub use config::{Discovery, Gate, LONGEST_LOSS_AFTER, LinkConfig, SHORTEST_LOSS_AFTER, StartError, Transport};
+pub use control::DoubleIdentity;
 pub use hello::{HELLO_VERSION, Hello};
 pub use manager::Links;
+pub use queue::{FrameReceiver, FrameSender, LONGEST_QUEUE, QueueFull, frame_queue};
 
 /// A neighbour at the other end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,14 +70,17 @@ pub struct LinkId(pub u64);
 /// link to a node at a time, and its `down` comes before the `up` of the next. None of them blocks.
 pub trait LinkUser: Send + Sync + 'static {
     /// A link has come up. What is to be sent over it comes out of the receiver, whole frames in order; when the sender
-    /// is dropped the link is closed.
-    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing>;
+    /// is dropped the link is closed. An error refuses the link with this reason: then it was never up.
+    fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String>;
 
     /// A frame has arrived. An error closes the link with this reason, and hurts nothing else.
     fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String>;
 
     /// The link is gone.
     fn down(&self, link: LinkId, reason: &str);
+
+    /// Two live nodes have one identity, perhaps that of this node.
+    fn alarm(&self, _double: &DoubleIdentity) {}
 }
 
 /// A frame to be sent, shared by all links it goes to.

@@ -1,16 +1,22 @@
 //! At most one link to each member, and which of two stays.
 //!
 //! Both ends may dial at the same time. Both must then close the same connection, without talking about it: they keep
-//! the one that the smaller member dialed. A hello of another run, or another incarnation, is a new life of the member:
-//! its old link is dead whatever it looks like, and goes at once. A node never greets a member that it is linked to or
-//! is greeting already, so a second greeting by the same dialer means that it lost the first.
+//! the one that the smaller member dialed. A hello of another run is a new life of the member, if the old one is dead:
+//! the old link is asked, and goes if it does not answer (`doubles`). A node never greets a member that it is linked to
+//! or is greeting already, so a second greeting by the same dialer means that it lost the first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use meshlock_core::NodeId;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 
+use super::Outgoing;
+use super::control::Control;
+use super::doubles::Runs;
 use super::hello::Hello;
 use crate::mesh::Member;
 
@@ -23,12 +29,42 @@ pub(super) const NEW_LIFE: &str = "replaced: the other end was started again";
 /// The reason of a link that the other end has given up already.
 pub(super) const DIALED_AGAIN: &str = "replaced: the other end dialed again";
 
+/// How long a link may take to show that it is alive.
+const PROOF_LIMIT: Duration = Duration::from_secs(2);
+
+/// What links themselves may say before it is sent; more is lost.
+const MOST_SAID: usize = 256;
+
+/// A live link answers a challenge by this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Proof {
+    pub(super) number: u64,
+    pub(super) up_ms: u64,
+}
+
+/// Where what links themselves say is sent, and their answers come in.
+#[derive(Clone, Debug)]
+struct Line {
+    say: mpsc::Sender<Outgoing>,
+    proof: watch::Sender<Proof>,
+}
+
+/// A link as others see it.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) member: Member,
+    pub(super) name: String,
+    pub(super) address: SocketAddr,
+    pub(super) run: u64,
+    ticket: u64,
+    line: Line,
+}
+
 #[derive(Debug)]
 struct Entry {
     node: NodeId,
-    run: u64,
     dialer: Member,
-    ticket: u64,
+    link: Link,
     /// Tells the link why it must go.
     leave: watch::Sender<Option<&'static str>>,
 }
@@ -39,13 +75,38 @@ pub(super) struct Registry {
     links: watch::Sender<BTreeMap<Member, Entry>>,
     greeting: Mutex<BTreeSet<Member>>,
     tickets: Mutex<u64>,
+    pub(super) runs: Mutex<Runs>,
+}
+
+/// Who wants a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newcomer<'a> {
+    pub(super) hello: &'a Hello,
+    pub(super) name: &'a str,
+    pub(super) address: SocketAddr,
+    pub(super) dialer: Member,
+}
+
+/// Why there is no place for a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoPlace {
+    /// There is one already, and it stays.
+    SecondLink,
+    /// Another node has the same identity, unless this one is not alive.
+    Suspect {
+        why: &'static str,
+        /// Where the other is, if it is linked.
+        other: Option<SocketAddr>,
+    },
 }
 
 enum Verdict {
-    Entered(watch::Receiver<Option<&'static str>>),
-    Refused,
+    Entered(watch::Receiver<Option<&'static str>>, Line, mpsc::Receiver<Outgoing>),
+    NoPlace(NoPlace),
     /// The other must go first; it has been told.
     Wait(u64),
+    /// The other must go first if it is dead.
+    Prove(Link),
 }
 
 impl Registry {
@@ -54,11 +115,17 @@ impl Registry {
             links: watch::Sender::new(BTreeMap::new()),
             greeting: Mutex::new(BTreeSet::new()),
             tickets: Mutex::new(0),
+            runs: Mutex::new(Runs::default()),
         }
     }
 
     pub(super) fn is_linked(&self, member: Member) -> bool {
         self.links.borrow().contains_key(&member)
+    }
+
+    /// The link to this member.
+    pub(super) fn link_of(&self, member: Member) -> Option<Link> {
+        self.links.borrow().get(&member).map(|entry| entry.link.clone())
     }
 
     /// Waits until there is no link to this member.
@@ -72,6 +139,40 @@ impl Registry {
         let _ = self.links.subscribe().wait_for(|links| links.contains_key(&member)).await;
     }
 
+    /// Says something to all neighbours, on the links' own account.
+    pub(super) fn tell_all(&self, frame: &Outgoing, except: Option<&Place<'_>>) {
+        for entry in self.links.borrow().values() {
+            if except.is_none_or(|place| place.ticket != entry.link.ticket) {
+                // One that does not take it misses it.
+                let _ = entry.link.line.say.try_send(frame.clone());
+            }
+        }
+    }
+
+    /// Ends the link to this run of a member, if there is one.
+    pub(super) fn dismiss(&self, member: Member, run: u64, reason: &'static str) {
+        if let Some(entry) = self.links.borrow().get(&member).filter(|entry| entry.link.run == run) {
+            entry.leave.send_replace(Some(reason));
+        }
+    }
+
+    /// Asks whether a link is alive. Nothing if it is gone, or does not answer in time.
+    pub(super) async fn prove(&self, link: &Link) -> Option<Proof> {
+        let number = fastrand::u64(1..);
+        let mut proof = link.line.proof.subscribe();
+        link.line.say.try_send(Control::Challenge(number).encode()).ok()?;
+        let gone = async {
+            let is_gone = |links: &BTreeMap<Member, Entry>| {
+                links.get(&link.member).is_none_or(|entry| entry.link.ticket != link.ticket)
+            };
+            let _ = self.links.subscribe().wait_for(is_gone).await;
+        };
+        tokio::select! {
+            proof = timeout(PROOF_LIMIT, proof.wait_for(|proof| proof.number == number)) => Some(*proof.ok()?.ok()?),
+            () = gone => None,
+        }
+    }
+
     /// The right to greet a member that was dialed. Nothing if it is linked, or greeted by another connection.
     pub(super) fn greet(&self, member: Member) -> Option<Greeting<'_>> {
         let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,45 +181,72 @@ impl Registry {
     }
 
     /// A place for the link to this member whose hello has come. Waits for the end of a link that it replaces.
-    pub(super) async fn enter(&self, hello: &Hello, dialer: Member, me: Member) -> Result<Place<'_>, &'static str> {
-        let member = Member::of(hello.node);
+    pub(super) async fn enter(&self, new: Newcomer<'_>, me: Member) -> Result<(Place<'_>, Said), NoPlace> {
+        let member = Member::of(new.hello.node);
         let ticket = {
             let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
             *tickets += 1;
             *tickets
         };
         loop {
-            match self.judge(hello, dialer, me, ticket) {
-                Verdict::Entered(leave) => return Ok(Place { registry: self, member, ticket, leave }),
-                Verdict::Refused => return Err(SECOND_LINK),
-                Verdict::Wait(other) => {
-                    let gone = |links: &BTreeMap<Member, Entry>| links.get(&member).is_none_or(|e| e.ticket != other);
-                    let _ = self.links.subscribe().wait_for(gone).await;
+            match self.judge(new, me, ticket) {
+                Verdict::Entered(leave, line, said) => {
+                    return Ok((Place { registry: self, member, ticket, leave, line }, Said(said)));
                 }
+                Verdict::NoPlace(reason) => return Err(reason),
+                Verdict::Prove(old) => {
+                    if self.prove(&old).await.is_some() {
+                        let why = "both are alive, with a neighbour in common";
+                        return Err(NoPlace::Suspect { why, other: Some(old.address) });
+                    }
+                    self.dismiss(member, old.run, NEW_LIFE);
+                    self.gone(member, old.ticket).await;
+                }
+                Verdict::Wait(other) => self.gone(member, other).await,
             }
         }
     }
 
-    fn judge(&self, hello: &Hello, dialer: Member, me: Member, ticket: u64) -> Verdict {
-        let mut verdict = Verdict::Refused;
+    async fn gone(&self, member: Member, ticket: u64) {
+        let gone = |links: &BTreeMap<Member, Entry>| links.get(&member).is_none_or(|e| e.link.ticket != ticket);
+        let _ = self.links.subscribe().wait_for(gone).await;
+    }
+
+    fn judge(&self, new: Newcomer<'_>, me: Member, ticket: u64) -> Verdict {
+        let Newcomer { hello, name, address, dialer } = new;
+        let member = Member::of(hello.node);
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut verdict = Verdict::NoPlace(NoPlace::SecondLink);
         self.links.send_if_modified(|links| {
-            let member = Member::of(hello.node);
-            let Some(old) = links.get(&member) else {
+            let old = links.get(&member);
+            if let Some(why) = runs.suspect(hello) {
+                let other = old.filter(|old| old.link.run != hello.run).map(|old| old.link.address);
+                verdict = Verdict::NoPlace(NoPlace::Suspect { why, other });
+                return false;
+            }
+            let Some(old) = old else {
+                runs.note(hello);
                 let (leave, told) = watch::channel(None);
-                links.insert(member, Entry { node: hello.node, run: hello.run, dialer, ticket, leave });
-                verdict = Verdict::Entered(told);
+                let (say, said) = mpsc::channel(MOST_SAID);
+                let line = Line { say, proof: watch::Sender::default() };
+                let name = name.to_owned();
+                let link = Link { member, name, address, run: hello.run, ticket, line: line.clone() };
+                links.insert(member, Entry { node: hello.node, dialer, link, leave });
+                verdict = Verdict::Entered(told, line, said);
                 return true;
             };
-            let reason = if (old.node, old.run) != (hello.node, hello.run) {
-                Some(NEW_LIFE)
-            } else if old.dialer == dialer {
+            if (old.node, old.link.run) != (hello.node, hello.run) {
+                verdict = Verdict::Prove(old.link.clone());
+                return false;
+            }
+            let reason = if old.dialer == dialer {
                 (dialer != me).then_some(DIALED_AGAIN)
             } else {
                 (dialer < old.dialer).then_some(SECOND_LINK)
             };
             if reason.is_some() {
                 old.leave.send_replace(reason);
-                verdict = Verdict::Wait(old.ticket);
+                verdict = Verdict::Wait(old.link.ticket);
             }
             false
         });
@@ -139,6 +267,26 @@ impl Drop for Greeting<'_> {
     }
 }
 
+/// What a link is to send on the links' own account.
+#[derive(Debug)]
+pub(super) struct Said(mpsc::Receiver<Outgoing>);
+
+impl Said {
+    /// The next of it.
+    pub(super) async fn next(&mut self) -> Outgoing {
+        match self.0.recv().await {
+            Some(frame) => frame,
+            // Nobody is left to say anything.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What waits now.
+    pub(super) fn waiting(&mut self) -> Option<Outgoing> {
+        self.0.try_recv().ok()
+    }
+}
+
 /// The place of a link. Free for another when dropped.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
@@ -146,9 +294,25 @@ pub(super) struct Place<'a> {
     member: Member,
     ticket: u64,
     leave: watch::Receiver<Option<&'static str>>,
+    line: Line,
 }
 
 impl Place<'_> {
+    /// To whom the link leads.
+    pub(super) fn member(&self) -> Member {
+        self.member
+    }
+
+    /// Says something over this link, on the links' own account.
+    pub(super) fn tell(&self, frame: Outgoing) {
+        let _ = self.line.say.try_send(frame);
+    }
+
+    /// The other end is alive.
+    pub(super) fn answered(&self, proof: Proof) {
+        self.line.proof.send_replace(proof);
+    }
+
     /// Waits until another link takes this place; why.
     pub(super) async fn taken(&self) -> &'static str {
         let mut leave = self.leave.clone();
@@ -160,7 +324,7 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.registry.links.send_if_modified(|links| {
-            let own = links.get(&self.member).is_some_and(|entry| entry.ticket == self.ticket);
+            let own = links.get(&self.member).is_some_and(|entry| entry.link.ticket == self.ticket);
             own && links.remove(&self.member).is_some()
         });
     }
@@ -173,48 +337,84 @@ mod tests {
     const ME: Member = Member(5);
 
     fn hello(node: u32, run: u64) -> Hello {
-        Hello { version: 1, node: NodeId(node), run }
+        Hello { node: NodeId(node), run, installation: 1 }
     }
 
-    /// Whether a second connection wins against the first, and what the first is told.
-    async fn second(first: (Hello, Member), second: (Hello, Member)) -> Option<&'static str> {
+    fn new(hello: &Hello, dialer: Member) -> Newcomer<'_> {
+        Newcomer { hello, name: "cy", address: ([10, 0, 0, 1], 7411).into(), dialer }
+    }
+
+    /// What becomes of a second connection, and what the first is told. The first answers challenges if it is alive.
+    async fn second(first: (Hello, Member), second: (Hello, Member), alive: bool) -> Result<&'static str, NoPlace> {
         let registry = Registry::new();
-        let place = registry.enter(&first.0, first.1, ME).await.unwrap();
-        tokio::select! {
+        let (place, mut said) = registry.enter(new(&first.0, first.1), ME).await.unwrap();
+        let answering = async {
+            loop {
+                let frame = said.next().await;
+                if let (true, Some(Control::Challenge(number))) = (alive, Control::decode(&frame)) {
+                    place.answered(Proof { number, up_ms: 1 });
+                }
+            }
+        };
+        let reason = tokio::select! {
             biased;
-            entered = registry.enter(&second.0, second.1, ME) => {
-                assert_eq!(entered.err(), Some(SECOND_LINK), "nobody enters before the other has left");
-                None
-            }
-            reason = place.taken() => {
-                drop(place);
-                assert!(!registry.is_linked(Member(7)));
-                registry.enter(&second.0, second.1, ME).await.unwrap();
-                Some(reason)
-            }
-        }
+            entered = registry.enter(new(&second.0, second.1), ME) =>
+                return Err(entered.map(|_| ()).expect_err("nobody enters before the other has left")),
+            reason = place.taken() => reason,
+            () = answering => unreachable!("it never ends"),
+        };
+        drop(place);
+        assert!(!registry.is_linked(Member(7)));
+        registry.enter(new(&second.0, second.1), ME).await.unwrap();
+        Ok(reason)
     }
 
     #[tokio::test]
     async fn of_two_the_one_dialed_by_the_smaller_member_stays() {
         let same = hello(7, 1);
-        assert_eq!(second((same, ME), (same, Member(7))).await, None);
-        assert_eq!(second((same, Member(7)), (same, ME)).await, Some(SECOND_LINK));
+        assert_eq!(second((same, ME), (same, Member(7)), true).await, Err(NoPlace::SecondLink));
+        assert_eq!(second((same, Member(7)), (same, ME), true).await, Ok(SECOND_LINK));
         let smaller = hello(3, 1);
-        assert_eq!(second((smaller, ME), (smaller, Member(3))).await, Some(SECOND_LINK));
-        assert_eq!(second((smaller, Member(3)), (smaller, ME)).await, None);
+        assert_eq!(second((smaller, ME), (smaller, Member(3)), true).await, Ok(SECOND_LINK));
+        assert_eq!(second((smaller, Member(3)), (smaller, ME), true).await, Err(NoPlace::SecondLink));
     }
 
     #[tokio::test]
-    async fn a_new_life_replaces_whatever_was_there() {
-        assert_eq!(second((hello(7, 1), ME), (hello(7, 2), Member(7))).await, Some(NEW_LIFE));
-        assert_eq!(second((hello(7, 1), ME), (hello(0x1_0007, 1), Member(7))).await, Some(NEW_LIFE));
+    async fn a_new_life_replaces_a_dead_one() {
+        assert_eq!(second((hello(7, 1), ME), (hello(7, 2), Member(7)), false).await, Ok(NEW_LIFE));
+        assert_eq!(second((hello(7, 1), ME), (hello(0x1_0007, 1), Member(7)), false).await, Ok(NEW_LIFE));
+    }
+
+    #[tokio::test]
+    async fn nobody_replaces_one_that_is_alive() {
+        for newcomer in [hello(7, 2), hello(0x1_0007, 2)] {
+            let refused = second((hello(7, 1), ME), (newcomer, Member(7)), true).await;
+            assert!(matches!(refused, Err(NoPlace::Suspect { other: Some(_), .. })), "{refused:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_a_new_life_is_suspect() {
+        let registry = Registry::new();
+        for run in [1, 2] {
+            registry.enter(new(&hello(0x1_0007, run), ME), ME).await.unwrap();
+        }
+        for suspect in [
+            hello(0x1_0007, 1),
+            hello(7, 3),
+            Hello { installation: 2, ..hello(0x1_0007, 3) },
+            Hello { installation: 2, ..hello(0x2_0007, 3) },
+        ] {
+            let refused = registry.enter(new(&suspect, ME), ME).await.map(|_| ());
+            assert!(matches!(refused, Err(NoPlace::Suspect { other: None, .. })), "{suspect:?} {refused:?}");
+        }
+        registry.enter(new(&hello(0x2_0007, 3), ME), ME).await.unwrap();
     }
 
     #[tokio::test]
     async fn who_dials_again_has_lost_the_first_link() {
-        assert_eq!(second((hello(7, 1), Member(7)), (hello(7, 1), Member(7))).await, Some(DIALED_AGAIN));
-        assert_eq!(second((hello(7, 1), ME), (hello(7, 1), ME)).await, None);
+        assert_eq!(second((hello(7, 1), Member(7)), (hello(7, 1), Member(7)), true).await, Ok(DIALED_AGAIN));
+        assert_eq!(second((hello(7, 1), ME), (hello(7, 1), ME), true).await, Err(NoPlace::SecondLink));
     }
 
     #[tokio::test]
@@ -223,7 +423,7 @@ mod tests {
         let greeting = registry.greet(Member(7)).unwrap();
         assert!(registry.greet(Member(7)).is_none());
         drop(greeting);
-        let place = registry.enter(&hello(7, 1), ME, ME).await.unwrap();
+        let place = registry.enter(new(&hello(7, 1), ME), ME).await.unwrap();
         assert!(registry.greet(Member(7)).is_none(), "it is linked");
         drop(place);
         assert!(registry.greet(Member(7)).is_some());

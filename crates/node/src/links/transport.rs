@@ -24,15 +24,22 @@ pub(super) struct Failure {
     pub(super) reason: String,
     /// The other end is none of us, or does not believe that we are: somebody should look at it.
     pub(super) suspicious: bool,
+    /// It stays so until somebody does something about it: what was said last must go out, and there is no hurry to try
+    /// again.
+    pub(super) lasting: bool,
 }
 
 impl Failure {
     pub(super) fn harmless(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), suspicious: false }
+        Self { reason: reason.into(), suspicious: false, lasting: false }
     }
 
     pub(super) fn suspicious(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), suspicious: true }
+        Self { reason: reason.into(), suspicious: true, lasting: false }
+    }
+
+    pub(super) fn lasting(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), suspicious: true, lasting: true }
     }
 }
 

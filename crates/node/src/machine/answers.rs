@@ -222,7 +222,8 @@ impl Gathered {
         };
         let mut resources: Vec<ResourceStatus> = self.entries.into_iter().map(status).collect();
         resources.sort_by(|a, b| a.name.cmp(&b.name));
-        MeshStatus { mesh: self.mesh, node: self.me.1, complete, nodes: infos, missing: missing.collect(), resources }
+        let (missing, alarms) = (missing.collect(), Vec::new());
+        MeshStatus { mesh: self.mesh, node: self.me.1, complete, nodes: infos, missing, resources, alarms }
     }
 }
 

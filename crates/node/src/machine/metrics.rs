@@ -15,6 +15,7 @@ use super::{Machine, Now};
 pub(crate) struct Counts {
     pub(crate) links_up: u64,
     pub(crate) links_down: u64,
+    pub(crate) links_overflowed: u64,
     pub(crate) rejected: u64,
 }
 
@@ -149,6 +150,8 @@ pub fn render(machine: &Machine, now: Now) -> String {
     text.head("link_changes_total", "counter", "Links that came up or went down.");
     text.line("link_changes_total", "change=\"up\"", machine.counts.links_up);
     text.line("link_changes_total", "change=\"down\"", machine.counts.links_down);
+    text.head("link_overflows_total", "counter", "Links dropped because too much waited to be sent.");
+    text.line("link_overflows_total", "", machine.counts.links_overflowed);
     text.head("rejected_messages_total", "counter", "Messages of members that made no sense and were ignored.");
     text.line("rejected_messages_total", "", machine.counts.rejected);
     text.head("capacity_units", "gauge", "Units of the resource in all.");

@@ -20,7 +20,7 @@
 //! | `reach` | whether tokens that are waited for are in reach |
 //! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
-//! | `stopping`, `kept` | a clean end, and going on after it; grants that it could not give back |
+//! | `stopping`, `kept`, `saved` | a clean end, and going on after it; grants that it could not give back; the format |
 //! | `events` | what happened, for those who watch |
 //! | `observe` | every step of every protocol, for a recorder |
 //! | `metrics` | what is counted |
@@ -42,6 +42,7 @@ mod registry;
 mod reports;
 mod requests;
 mod resource;
+mod saved;
 mod steps;
 mod stopping;
 #[cfg(test)]
@@ -57,7 +58,7 @@ use meshlock_core::NodeId;
 
 use crate::links::Outgoing;
 use crate::mesh::Member;
-use crate::wire;
+use crate::wire::{self, Removals};
 
 use acquaintance::Acquaintance;
 use alarms::Alarms;
@@ -80,7 +81,7 @@ pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
-pub use stopping::SavedError;
+pub use saved::SavedError;
 
 /// A moment, in nanoseconds since the node began. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,7 +180,7 @@ pub struct Machine {
     pub(crate) woken: Vec<Waker>,
     outbox: Vec<(NodeId, Outgoing)>,
     notes: Vec<String>,
-    removals: Vec<Vec<u8>>,
+    removals: Vec<(NodeId, Removals)>,
 }
 
 impl Machine {
@@ -237,7 +238,7 @@ impl Machine {
     }
 
     /// What neighbours said about removed members, to be verified by whoever knows the mesh's authority.
-    pub fn take_removals(&mut self) -> Vec<Vec<u8>> {
+    pub fn take_removals(&mut self) -> Vec<(NodeId, Removals)> {
         std::mem::take(&mut self.removals)
     }
 

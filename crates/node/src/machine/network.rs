@@ -5,7 +5,7 @@ use meshlock_core::{Event, NodeId};
 
 use super::{Machine, Neighbour, Now};
 use crate::links::Peer;
-use crate::wire::{Frame, LONGEST_WHOLE, Payload, decode, encode};
+use crate::wire::{Frame, LONGEST_WHOLE, MOST_REMOVALS, Payload, Removals, decode, encode};
 
 impl Machine {
     /// A link has come up. Whatever was sent over an earlier link to the same node does not arrive any more.
@@ -86,7 +86,10 @@ impl Machine {
             Frame::Query(query) => self.on_query(now, from, query),
             Frame::Report(report) => self.on_report(now, report),
             Frame::Done { origin, number } => self.on_done(from, origin, number),
-            Frame::Removals(removals) => self.removals.extend(removals.into_iter().take(1_000)),
+            Frame::Removals(Removals::Signed(signed)) if signed.len() > MOST_REMOVALS => {
+                return Err(format!("{} removals in one frame, but {MOST_REMOVALS} is the limit", signed.len()));
+            }
+            Frame::Removals(removals) => self.removals.push((from, removals)),
         }
         Ok(())
     }

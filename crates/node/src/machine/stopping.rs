@@ -8,40 +8,13 @@
 //! client may rely on it. What cannot be waited for is saved, and held again after the next start (see [`super::kept`]).
 
 use meshlock_api::State;
-use meshlock_core::{Event, NodeId};
-use serde::{Deserialize, Serialize};
+use meshlock_core::Event;
 
 use super::alarms::Alarm;
 use super::clients::Ticket;
-use super::instance::Instance;
-use super::kept::{KeptCompany, KeptGrant};
 use super::registry::REGISTRY;
+use super::saved::{Saved, SavedError};
 use super::{Machine, Now, Resource, Settings};
-use crate::wire::{Entry, VERSION};
-
-/// What a node saves when it stops.
-#[derive(Debug, Serialize, Deserialize)]
-struct Saved {
-    version: u8,
-    mesh: String,
-    id: NodeId,
-    last_number: u64,
-    last_query: u64,
-    resources: Vec<(Entry, Instance)>,
-    grants: Vec<KeptGrant>,
-    companies: Vec<KeptCompany>,
-}
-
-/// Why saved bytes cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SavedError {
-    /// Damaged, or of another version.
-    #[error("the saved state cannot be read ({0}); without it this node has to start as a new one")]
-    Unreadable(String),
-    /// Of another mesh or node.
-    #[error("the saved state belongs to node {0} of mesh {1:?}")]
-    SomebodyElse(NodeId, String),
-}
 
 impl Machine {
     /// Begins to stop: no new requests, all old ones end, and tokens go to neighbours as soon as they can.
@@ -126,24 +99,19 @@ impl Machine {
         let resources = self.resources.values();
         let (grants, companies) = self.kept_grants();
         let saved = Saved {
-            version: VERSION,
-            mesh: self.settings.mesh.clone(),
-            id: self.settings.id,
             last_number: self.requests.last_number(),
             last_query: self.last_query(),
             resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
             grants,
             companies,
+            ..Saved::new(self.settings.mesh.clone(), self.settings.id)
         };
-        postcard::to_stdvec(&saved).unwrap_or_default()
+        saved.write()
     }
 
     /// Goes on where a clean stop ended.
     pub fn resume(settings: Settings, saved: &[u8]) -> Result<Self, SavedError> {
-        let saved: Saved = postcard::from_bytes(saved).map_err(|error| SavedError::Unreadable(error.to_string()))?;
-        if saved.version != VERSION {
-            return Err(SavedError::Unreadable(format!("version {}", saved.version)));
-        }
+        let saved = Saved::read(saved)?;
         if saved.id != settings.id || saved.mesh != settings.mesh {
             return Err(SavedError::SomebodyElse(saved.id, saved.mesh));
         }

@@ -1,5 +1,8 @@
 //! Files that are whole or not there at all, also after a loss of power: written beside, synced, renamed, and the
 //! directory synced too.
+//!
+//! All that a node must not forget is written here, and every step on the disk asks [`may_fail`] first: a constant in a
+//! product, and in tests the place where a disk fails (`faults`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::MeshError;
 use super::error::file;
+#[cfg(test)]
+use super::faults::may_fail;
 
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,30 +22,58 @@ pub(crate) enum Readers {
     Everybody,
 }
 
-/// Writes a file durably; what was there before is replaced in one step.
+/// A step on the disk that may fail: no step does before it was tried.
+#[cfg(not(test))]
+fn may_fail(_step: &'static str, _path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes a file durably; what was there before is replaced in one step. After an error the old content or the new one
+/// is there, and not necessarily durable.
 pub(crate) fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), MeshError> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    make_directory(directory)?;
+    write_unnamed(path, bytes, readers)?;
+    sync_directory(parent(path))
+}
+
+/// The same, but for the name: durable once the directory is synced, which serves many files at once.
+pub(crate) fn write_unnamed(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), MeshError> {
+    make_directory(parent(path))?;
     let beside = beside(path);
     let written = (|| {
         // What a crash left behind may have any mode.
         let _ = fs::remove_file(&beside);
+        may_fail("create", &beside)?;
         let mut out = create(&beside, readers)?;
+        may_fail("write", &beside)?;
         out.write_all(bytes)?;
+        may_fail("sync", &beside)?;
         out.sync_all()?;
+        may_fail("rename", path)?;
         fs::rename(&beside, path)
     })();
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
-    written.map_err(file("write", path))?;
-    sync_directory(directory)
+    written.map_err(file("write", path))
+}
+
+/// Makes a file durable that is there, whoever wrote it.
+pub(crate) fn sync(path: &Path) -> Result<(), MeshError> {
+    let synced = may_fail("sync", path).and_then(|()| File::open(path)).and_then(|file| file.sync_all());
+    synced.map_err(file("sync", path))?;
+    sync_directory(parent(path))
+}
+
+/// Gives a file another name durably.
+pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), MeshError> {
+    may_fail("rename", to).and_then(|()| fs::rename(from, to)).map_err(file("rename", from))?;
+    sync_directory(parent(to))
 }
 
 /// Takes a file away durably. It need not be there.
 pub(crate) fn remove(path: &Path) -> Result<(), MeshError> {
-    match fs::remove_file(path) {
-        Ok(()) => sync_directory(path.parent().unwrap_or(Path::new("."))),
+    match may_fail("remove", path).and_then(|()| fs::remove_file(path)) {
+        Ok(()) => sync_directory(parent(path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(file("remove", path)(error)),
     }
@@ -55,16 +88,21 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, MeshError> {
     }
 }
 
-/// Makes a directory for its owner only, with those above it.
+/// Makes a directory for its owner only, with those above it, durably.
 pub(crate) fn make_directory(path: &Path) -> Result<(), MeshError> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
     }
+    make_directory(parent(path))?;
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(file("make", path))
+    match may_fail("make", path).and_then(|()| builder.create(path)) {
+        // Somebody else was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        made => made.map_err(file("make", path))?,
+    }
+    sync_directory(parent(path))
 }
 
 /// Makes names in a directory durable.
@@ -72,9 +110,14 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), MeshError> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     // Elsewhere directories cannot be opened, and the file system does it alone.
     if cfg!(unix) {
-        File::open(path).and_then(|directory| directory.sync_all()).map_err(file("sync", path))?;
+        let opened = may_fail("sync directory", path).and_then(|()| File::open(path));
+        opened.and_then(|directory| directory.sync_all()).map_err(file("sync", path))?;
     }
     Ok(())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }
 
 /// The file that is written before it gets its name.

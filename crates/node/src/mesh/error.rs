@@ -85,6 +85,18 @@ pub enum MeshError {
         /// The file that should be there.
         path: PathBuf,
     },
+    /// What a clean stop saved is of a newer version.
+    #[error(
+        "{} was saved by another version of meshlock ({why}), and nothing of it was touched; start that version again, \
+         or, to give up what it kept, move the file away: the node then comes back as a new one",
+        path.display()
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Which.
+        why: String,
+    },
     /// Numbers have an end.
     #[error("there are no {0} left; found a new mesh with `meshlock mesh init`")]
     NoneLeft(&'static str),

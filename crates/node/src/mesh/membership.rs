@@ -162,8 +162,13 @@ const EXAMPLES: &str = "
 
 #[cfg(test)]
 mod tests {
+    use super::super::faults::FailingDisk;
     use super::super::{Member, is_member};
     use super::*;
+
+    fn begin(dir: &Path) -> state::Run {
+        state::begin_run(dir, |_, _| Ok(())).unwrap().0
+    }
 
     #[test]
     fn a_mesh_is_founded_extended_and_joined() {
@@ -187,7 +192,48 @@ mod tests {
         assert!(again.contains("used once"), "{again}");
         assert!(matches!(invite(bob.path(), "eve", Vec::new()), Err(MeshError::NoAuthority { .. })));
         for dir in [&ann, &bob] {
-            assert_eq!(state::begin_run(dir.path()).unwrap().incarnation.0, 0);
+            assert_eq!(begin(dir.path()).incarnation.0, 0);
+        }
+    }
+
+    #[test]
+    fn no_number_is_given_twice_whichever_step_on_the_disk_fails() {
+        for step in 0.. {
+            let place = tempfile::tempdir().unwrap();
+            found(place.path(), "hall", "ann", Existing::Keep).unwrap();
+            let mut given = vec![Member(0)];
+            let mut failed = 0;
+            for (round, fail) in [FailingDisk::once, FailingDisk::from].into_iter().enumerate() {
+                let disk = fail(place.path(), step);
+                let invitation = invite(place.path(), &format!("a{round}"), Vec::new());
+                failed += disk.failed();
+                drop(disk);
+                given.extend(invitation.map(|invitation| invitation.identity.member));
+                given.push(invite(place.path(), &format!("b{round}"), Vec::new()).unwrap().identity.member);
+            }
+            assert!(given.windows(2).all(|two| two[0] < two[1]), "step {step}: {given:?}");
+            if failed == 0 {
+                assert!(step >= 4, "only {step} steps");
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn a_founding_that_failed_at_any_step_can_be_done_again() {
+        for step in 0.. {
+            let place = tempfile::tempdir().unwrap();
+            let dir = place.path().join("mesh");
+            let disk = FailingDisk::from(place.path(), step);
+            let first = found_default(&dir, Some("hall"));
+            let failed = disk.failed();
+            drop(disk);
+            let second = found_default(&dir, Some("hall")).unwrap();
+            assert!(first.is_err() || first.unwrap().certificate == second.certificate, "step {step}");
+            assert_eq!((second.member, begin(&dir).incarnation.0), (Member(0), 0), "step {step}");
+            if failed == 0 {
+                return;
+            }
         }
     }
 
@@ -197,15 +243,15 @@ mod tests {
         let dir = place.path();
         let first = found(dir, "hall", "ann", Existing::Keep).unwrap().identity;
         assert!(matches!(found(dir, "yard", "ann", Existing::Keep), Err(MeshError::AlreadyMember { .. })));
-        let run = state::begin_run(dir).unwrap();
+        let run = begin(dir);
         assert!(matches!(found(dir, "yard", "ann", Existing::MoveAside), Err(MeshError::Running { .. })));
         drop(run);
         let moved = found(dir, "yard", "ann", Existing::MoveAside).unwrap().moved_to.unwrap();
         assert_eq!(Identity::load(&moved).unwrap().fingerprint(), first.fingerprint());
         assert_eq!(Authority::load(&moved).unwrap().mesh, "hall");
         assert_eq!(Identity::load(dir).unwrap().mesh, "yard");
-        assert_eq!(state::begin_run(dir).unwrap().incarnation.0, 0, "another member, another count");
-        assert_eq!(state::begin_run(&moved).unwrap().incarnation.0, 1);
+        assert_eq!(begin(dir).incarnation.0, 0, "another member, another count");
+        assert_eq!(begin(&moved).incarnation.0, 1);
     }
 
     #[test]
@@ -220,7 +266,7 @@ mod tests {
         assert_eq!((founder.mesh.as_str(), founder.name.as_str(), founder.member), ("hall", "ann", Member(0)));
         assert_eq!(Identity::load(dir).unwrap().certificate, founder.certificate);
         // A founder that ran is somebody, even if its file was taken away.
-        drop(state::begin_run(dir).unwrap());
+        drop(begin(dir));
         fs::remove_file(dir.join(MEMBER_FILE)).unwrap();
         assert!(matches!(found_default(dir, None), Err(MeshError::AlreadyMember { .. })));
         assert!(matches!(found(dir, "hall", "ann", Existing::Keep), Err(MeshError::AlreadyMember { .. })));

@@ -16,6 +16,8 @@ pub(crate) mod clock;
 pub mod directory;
 pub(crate) mod durable;
 mod error;
+#[cfg(test)]
+pub(crate) mod faults;
 mod identity;
 mod invitation;
 mod ledger;

@@ -56,6 +56,11 @@ impl Removal {
         Ok(Self { member: signed.member, bytes: bytes.to_vec() })
     }
 
+    /// Whom bytes name that may be a removal. Nothing is verified.
+    pub(crate) fn names(bytes: &[u8]) -> Option<Member> {
+        postcard::from_bytes::<Signed>(bytes).ok().map(|signed| signed.member)
+    }
+
     /// Who is removed.
     pub const fn member(&self) -> Member {
         self.member
@@ -69,6 +74,14 @@ impl Removal {
     /// Keeps it, durably. A file for each member, so that a command and a running node can do this side by side.
     pub fn store(&self, dir: &Path) -> Result<(), MeshError> {
         durable::write(&Self::path(dir, self.member), &self.bytes, Readers::Owner)
+    }
+
+    /// Keeps many, durably. After an error none of them counts as kept.
+    pub(crate) fn store_all(dir: &Path, removals: &[Self]) -> Result<(), MeshError> {
+        for removal in removals {
+            durable::write_unnamed(&Self::path(dir, removal.member), &removal.bytes, Readers::Owner)?;
+        }
+        durable::sync_directory(&directory(dir))
     }
 
     /// The file that keeps it in a mesh directory.
@@ -87,31 +100,43 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Reads all removals of a mesh directory. It is cheap: a running node may do it every few seconds to see what
-    /// `meshlock mesh remove` has put there.
+    /// Reads all removals of a mesh directory.
     pub fn load(dir: &Path, identity: &Identity) -> Result<Self, MeshError> {
+        let mut kept = Self::default();
+        for member in Self::list(dir)? {
+            match Self::read(dir, member, identity) {
+                Ok(removal) => kept.removals.extend(removal),
+                Err(error @ MeshError::Damaged { .. }) => kept.refused.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Whose removals a mesh directory keeps, by the names of its files. It is cheap: a running node does it every few
+    /// seconds to see what `meshlock mesh remove` has put there.
+    pub(crate) fn list(dir: &Path) -> Result<BTreeSet<Member>, MeshError> {
         let directory = directory(dir);
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
             Err(error) => return Err(file("read", &directory)(error)),
         };
-        let mut kept = Self::default();
+        let mut found = BTreeSet::new();
         for entry in entries {
-            let path = entry.map_err(file("read", &directory))?.path();
+            let name = entry.map_err(file("read", &directory))?.file_name();
             // Others are being written at this moment, or were when the power went.
-            let is_number = path.file_name().and_then(|name| name.to_str()).is_some_and(|n| n.parse::<u16>().is_ok());
-            if !is_number {
-                continue;
-            }
-            let Some(bytes) = durable::read(&path)? else { continue };
-            match Removal::verify(&bytes, identity) {
-                Ok(removal) => kept.removals.push(removal),
-                Err(error) => kept.refused.push(super::error::damaged(&path, error.to_string())),
-            }
+            found.extend(name.to_str().and_then(|name| name.parse().ok()).map(Member));
         }
-        kept.removals.sort_by_key(Removal::member);
-        Ok(kept)
+        Ok(found)
+    }
+
+    /// Reads one of them, if it is there.
+    pub(crate) fn read(dir: &Path, member: Member, identity: &Identity) -> Result<Option<Removal>, MeshError> {
+        let path = Removal::path(dir, member);
+        let Some(bytes) = durable::read(&path)? else { return Ok(None) };
+        let removal = Removal::verify(&bytes, identity);
+        removal.map(Some).map_err(|error| super::error::damaged(&path, error.to_string()))
     }
 
     /// Who is removed.

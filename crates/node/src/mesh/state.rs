@@ -5,12 +5,14 @@
 //! | `state/run` | the incarnation of the last start |
 //! | `state/saved` | everything the node knew, written by a clean stop, taken by the next start |
 //! | `state/met` | this member has had a link to another one |
+//! | `state/installation` | a random number, drawn at the first start: two machines that took up one invitation differ |
 //! | `state/lock` | locked by the process that runs this member |
 //! | `state/removals/` | signed removals, a file for each |
 //!
 //! A member that was stopped cleanly goes on as the node it was. One that crashed has forgotten what it promised, so it
-//! comes back as another node of the protocols: its incarnation grows. What was saved is used once: it is taken away
-//! durably before anybody acts on it, or a second crash would bring back a past that others have seen end.
+//! comes back as another node of the protocols: its incarnation grows. What was saved is used once: it is read, and then
+//! taken away durably before anybody acts on it, or a second crash would bring back a past that others have seen end.
+//! What cannot be read is never deleted: it is put aside, or left alone if another version can read it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -18,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use fs4::{FileExt, TryLockError};
 use ring::digest;
+use ring::rand::{SecureRandom, SystemRandom};
 
 use super::durable::{self, Readers};
 use super::error::{damaged, file};
@@ -28,29 +31,59 @@ use super::{Incarnation, MeshError};
 pub struct Run {
     /// Which incarnation this is.
     pub incarnation: Incarnation,
-    /// What the last run left, if it was stopped cleanly. Nobody gets it a second time.
-    pub saved: Option<Vec<u8>>,
+    /// Tells this directory from another one that took up the same invitation.
+    pub installation: u64,
     dir: PathBuf,
     _lock: File,
 }
 
-/// Lays the ground for the first run of a new membership.
+/// Why saved state cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// No version could: it is put aside, and the member comes back as a new node.
+    Damaged(String),
+    /// Another version can: it is left alone, and the member does not start.
+    OtherVersion(String),
+}
+
+/// Lays the ground for the first run of a new membership. What is there belongs to nobody: the power failed before its
+/// member came to be, or its files were taken away by hand.
 pub(super) fn prepare(dir: &Path) -> Result<(), MeshError> {
+    durable::remove(&saved_file(dir))?;
+    durable::remove(&met_file(dir))?;
+    durable::remove(&installation_file(dir))?;
     durable::write(&run_file(dir), NEVER.as_bytes(), Readers::Owner)
 }
 
-/// Begins a run: locks the member, and finds out which incarnation it is. Nothing of it happens twice, whenever the
-/// power fails.
-pub fn begin_run(dir: &Path) -> Result<Run, MeshError> {
+/// Begins a run: locks the member, finds out which incarnation it is, and has `read` look at what the last run saved if
+/// it was stopped cleanly. Nothing of it happens twice, whenever the power or the disk fails: what comes back may be
+/// acted upon.
+pub fn begin_run<T>(
+    dir: &Path,
+    read: impl FnOnce(Incarnation, &[u8]) -> Result<T, Unusable>,
+) -> Result<(Run, Option<T>), MeshError> {
     let lock = lock(dir)?;
     let path = run_file(dir);
     let last = read_last(&path)?;
-    let saved = durable::read(&saved_file(dir))?.map(|bytes| parse_saved(&bytes));
-    durable::remove(&saved_file(dir))?;
-    if let (Last::Run(last), Some(Some((incarnation, bytes)))) = (last, saved)
-        && incarnation == last
-    {
-        return Ok(Run { incarnation, saved: Some(bytes), dir: dir.to_owned(), _lock: lock });
+    let installation = installation(dir)?;
+    let run = |incarnation| Run { incarnation, installation, dir: dir.to_owned(), _lock: lock };
+    let saved = saved_file(dir);
+    if let Some(bytes) = durable::read(&saved)? {
+        match usable(last, &bytes).and_then(|(incarnation, bytes)| Ok((incarnation, read(incarnation, bytes)?))) {
+            Ok((incarnation, state)) => {
+                durable::remove(&saved)?;
+                return Ok((run(incarnation), Some(state)));
+            }
+            Err(Unusable::OtherVersion(why)) => return Err(MeshError::OtherVersion { path: saved, why }),
+            Err(Unusable::Damaged(why)) => {
+                let aside = put_aside(&saved)?;
+                tracing::error!(
+                    "what this node saved cannot be used ({why}): it is kept as {}, and the node comes back as a new \
+                     one, without the tokens it had",
+                    aside.display()
+                );
+            }
+        }
     }
     let incarnation = match last {
         Last::Never => Incarnation(0),
@@ -59,7 +92,45 @@ pub fn begin_run(dir: &Path) -> Result<Run, MeshError> {
         }
     };
     durable::write(&path, format!("{}\n", incarnation.0).as_bytes(), Readers::Owner)?;
-    Ok(Run { incarnation, saved: None, dir: dir.to_owned(), _lock: lock })
+    Ok((run(incarnation), None))
+}
+
+/// The number of this directory, drawn if it has none.
+fn installation(dir: &Path) -> Result<u64, MeshError> {
+    let path = installation_file(dir);
+    if let Some(bytes) = durable::read(&path)? {
+        let text = String::from_utf8_lossy(&bytes);
+        let number = text.strip_suffix('\n').and_then(|text| u64::from_str_radix(text, 16).ok());
+        return number.ok_or_else(|| damaged(&path, "it is no number"));
+    }
+    let mut number = [0; 8];
+    SystemRandom::new().fill(&mut number).map_err(|_| MeshError::Keys("no random numbers".to_owned()))?;
+    let number = u64::from_be_bytes(number);
+    durable::write(&path, format!("{number:016x}\n").as_bytes(), Readers::Owner)?;
+    Ok(number)
+}
+
+/// What was saved by the last run, and by no other.
+fn usable(last: Last, bytes: &[u8]) -> Result<(Incarnation, &[u8]), Unusable> {
+    let (incarnation, body) = parse_saved(bytes)?;
+    match last {
+        Last::Run(last) if last == incarnation => Ok((incarnation, body)),
+        Last::Run(_) | Last::Never => Err(Unusable::Damaged(format!(
+            "it was saved by incarnation {}, which was not the last to run",
+            incarnation.0
+        ))),
+    }
+}
+
+/// Gives a file a name under which nobody looks for it.
+fn put_aside(path: &Path) -> Result<PathBuf, MeshError> {
+    let mut number = 1;
+    let aside = |number| path.with_file_name(format!("saved-unusable-{number}"));
+    while aside(number).exists() {
+        number += 1;
+    }
+    durable::rename(path, &aside(number))?;
+    Ok(aside(number))
 }
 
 impl Run {
@@ -77,14 +148,21 @@ impl Run {
 }
 
 /// Whether this member has ever had a link to another one. If not, everything that began at it is still there or lost
-/// with it, and nobody else can have it.
-pub fn has_met_others(dir: &Path) -> bool {
-    met_file(dir).exists()
+/// with it, and nobody else can have it. An error means that nobody knows.
+pub fn has_met_others(dir: &Path) -> Result<bool, MeshError> {
+    let path = met_file(dir);
+    path.try_exists().map_err(file("look for", &path))
 }
 
-/// Notes durably that this member has a link to another one.
+/// Notes durably that this member has a link to another one. It must succeed before the first word is said: a founder
+/// that forgets that there are others makes its tokens anew.
 pub fn note_others(dir: &Path) -> Result<(), MeshError> {
-    if has_met_others(dir) { Ok(()) } else { durable::write(&met_file(dir), b"yes\n", Readers::Owner) }
+    // A file that is there need not be durable: an earlier try may have failed at its last step.
+    if has_met_others(dir)? {
+        durable::sync(&met_file(dir))
+    } else {
+        durable::write(&met_file(dir), b"yes\n", Readers::Owner)
+    }
 }
 
 fn met_file(dir: &Path) -> PathBuf {
@@ -119,14 +197,17 @@ fn read_last(path: &Path) -> Result<Last, MeshError> {
     Ok(Last::Run(Incarnation(number)))
 }
 
-/// What a clean stop left, unless it is damaged.
-fn parse_saved(bytes: &[u8]) -> Option<(Incarnation, Vec<u8>)> {
-    let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(digest::SHA256_OUTPUT_LEN)?)?;
+/// What a clean stop left.
+fn parse_saved(bytes: &[u8]) -> Result<(Incarnation, &[u8]), Unusable> {
+    let cut = || Unusable::Damaged("it is not whole".to_owned());
+    let length = bytes.len().checked_sub(digest::SHA256_OUTPUT_LEN).ok_or_else(cut)?;
+    let (body, checksum) = bytes.split_at_checked(length).ok_or_else(cut)?;
     if digest::digest(&digest::SHA256, body).as_ref() != checksum {
-        return None;
+        return Err(cut());
     }
-    let (incarnation, rest) = body.strip_prefix(MAGIC)?.split_first_chunk::<2>()?;
-    Some((Incarnation(u16::from_be_bytes(*incarnation)), rest.to_vec()))
+    let whole = body.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>());
+    let (incarnation, rest) = whole.ok_or_else(|| Unusable::OtherVersion("its first line is unknown".to_owned()))?;
+    Ok((Incarnation(u16::from_be_bytes(*incarnation)), rest))
 }
 
 fn lock(dir: &Path) -> Result<File, MeshError> {
@@ -152,6 +233,10 @@ fn run_file(dir: &Path) -> PathBuf {
     dir.join("state").join("run")
 }
 
+fn installation_file(dir: &Path) -> PathBuf {
+    dir.join("state").join("installation")
+}
+
 fn saved_file(dir: &Path) -> PathBuf {
     dir.join("state").join("saved")
 }
@@ -161,6 +246,7 @@ const MAGIC: &[u8] = b"meshlock saved 1\n";
 
 #[cfg(test)]
 mod tests {
+    use super::super::faults::FailingDisk;
     use super::*;
 
     fn fresh() -> tempfile::TempDir {
@@ -169,9 +255,19 @@ mod tests {
         place
     }
 
+    fn raw(_: Incarnation, bytes: &[u8]) -> Result<Vec<u8>, Unusable> {
+        Ok(bytes.to_vec())
+    }
+
     fn begin(place: &tempfile::TempDir) -> (u16, Option<Vec<u8>>, Run) {
-        let mut run = begin_run(place.path()).unwrap();
-        (run.incarnation.0, run.saved.take(), run)
+        let (run, saved) = begin_run(place.path(), raw).unwrap();
+        (run.incarnation.0, saved, run)
+    }
+
+    /// Files that were put aside.
+    fn aside(place: &tempfile::TempDir) -> Vec<Vec<u8>> {
+        let path = |number| place.path().join(format!("state/saved-unusable-{number}"));
+        (1..).map_while(|number| fs::read(path(number)).ok()).collect()
     }
 
     #[test]
@@ -188,6 +284,79 @@ mod tests {
         run.end(b"").unwrap();
         let (incarnation, saved, _run) = begin(&place);
         assert_eq!((incarnation, saved.as_deref()), (1, Some(&b""[..])));
+    }
+
+    /// Four lives, of which every second ends cleanly; what each began with, and what it left. Whatever fails is let go.
+    fn lives(dir: &Path, seen: &mut Vec<(u16, Option<Vec<u8>>, Option<Vec<u8>>)>) {
+        for number in 0..4 {
+            let Ok((run, saved)) = begin_run(dir, raw) else { continue };
+            let left = (number % 2 == 0).then(|| format!("left by life {}", seen.len()).into_bytes());
+            seen.push((run.incarnation.0, saved, left.clone()));
+            if let Some(left) = left {
+                let _ = run.end(&left);
+            }
+        }
+    }
+
+    #[test]
+    fn no_life_is_lived_twice_whichever_step_on_the_disk_fails() {
+        for step in 0.. {
+            let mut failed = 0;
+            for fail in [FailingDisk::once, FailingDisk::from] {
+                let place = fresh();
+                let mut seen = Vec::new();
+                let disk = fail(place.path(), step);
+                lives(place.path(), &mut seen);
+                failed += disk.failed();
+                drop(disk);
+                lives(place.path(), &mut seen);
+                for two in seen.windows(2) {
+                    let [(before, _, left), (now, saved, _)] = two else { unreachable!() };
+                    match saved {
+                        Some(saved) => assert_eq!((Some(saved), now), (left.as_ref(), before), "step {step}: {seen:?}"),
+                        None => assert!(now > before, "step {step}: {seen:?}"),
+                    }
+                }
+            }
+            if failed == 0 {
+                assert!(step > 10, "only {step} steps");
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn what_another_version_saved_is_left_alone() {
+        let place = fresh();
+        begin(&place).2.end(b"of a newer one").unwrap();
+        let newer = |_, _: &[u8]| Err::<(), _>(Unusable::OtherVersion("format 9".into()));
+        for _ in 0..2 {
+            let error = begin_run(place.path(), newer).expect_err("newer").to_string();
+            assert!(error.contains("format 9") && error.contains("state/saved"), "{error}");
+        }
+        assert_eq!(begin(&place).1.as_deref(), Some(&b"of a newer one"[..]), "whoever can read it still can");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_put_aside() {
+        let place = fresh();
+        begin(&place).2.end(b"rubbish").unwrap();
+        let whole = fs::read(saved_file(place.path())).unwrap();
+        let damaged = |_, _: &[u8]| Err::<(), _>(Unusable::Damaged("rubbish".into()));
+        let (run, state) = begin_run(place.path(), damaged).unwrap();
+        assert_eq!((run.incarnation.0, state), (1, None));
+        assert_eq!(aside(&place), [whole]);
+    }
+
+    #[test]
+    fn others_are_noted_again_if_it_may_not_have_been_durable() {
+        let place = fresh();
+        let disk = FailingDisk::new(place.path(), |_, step, _| step == "sync directory");
+        assert!(note_others(place.path()).is_err());
+        assert!(has_met_others(place.path()).unwrap(), "it is seen, but may be gone after a loss of power");
+        assert!(note_others(place.path()).is_err());
+        drop(disk);
+        note_others(place.path()).unwrap();
     }
 
     #[test]
@@ -209,6 +378,7 @@ mod tests {
             let (incarnation, saved, _run) = begin(&place);
             assert_eq!((usize::from(incarnation), saved), (step + 1, None), "{length} bytes");
             assert!(!saved_file(place.path()).exists());
+            assert_eq!(aside(&place).last().unwrap(), &whole[..length]);
         }
         // The file under its other name is not looked at.
         fs::write(place.path().join("state/saved.new"), &whole).unwrap();
@@ -238,8 +408,8 @@ mod tests {
     #[test]
     fn a_member_runs_once_at_a_time() {
         let place = fresh();
-        let run = begin_run(place.path()).unwrap();
-        let error = begin_run(place.path()).expect_err("running").to_string();
+        let run = begin_run(place.path(), raw).unwrap();
+        let error = begin_run(place.path(), raw).expect_err("running").to_string();
         assert!(error.contains(&format!("as process {}", std::process::id())), "{error}");
         assert!(check_stopped(place.path()).is_err());
         drop(run);
@@ -251,9 +421,9 @@ mod tests {
     fn lost_or_damaged_state_stops_a_member() {
         let place = fresh();
         fs::write(run_file(place.path()), "12").unwrap();
-        assert!(matches!(begin_run(place.path()), Err(MeshError::Damaged { .. })));
+        assert!(matches!(begin_run(place.path(), raw), Err(MeshError::Damaged { .. })));
         fs::remove_file(run_file(place.path())).unwrap();
-        let error = begin_run(place.path()).expect_err("lost").to_string();
+        let error = begin_run(place.path(), raw).expect_err("lost").to_string();
         assert!(error.contains("new invitation"), "{error}");
     }
 
@@ -262,6 +432,6 @@ mod tests {
         let place = fresh();
         fs::write(run_file(place.path()), "65534\n").unwrap();
         assert_eq!(begin(&place).0, 65_535);
-        assert!(matches!(begin_run(place.path()), Err(MeshError::NoneLeft(_))));
+        assert!(matches!(begin_run(place.path(), raw), Err(MeshError::NoneLeft(_))));
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use meshlock_core::NodeId;
 use meshlock_node::links::{
-    Discovery, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer, StartError, Transport,
+    Discovery, DoubleIdentity, FrameReceiver, FrameSender, Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer,
+    StartError, Transport, frame_queue,
 };
 use meshlock_node::mesh::{Identity, Incarnation, Member, certificate};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -69,6 +70,7 @@ pub(crate) enum Event {
     Up(LinkId, Peer),
     Received(LinkId, Vec<u8>),
     Down(LinkId, String),
+    Alarm(DoubleIdentity),
 }
 
 /// The reason with which the user in these tests refuses a frame that begins with [`GARBAGE`].
@@ -78,7 +80,7 @@ pub(crate) const REFUSED: &str = "a frame that makes no sense";
 pub(crate) const GARBAGE: &[u8] = b"garbage";
 
 /// To whom a link leads, and what is sent over it, unless that has been let go.
-type Open = (Member, Option<mpsc::UnboundedSender<Outgoing>>);
+type Open = (Member, Option<FrameSender>);
 
 /// Notes what it is told, and checks the order of the calls.
 #[derive(Debug)]
@@ -101,8 +103,8 @@ impl Recorder {
 }
 
 impl LinkUser for Recorder {
-    fn up(&self, link: LinkId, peer: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
-        let (send, outgoing) = mpsc::unbounded_channel();
+    fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
+        let (send, outgoing) = frame_queue();
         let member = Member::of(peer.node);
         let mut open = self.open.lock().unwrap();
         if open.values().any(|(other, _)| *other == member) {
@@ -110,7 +112,7 @@ impl LinkUser for Recorder {
         }
         open.insert(link, (member, Some(send)));
         self.note(Event::Up(link, peer.clone()));
-        outgoing
+        Ok(outgoing)
     }
 
     fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {
@@ -130,12 +132,17 @@ impl LinkUser for Recorder {
         }
         self.note(Event::Down(link, reason.to_owned()));
     }
+
+    fn alarm(&self, double: &DoubleIdentity) {
+        self.note(Event::Alarm(double.clone()));
+    }
 }
 
 /// How a node of these tests is started.
 pub(crate) struct Plan {
     pub(crate) identity: Arc<Identity>,
     pub(crate) incarnation: u16,
+    pub(crate) installation: u64,
     pub(crate) listen: SocketAddr,
     pub(crate) peers: Vec<String>,
     pub(crate) discovery: Option<Discovery>,
@@ -148,6 +155,7 @@ impl Plan {
         Self {
             identity: Arc::new(identity),
             incarnation: 0,
+            installation: 1,
             listen: "127.0.0.1:0".parse().unwrap(),
             peers: Vec::new(),
             discovery: None,
@@ -176,6 +184,7 @@ impl Plan {
         let config = LinkConfig {
             identity: Arc::clone(&self.identity),
             node: self.identity.member.node(Incarnation(self.incarnation)),
+            installation: self.installation,
             listen: self.listen,
             peers: self.peers.clone(),
             discovery: self.discovery,
@@ -214,7 +223,7 @@ impl Node {
                 self.up.insert(Member::of(peer.node), (*link, peer.clone()));
             }
             Event::Down(link, _) => self.up.retain(|_, (open, _)| open != link),
-            Event::Received(..) => {}
+            Event::Received(..) | Event::Alarm(_) => {}
         }
         event
     }
@@ -234,6 +243,15 @@ impl Node {
         loop {
             if let Event::Down(link, reason) = self.event().await {
                 return (link, reason);
+            }
+        }
+    }
+
+    /// Waits for an alarm.
+    pub(crate) async fn alarm(&mut self) -> DoubleIdentity {
+        loop {
+            if let Event::Alarm(double) = self.event().await {
+                return double;
             }
         }
     }

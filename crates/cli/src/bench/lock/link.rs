@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::Context;
-use meshlock_node::links::{Gate, LinkConfig, LinkId, LinkUser, Links, Outgoing, Peer};
+use meshlock_node::links::{FrameReceiver, FrameSender, Gate, LinkConfig, LinkId, LinkUser, Links, Peer, frame_queue};
 use meshlock_node::mesh::{self, Existing, Identity, Incarnation};
 use tokio::net::UdpSocket;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::coop::consume_budget;
 
 use super::Plan;
@@ -97,6 +97,7 @@ fn start(plan: Plan, identity: Identity, user: Arc<dyn LinkUser>) -> anyhow::Res
     let (_, gate) = watch::channel(Gate::Everybody);
     let config = LinkConfig {
         node: identity.member.node(Incarnation(0)),
+        installation: 0,
         identity: Arc::new(identity),
         listen: SocketAddr::from(LOCAL),
         peers: Vec::new(),
@@ -112,14 +113,14 @@ fn start(plan: Plan, identity: Identity, user: Arc<dyn LinkUser>) -> anyhow::Res
 /// Sends back what it gets.
 #[derive(Default)]
 struct Echo {
-    sender: Mutex<Option<mpsc::UnboundedSender<Outgoing>>>,
+    sender: Mutex<Option<FrameSender>>,
 }
 
 impl LinkUser for Echo {
-    fn up(&self, _: LinkId, _: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    fn up(&self, _: LinkId, _: &Peer) -> Result<FrameReceiver, String> {
+        let (sender, receiver) = frame_queue();
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-        receiver
+        Ok(receiver)
     }
 
     fn received(&self, _: LinkId, frame: &[u8]) -> Result<(), String> {
@@ -141,18 +142,18 @@ struct Ping {
 }
 
 struct Pinging {
-    sender: mpsc::UnboundedSender<Outgoing>,
+    sender: FrameSender,
     samples: Samples,
     sent: Instant,
 }
 
 impl LinkUser for Ping {
-    fn up(&self, _: LinkId, _: &Peer) -> mpsc::UnboundedReceiver<Outgoing> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    fn up(&self, _: LinkId, _: &Peer) -> Result<FrameReceiver, String> {
+        let (sender, receiver) = frame_queue();
         let _ = sender.send([7; FRAME].into());
         let pinging = Pinging { sender, samples: Samples::within(self.plan.time), sent: Instant::now() };
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(pinging);
-        receiver
+        Ok(receiver)
     }
 
     fn received(&self, _: LinkId, frame: &[u8]) -> Result<(), String> {

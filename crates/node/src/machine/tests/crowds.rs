@@ -11,7 +11,9 @@ use super::super::reports::Cursor;
 use super::super::{MOST_LISTED, Machine, Making, Settings};
 use super::{Net, semaphore, settings, wants};
 use crate::links::LONGEST_FRAME;
-use crate::wire::{About, Entry, Fact, Frame, LONGEST_WHOLE, MOST_FACTS, Payload, Report, Row, decode, encode, pieces};
+use crate::wire::{
+    About, Entry, Fact, Frame, LONGEST_WHOLE, MOST_FACTS, Payload, Removals, Report, Row, decode, encode, pieces,
+};
 
 fn roomy(id: u32) -> Settings {
     Settings { most_requests: 100_000, ..settings(id) }
@@ -74,12 +76,12 @@ fn a_frame_that_is_too_long_goes_in_pieces_and_one_that_is_far_too_long_not_at_a
     assert_eq!(pieces(&whole(LONGEST_WHOLE + 1)), None);
 
     let mut net = Net::line(2);
-    let removals = Frame::Removals(vec![vec![1; LONGEST_FRAME]; 3]);
-    net.machines[0].post(NodeId(1), &encode(&removals));
+    let removals = Removals::Signed(vec![vec![1; LONGEST_FRAME]; 3]);
+    net.machines[0].post(NodeId(1), &encode(&Frame::Removals(removals.clone())));
     net.collect(0);
     assert_eq!(net.on_wire((0, 1)), 4);
     net.settle();
-    assert_eq!(net.machines[1].take_removals().len(), 3, "it has come as it was");
+    assert!(net.machines[1].take_removals() == [(NodeId(0), removals)], "it has come as it was");
     net.machines[0].post(NodeId(1), &whole(LONGEST_WHOLE + 1));
     assert!(net.machines[0].take_outbox().is_empty());
     assert!(net.machines[0].take_notes()[0].contains("was not sent"));

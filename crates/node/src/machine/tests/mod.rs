@@ -9,6 +9,7 @@ mod questions;
 mod reach;
 mod recording;
 mod resources;
+mod saved;
 mod stopping;
 
 use std::collections::{BTreeMap, VecDeque};

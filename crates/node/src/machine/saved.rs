@@ -1,0 +1,94 @@
+//! The format in which a clean stop writes down what a node knows.
+//!
+//! JSON with a name for every field, and a number for the format as the first of them. It has a version of its own: what
+//! nodes say to each other may change without a node losing its tokens over an upgrade, and the other way round. A
+//! field that is added gets `#[serde(default)]`; a change that a default cannot bridge gets the next number, and the
+//! former format keeps a reader here. `tests/saved_*` have the bytes of every format that was ever written.
+//!
+//! Format 1 was `postcard` without names, under the version of the wire.
+
+use meshlock_core::NodeId;
+use serde::{Deserialize, Serialize};
+
+use super::instance::Instance;
+use super::kept::{KeptCompany, KeptGrant};
+use crate::wire::Entry;
+
+/// The format that is written.
+const FORMAT: u32 = 2;
+
+/// What a node saves when it stops.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) format: u32,
+    pub(super) mesh: String,
+    pub(super) id: NodeId,
+    pub(super) last_number: u64,
+    pub(super) last_query: u64,
+    pub(super) resources: Vec<(Entry, Instance)>,
+    #[serde(default)]
+    pub(super) grants: Vec<KeptGrant>,
+    #[serde(default)]
+    pub(super) companies: Vec<KeptCompany>,
+}
+
+/// Format 1.
+#[derive(Deserialize)]
+struct Saved1 {
+    _version: u8,
+    mesh: String,
+    id: NodeId,
+    last_number: u64,
+    last_query: u64,
+    resources: Vec<(Entry, Instance)>,
+}
+
+/// Why saved bytes cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SavedError {
+    /// Damaged.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+    /// Of a newer meshlock.
+    #[error("its format is {0}, and this one reads 1 to {FORMAT}")]
+    Newer(u32),
+    /// Of another mesh or node.
+    #[error("it belongs to node {0} of mesh {1:?}")]
+    SomebodyElse(NodeId, String),
+}
+
+impl Saved {
+    pub(super) fn new(mesh: String, id: NodeId) -> Self {
+        let (grants, companies) = (Vec::new(), Vec::new());
+        Self { format: FORMAT, mesh, id, last_number: 0, last_query: 0, resources: Vec::new(), grants, companies }
+    }
+
+    /// # Panics
+    ///
+    /// If it cannot be written, such as a map whose keys are no text; ours all can, and nothing else would keep a token.
+    pub(super) fn write(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_else(|error| panic!("a state that cannot be written: {error}"))
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, SavedError> {
+        if bytes.first() == Some(&1) {
+            return Self::read_1(bytes);
+        }
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let unreadable = |error: serde_json::Error| SavedError::Unreadable(error.to_string());
+        let Head { format } = serde_json::from_slice(bytes).map_err(unreadable)?;
+        if format > FORMAT {
+            return Err(SavedError::Newer(format));
+        }
+        serde_json::from_slice(bytes).map_err(unreadable)
+    }
+
+    fn read_1(bytes: &[u8]) -> Result<Self, SavedError> {
+        let old: Saved1 = postcard::from_bytes(bytes).map_err(|error| SavedError::Unreadable(error.to_string()))?;
+        let Saved1 { _version, mesh, id, last_number, last_query, resources } = old;
+        Ok(Self { last_number, last_query, resources, ..Self::new(mesh, id) })
+    }
+}

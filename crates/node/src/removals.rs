@@ -1,0 +1,255 @@
+//! Members that were removed: believed, obeyed, kept and passed on.
+//!
+//! A removal is obeyed as soon as it is believed, and stored as soon as the disk takes it. Neighbours compare a digest of
+//! what they know when they meet; only if they differ is everything told, in parts, and from then on only what is new.
+//! Whatever is known already is not verified again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use meshlock_core::NodeId;
+use ring::digest::{SHA256, digest};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::hub::{HeardRemovals, Hub};
+use crate::links::Outgoing;
+use crate::mesh::{Identity, Kept, Member, MeshError, Removal};
+use crate::wire::{self, Frame, MOST_REMOVALS, Removals};
+
+/// How often a node looks whether `meshlock mesh remove` was run on its machine.
+const LOOK_FOR_REMOVALS: Duration = Duration::from_secs(2);
+
+/// How long a member that was removed keeps its links, so that it can give away tokens that others need.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether those who were removed have gone before their time is over.
+const LOOK_FOR_LINKS: Duration = Duration::from_millis(20);
+
+/// Waits between tries to store what the disk did not take.
+const STORE_AGAIN: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
+
+/// What a node knows about removed members, and does about it.
+pub(crate) struct RemovedMembers {
+    dir: PathBuf,
+    identity: Arc<Identity>,
+    hub: Arc<Hub>,
+    /// To whom there may be no links.
+    obeyed: watch::Sender<BTreeSet<Member>>,
+    known: BTreeMap<Member, Removal>,
+    /// Obeyed when this time has come, or earlier if their links are gone.
+    leaving: BTreeMap<Member, Instant>,
+    unstored: BTreeMap<Member, Removal>,
+    storing: Option<JoinHandle<Result<Vec<Member>, MeshError>>>,
+    store_at: Instant,
+    store_wait: Duration,
+    /// Files that are no removals, told once.
+    refused: BTreeSet<Member>,
+}
+
+impl RemovedMembers {
+    /// Begins with what is stored. Those to whom there may be no links come out of the receiver.
+    pub(crate) fn new(
+        dir: PathBuf,
+        identity: Arc<Identity>,
+        hub: Arc<Hub>,
+        kept: Kept,
+    ) -> (Self, watch::Receiver<BTreeSet<Member>>) {
+        for error in &kept.refused {
+            tracing::warn!("ignored a file that is no removal: {error}");
+        }
+        let (obeyed, seen) = watch::channel(kept.members());
+        let known = kept.removals.into_iter().map(|removal| (removal.member(), removal)).collect();
+        let removed = Self {
+            dir,
+            identity,
+            hub,
+            obeyed,
+            known,
+            leaving: BTreeMap::new(),
+            unstored: BTreeMap::new(),
+            storing: None,
+            store_at: Instant::now(),
+            store_wait: STORE_AGAIN.0,
+            refused: BTreeSet::new(),
+        };
+        removed.hub.greet_with(encode(&Removals::Digest(removed.digest())));
+        (removed, seen)
+    }
+
+    /// Does all of it, as long as the node runs.
+    pub(crate) async fn watch(
+        mut self,
+        mut from_peers: mpsc::Receiver<HeardRemovals>,
+        mut from_clients: mpsc::UnboundedReceiver<Vec<u8>>,
+    ) {
+        let mut look = interval(LOOK_FOR_REMOVALS);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                Some((from, said)) = from_peers.recv() => self.hear(from, said),
+                Some(bytes) = from_clients.recv() => self.learn(None, [bytes], false),
+                _ = look.tick() => self.look_at_files(),
+                () = tokio::time::sleep(LOOK_FOR_LINKS), if !self.leaving.is_empty() => {}
+                stored = finished(&mut self.storing) => self.stored(stored),
+                () = tokio::time::sleep_until(self.store_at.into()), if self.may_store() => self.store(),
+            }
+            self.part();
+        }
+    }
+
+    fn hear(&mut self, from: NodeId, said: Removals) {
+        match said {
+            Removals::Signed(signed) => self.learn(Some(from), signed, false),
+            Removals::Digest(theirs) if theirs == self.digest() => {}
+            Removals::Digest(_) => {
+                let all: Vec<Vec<u8>> = self.known.values().map(|removal| removal.bytes().to_vec()).collect();
+                let frames = parts(&all);
+                self.hub.with(|machine, _| frames.iter().for_each(|frame| machine.post(from, frame)));
+            }
+        }
+    }
+
+    /// Believes what is signed, obeys it, and passes on what is new.
+    fn learn(&mut self, from: Option<NodeId>, signed: impl IntoIterator<Item = Vec<u8>>, is_stored: bool) {
+        let mut news = Vec::new();
+        for bytes in signed {
+            if Removal::names(&bytes).is_some_and(|member| self.known.contains_key(&member)) {
+                continue;
+            }
+            match Removal::verify(&bytes, &self.identity) {
+                Ok(removal) => {
+                    tracing::info!("member {} was removed from the mesh", removal.member().0);
+                    if !is_stored {
+                        self.unstored.insert(removal.member(), removal.clone());
+                    }
+                    self.leaving.insert(removal.member(), Instant::now() + FAREWELL);
+                    self.known.insert(removal.member(), removal);
+                    news.push(bytes);
+                }
+                Err(error) => tracing::warn!("ignored a removal that is not signed by the mesh: {error}"),
+            }
+        }
+        if news.is_empty() {
+            return;
+        }
+        self.hub.greet_with(encode(&Removals::Digest(self.digest())));
+        let frames = parts(&news);
+        self.hub.with(|machine, _| frames.iter().for_each(|frame| machine.post_to_all(frame, from)));
+        if self.leaving.contains_key(&self.identity.member) {
+            tracing::warn!("this node was removed from the mesh: it passes its tokens on and serves nobody any more");
+            // There is no time to wait for clients: what they hold comes back now, and their fences are stale.
+            self.hub.with(|machine, now| {
+                machine.stop(now);
+                machine.end_lingering(now);
+            });
+        }
+    }
+
+    /// Lets go in order: whoever was removed gives its tokens away while it can.
+    fn part(&mut self) {
+        if self.leaving.is_empty() {
+            return;
+        }
+        let linked: BTreeSet<Member> = self.hub.with(|machine, _| machine.neighbour_ids().map(Member::of).collect());
+        let now = Instant::now();
+        let own = self.identity.member;
+        let gone: Vec<Member> = self
+            .leaving
+            .iter()
+            .filter(|(member, until)| !linked.contains(member) || **until <= now)
+            .map(|(member, _)| *member)
+            .collect();
+        for member in &gone {
+            self.leaving.remove(member);
+        }
+        self.obeyed.send_if_modified(|obeyed| {
+            let before = obeyed.len();
+            obeyed.extend(gone.into_iter().filter(|member| *member != own));
+            obeyed.len() > before
+        });
+    }
+
+    /// `meshlock mesh remove` writes a file, and may not reach this node in another way.
+    fn look_at_files(&mut self) {
+        let found = match Kept::list(&self.dir) {
+            Ok(found) => found,
+            Err(error) => return tracing::error!("cannot look for removals: {error}"),
+        };
+        for member in found {
+            if self.known.contains_key(&member) || self.refused.contains(&member) {
+                continue;
+            }
+            match Kept::read(&self.dir, member, &self.identity) {
+                Ok(Some(removal)) => self.learn(None, [removal.bytes().to_vec()], true),
+                Ok(None) => {}
+                Err(error) => {
+                    self.refused.insert(member);
+                    tracing::warn!("ignored a file that is no removal: {error}");
+                }
+            }
+        }
+    }
+
+    fn may_store(&self) -> bool {
+        self.storing.is_none() && !self.unstored.is_empty()
+    }
+
+    fn store(&mut self) {
+        let (dir, removals): (_, Vec<Removal>) = (self.dir.clone(), self.unstored.values().cloned().collect());
+        self.storing = Some(tokio::task::spawn_blocking(move || {
+            Removal::store_all(&dir, &removals).map(|()| removals.iter().map(Removal::member).collect())
+        }));
+    }
+
+    fn stored(&mut self, result: Result<Vec<Member>, String>) {
+        self.storing = None;
+        match result {
+            Ok(members) => {
+                for member in members {
+                    self.unstored.remove(&member);
+                }
+                self.store_wait = STORE_AGAIN.0;
+                self.store_at = Instant::now();
+            }
+            Err(error) => {
+                let (count, wait) = (self.unstored.len(), self.store_wait);
+                tracing::error!(
+                    "{count} removals are obeyed but not stored, and would be forgotten if this node was started again: \
+                     {error}; trying again in {wait:?}"
+                );
+                self.store_at = Instant::now() + wait;
+                self.store_wait = (wait * 2).min(STORE_AGAIN.1);
+            }
+        }
+    }
+
+    /// What is known, in brief.
+    fn digest(&self) -> [u8; 16] {
+        let numbers: Vec<u8> = self.known.keys().flat_map(|member| member.0.to_be_bytes()).collect();
+        let mut brief = [0; 16];
+        brief.iter_mut().zip(digest(&SHA256, &numbers).as_ref()).for_each(|(to, from)| *to = *from);
+        brief
+    }
+}
+
+async fn finished(storing: &mut Option<JoinHandle<Result<Vec<Member>, MeshError>>>) -> Result<Vec<Member>, String> {
+    match storing {
+        Some(task) => match task.await {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+fn parts(signed: &[Vec<u8>]) -> Vec<Outgoing> {
+    signed.chunks(MOST_REMOVALS).map(|part| encode(&Removals::Signed(part.to_vec()))).collect()
+}
+
+fn encode(removals: &Removals) -> Outgoing {
+    wire::encode(&Frame::Removals(removals.clone()))
+}
