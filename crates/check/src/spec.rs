@@ -181,6 +181,8 @@ pub struct Spec {
     pub subject: Subject,
     /// Which text of it.
     pub variant: Variant,
+    /// Places of the printed text that are read in another way than usual, by name (`section-3`).
+    pub readings: Vec<String>,
     /// Planted bugs.
     pub seeds: Seeds,
     /// The network.
@@ -230,6 +232,7 @@ impl Spec {
         Self {
             subject,
             variant,
+            readings: Vec::new(),
             seeds: Seeds::NONE,
             workload: Workload::same(nodes, 1, vec![subject.plain_demand()]),
             topology,
@@ -252,6 +255,12 @@ impl Spec {
             max_level: None,
             max_channel: 16,
         }
+    }
+
+    /// The same with the printed text read in these other ways.
+    #[must_use]
+    pub fn read_as(self, readings: &[&str]) -> Self {
+        Self { readings: readings.iter().map(ToString::to_string).collect(), ..self }
     }
 
     /// The rules that are watched.
@@ -316,6 +325,19 @@ pub enum SpecError {
         /// What there is.
         known: String,
     },
+    /// A reading that does not exist.
+    #[error("{subject} has no other reading called {name}; there are {known}")]
+    NoSuchReading {
+        /// The protocol.
+        subject: Subject,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Only printed texts are read.
+    #[error("{0} has no other readings: they are of the published reverse-link and flood texts")]
+    NoOtherReadings(Subject),
     /// The printed group text needs everyone to reach everyone.
     #[error("the published text is explored only as group, not over the relay")]
     PublishedOverRelay,

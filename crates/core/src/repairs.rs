@@ -2,6 +2,8 @@
 //!
 //! A defect often hides behind another, so every `published` protocol asks `repairs.has(Defect::..)` at the faulty
 //! line. It lists its own defects with `defects!`; the numbers and names are those of `docs/errata.md`.
+//!
+//! Where a text can be read in two ways, the other readings are such a list too.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -24,17 +26,17 @@ pub trait Defect: Copy + fmt::Debug + 'static {
     }
 }
 
-/// Makes an enum a list of defects: the variants, each with its name.
+/// Makes an enum a list of defects (or of other readings): the variants, each with its name.
 macro_rules! defects {
-    ($(#[$about:meta])* $visibility:vis enum Defect { $($(#[$what:meta])* $variant:ident = $name:literal,)+ }) => {
+    ($(#[$about:meta])* $visibility:vis enum $list:ident { $($(#[$what:meta])* $variant:ident = $name:literal,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        $visibility enum Defect {
+        $visibility enum $list {
             $($(#[$what])* #[cfg_attr(feature = "serde", serde(rename = $name))] $variant,)+
         }
 
-        impl $crate::repairs::Defect for Defect {
+        impl $crate::repairs::Defect for $list {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             fn name(self) -> &'static str {

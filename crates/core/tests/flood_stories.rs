@@ -7,6 +7,7 @@ mod story;
 
 use meshlock_core::flood::published::{self, Defect, Repairs};
 use meshlock_core::flood::{self, Message};
+use meshlock_core::view::Origin;
 use meshlock_core::{Demand, Event, Misuse, NodeId, Protocol, RequestId, Units};
 use story::Story;
 
@@ -505,4 +506,47 @@ mod planted {
         story.asks("bob", ONE).settles().asks("ann", ONE).settles().releases("bob").settles().timers_fire().settles();
         story.expect_waiting(["ann"]).expect_token_at([]);
     }
+}
+
+/// The stations of the report's figure 1 that it speaks of. The figure shows no links that could be read off; these are
+/// what the text says: 7 hears 6, 14 does not, 5 is between 3 and 10, and everything is connected.
+const FIGURE_1: &[(&str, &str)] =
+    &[("s6", "s7"), ("s7", "s14"), ("s7", "s2"), ("s14", "s3"), ("s2", "s3"), ("s3", "s5"), ("s5", "s10")];
+const STATIONS: [&str; 7] = ["s2", "s3", "s5", "s6", "s7", "s10", "s14"];
+
+/// Section 4.1 of the report: 2 has the token (and is inside), 6 and 10 ask, and the request of 6 comes first.
+fn figure_1<P: Protocol>(story: &mut Story<P>) {
+    story.asks("s2", ONE).begins();
+    story.asks("s6", ONE).delivers("s6", "s7"); // 7 hears it and passes it on
+    story.delivers("s7", "s2").delivers("s7", "s14").delivers("s14", "s3");
+    story.asks("s10", ONE).settles(); // what a station has passed on before, it destroys
+    story.expect_holding(["s2"]).expect_waiting(["s6", "s10"]);
+    story.releases("s2").settles().expect_holding(["s6"]).expect_waiting(["s10"]); // first come, first served
+    let token = story.view("s6").token.expect("6 is inside, so it has the token");
+    let queued: Vec<_> = token.queue.iter().map(|claim| claim.origin).collect();
+    assert_eq!(queued, [Origin::Node(story.id("s10"))], "the queue travels in the token");
+    story.releases("s6").settles().expect_holding(["s10"]).expect_waiting([]);
+    story.releases("s10").settles().expect_token_at(["s10"]).expect_holding([]); // and stays where it is
+}
+
+#[test]
+fn the_worked_example_of_the_report_goes_as_told_once_relays_remember_and_releases_end() {
+    let stations: Vec<_> = (1..).map(NodeId).take(STATIONS.len()).collect();
+    let printed = |repairs| {
+        let make = |id| published::Node::new(published::Config { id, stations: stations.clone(), repairs });
+        Story::new(&STATIONS, make).linked(FIGURE_1)
+    };
+    figure_1(&mut printed(Repairs::all()));
+
+    // As printed, the first request goes round for ever.
+    let mut story = printed(Repairs::NONE);
+    story.asks("s2", ONE).asks("s6", ONE);
+    assert!(!story.comes_to_rest());
+}
+
+#[test]
+fn the_worked_example_of_the_report_with_the_protocol_we_run() {
+    let config = |id| flood::Config { starts_with_token: id == NodeId(1), ..flood::Config::new(id) };
+    let mut story = Story::new(&STATIONS, |id| flood::Node::new(config(id))).linked(FIGURE_1);
+    figure_1(&mut story);
 }

@@ -27,6 +27,10 @@ const RETRY: Delay = Delay { least_ms: 1000, most_ms: 2000 };
 impl Spec {
     /// Builds the model and hands it to `visitor`.
     pub fn with_model<V: Visitor>(&self, visitor: V) -> Result<V::Output, SpecError> {
+        let has_readings = matches!(self.subject, Subject::ReverseLink | Subject::Flood);
+        if !self.readings.is_empty() && (self.variant == Variant::Repaired || !has_readings) {
+            return Err(SpecError::NoOtherReadings(self.subject));
+        }
         match (self.subject, &self.variant) {
             (Subject::ReverseLink, Variant::Repaired) => {
                 let model = Model::settled(self.reverse_link(), self.topology.clone(), self.down.clone());
@@ -124,7 +128,9 @@ impl Spec {
         let config = Config { capacity: Units(self.capacity), epsilon: self.epsilon, repairs };
         let up = self.topology.links().iter().filter(|link| !self.down.contains(link));
         let edges: Vec<_> = up.map(|link| (link.low().0, link.high().0)).collect();
-        Ok(network(u32::try_from(self.topology.len()).unwrap_or(u32::MAX), &edges, NodeId(0), config))
+        let readings = self.other_readings()?;
+        let nodes = network(u32::try_from(self.topology.len()).unwrap_or(u32::MAX), &edges, NodeId(0), config);
+        Ok(nodes.into_iter().map(|node| node.read_as(readings)).collect())
     }
 
     fn flood(&self) -> Vec<flood::Node> {
@@ -142,7 +148,8 @@ impl Spec {
     fn flood_published(&self, names: &[String]) -> Result<Vec<flood::published::Node>, SpecError> {
         use flood::published::{Config, Node};
         let repairs = self.repairs(names)?;
-        let node = |id| Node::new(Config { id, stations: self.ids(), repairs });
+        let readings = self.other_readings()?;
+        let node = |id| Node::new(Config { id, stations: self.ids(), repairs }).read_as(readings);
         Ok(self.ids().into_iter().map(node).collect())
     }
 
@@ -163,13 +170,18 @@ impl Spec {
 
     /// The defects of these names, whatever their case.
     fn repairs<D: Defect>(&self, names: &[String]) -> Result<Repairs<D>, SpecError> {
-        let find = |name: &String| {
-            D::named(name).ok_or_else(|| SpecError::NoSuchRepair {
-                subject: self.subject,
-                name: name.clone(),
-                known: D::ALL.iter().map(|defect| defect.name()).collect::<Vec<_>>().join(", "),
-            })
-        };
-        names.iter().map(find).collect()
+        let subject = self.subject;
+        named(names).map_err(|(name, known)| SpecError::NoSuchRepair { subject, name, known })
     }
+
+    fn other_readings<D: Defect>(&self) -> Result<Repairs<D>, SpecError> {
+        let subject = self.subject;
+        named(&self.readings).map_err(|(name, known)| SpecError::NoSuchReading { subject, name, known })
+    }
+}
+
+/// The set of these names; otherwise the one that is wrong, and all that there are.
+fn named<D: Defect>(names: &[String]) -> Result<Repairs<D>, (String, String)> {
+    let known = || D::ALL.iter().map(|defect| defect.name()).collect::<Vec<_>>().join(", ");
+    names.iter().map(|name| D::named(name).ok_or_else(|| (name.clone(), known()))).collect()
 }

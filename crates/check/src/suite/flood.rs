@@ -29,6 +29,13 @@ pub(super) fn published() -> Vec<Entry> {
         Entry::breaks("flood/f4", "two transfers look the same", without(&["f4"], "line:3", 2, waits), waits, 18),
         Entry::breaks("flood/f5", "requests are queued twice", without(&["f5"], "triangle", 1, waits), waits, 14),
         Entry::breaks(
+            "flood/f5-list",
+            "the same if TokenL is read as a list",
+            without(&["f5"], "triangle", 1, waits).read_as(&["token-list"]),
+            waits,
+            15,
+        ),
+        Entry::breaks(
             "flood/f6",
             "a request is dropped between arrival and entry",
             without(&["f6", "f7"], "pair", 1, waits),

@@ -32,6 +32,39 @@ pub(super) fn entries() -> Vec<Entry> {
             Way::Explore { search: Search::BreadthFirst, graph: true, canonical: Some(true) },
             Expected::Breaks { rule: Rule::MessagesEnd, steps: 6 },
         ),
+        Entry::holds_everywhere(
+            "reverse-link/printed-triangle",
+            "the text as printed on a triangle, two changes: units are never given twice",
+            changing(printed("triangle", &[], Rule::Exclusion), 2),
+            78_743,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/printed-triangle-value",
+            "the same if REQUEST 7 goes by what the front of Q looks like",
+            changing(printed("triangle", &[], Rule::Exclusion), 2).read_as(&["front-by-value"]),
+            81_406,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/printed-triangle-priority",
+            "the same if it goes by the priority alone",
+            changing(printed("triangle", &[], Rule::Exclusion), 2).read_as(&["front-by-priority"]),
+            97_420,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/printed-triangle-section-3",
+            "the same if a REQUEST is ignored while receivedLINK is false",
+            changing(printed("triangle", &[], Rule::Exclusion), 2).read_as(&["section-3"]),
+            78_350,
+        ),
+        Entry::holds_everywhere(
+            "reverse-link/printed-updates",
+            "the text as printed with UPDATEs that reach a waiting holder",
+            Spec {
+                workload: priorities(&[None, Some(7), Some(5), Some(3), Some(9)]),
+                ..printed("edges:0-1,1-2,2-3,2-4", &[], Rule::Exclusion)
+            },
+            45_655,
+        ),
         Entry::breaks("reverse-link/p13", "the token is lost with a link", harsh("line:2", waits), waits, 5),
         Entry::breaks(
             "reverse-link/p14",

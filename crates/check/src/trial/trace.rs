@@ -64,6 +64,9 @@ pub(crate) fn header<P: Protocol>(spec: &Spec, start: &[P], seed: Option<u64>, r
     if let Variant::Published { repairs } = &spec.variant {
         set("repairs", repairs.clone().into());
     }
+    if !spec.readings.is_empty() {
+        set("readings", spec.readings.clone().into());
+    }
     header.seed = seed;
     header.made_by = Some(format!("meshlock check {}", env!("CARGO_PKG_VERSION")));
     header.replay = Some(replay.to_string());

@@ -98,6 +98,10 @@ pub(crate) struct Protocol {
     /// Defects of the published text to repair, such as p1,p2.
     #[arg(long, value_name = "DEFECTS", value_delimiter = ',')]
     pub(crate) repair: Vec<String>,
+    /// Places of the published text to read in another way: section-3, front-by-value,
+    /// front-by-priority (reverse-link), token-list (flood).
+    #[arg(long, value_name = "READINGS", value_delimiter = ',')]
+    pub(crate) reading: Vec<String>,
     /// Units of the resource [default: 1].
     #[arg(long, value_name = "UNITS", value_parser = at_least_one)]
     pub(crate) k: Option<u32>,

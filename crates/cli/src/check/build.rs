@@ -19,6 +19,7 @@ pub(super) fn build(subject: Subject, args: &Args) -> anyhow::Result<Trial> {
     };
     let spec = Spec::new(subject, variant, topology);
     let spec = Spec {
+        readings: args.protocol.reading.clone(),
         workload: workload(&spec, args)?,
         down: args.network.down.clone(),
         changeable: (!args.network.changeable.is_empty()).then(|| args.network.changeable.clone()),
@@ -58,6 +59,10 @@ fn refuse_idle_options(subject: Subject, args: &Args) -> anyhow::Result<()> {
     let ordered_only = "is for the repaired reverse-link protocol and for central";
     let refusals = [
         (!protocol.repair.is_empty() && !published, "--repair mends the printed text: add --variant published".into()),
+        (
+            !protocol.reading.is_empty() && !published,
+            "--reading is of the printed text: add --variant published".into(),
+        ),
         (
             protocol.aging.is_some() && !ordered,
             format!("--aging {ordered_only}; the published one has --epsilon, and group ages by itself"),

@@ -30,6 +30,9 @@ fn protocol(trial: &Trial) -> String {
             format!("{}, as printed but with {} repaired", spec.subject, repairs.join(" "))
         }
     }];
+    if !spec.readings.is_empty() {
+        parts.push(format!("read as {}", spec.readings.join(" ")));
+    }
     match spec.subject {
         Subject::ReverseLink | Subject::Central | Subject::Raynal => {
             parts.push(format!("k = {}", spec.capacity));

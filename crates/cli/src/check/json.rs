@@ -40,6 +40,8 @@ struct What<'a> {
     protocol: &'static str,
     variant: &'static str,
     repairs: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    readings: &'a [String],
     topology: String,
     search: &'static str,
     graph: bool,
@@ -76,7 +78,8 @@ impl<'a> What<'a> {
             Way::Explore { search: Search::DepthFirst, graph, .. } => ("depth-first", *graph),
             Way::Walk { .. } => ("walk", false),
         };
-        Self { protocol: spec.subject.name(), variant, repairs, topology: spec.topology.to_string(), search, graph }
+        let (readings, topology) = (spec.readings.as_slice(), spec.topology.to_string());
+        Self { protocol: spec.subject.name(), variant, repairs, readings, topology, search, graph }
     }
 }
 

@@ -9,8 +9,8 @@
 //!   runs out, the station enters. A driver may let any number of messages arrive before it.
 //! - `TokenL` is declared but never used, `RequestL` is tested but never filled. As printed they do nothing. Repair F1
 //!   fills `RequestL` with what this station flooded, and a request found there is destroyed (the report says so in
-//!   its section 4.1); repairs F1 and F3 fill `TokenL` with the latest clock seen for each destination. The clock of a
-//!   station counts the floods it started.
+//!   its section 4.1); repairs F1 and F3 fill `TokenL` with the latest clock seen for each destination, or with the list
+//!   of all of them ([`Reading::TokenList`]). The clock of a station counts the floods it started.
 //!
 //! As in the report the stations are known in advance, there is one resource of one unit, one request at a time at
 //! each station, no order but that of arrival, and no way to withdraw a request.
@@ -23,10 +23,12 @@ use crate::protocol::{Delay, Effect, Event, Misuse, Protocol, Rejection, Timer};
 use crate::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use crate::vocabulary::{Demand, Grant, NodeId, Rank, RequestId, Units};
 
+mod readings;
 mod repairs;
 #[cfg(test)]
 mod tests;
 
+pub use readings::{Reading, Readings};
 pub use repairs::{Defect, Repairs};
 
 /// How a station is set up.
@@ -91,6 +93,7 @@ enum Caller {
 pub struct Node {
     id: NodeId,
     repairs: Repairs,
+    readings: Readings,
     /// For views and rejections only.
     neighbours: BTreeSet<NodeId>,
     etat: Etat,
@@ -102,8 +105,9 @@ pub struct Node {
     q: VecDeque<NodeId>,
     /// The latest request flooded from here, by station. Empty without repair F1.
     request_l: BTreeMap<NodeId, u64>,
-    /// The latest clock seen for each destination. Empty without repairs F1 and F3.
-    token_l: BTreeMap<NodeId, u64>,
+    /// The clocks seen for each destination, without repetition: the latest, or all if it is read as a list. Empty
+    /// without repairs F1 and F3.
+    token_l: BTreeSet<(NodeId, u64)>,
     /// `C_i`: the floods this station started. Stands still with repair F4.
     clock: u64,
     /// With repair F4, while the token is here: how often it was given away.
@@ -124,6 +128,7 @@ impl Node {
         Self {
             id: config.id,
             repairs: config.repairs,
+            readings: Readings::NONE,
             neighbours: BTreeSet::new(),
             etat: Etat::NotRequesting,
             token: config.stations.first() == Some(&config.id),
@@ -131,13 +136,19 @@ impl Node {
             ln: zeros,
             q: VecDeque::new(),
             request_l: BTreeMap::new(),
-            token_l: BTreeMap::new(),
+            token_l: BTreeSet::new(),
             clock: 0,
             transfer: 0,
             caller: Caller::Elsewhere,
             request: RequestId(0),
             epoch: 0,
         }
+    }
+
+    /// The same station with the report read in these other ways.
+    #[must_use]
+    pub fn read_as(self, readings: Readings) -> Self {
+        Self { readings, ..self }
     }
 
     /// `Etat`, as the report calls the state of a station.
@@ -317,15 +328,29 @@ impl Node {
     }
 
     fn is_new_token(&self, dest: NodeId, clock: u64) -> bool {
-        self.token_l.get(&dest).is_none_or(|seen| clock > *seen)
+        if self.readings.has(Reading::TokenList) {
+            !self.token_l.contains(&(dest, clock))
+        } else {
+            self.latest_seen(dest).is_none_or(|seen| clock > seen)
+        }
+    }
+
+    /// The latest clock of a token for this destination.
+    fn latest_seen(&self, dest: NodeId) -> Option<u64> {
+        self.token_l.range((dest, 0)..=(dest, u64::MAX)).next_back().map(|(_, clock)| *clock)
     }
 
     /// Kept only where a repair reads it.
     fn remember_token(&mut self, dest: NodeId, clock: u64) {
         let read = if dest == self.id { Defect::F3 } else { Defect::F1 };
-        if self.repaired(read) {
-            let seen = self.token_l.entry(dest).or_default();
-            *seen = clock.max(*seen);
+        if !self.repaired(read) {
+            return;
+        }
+        if self.readings.has(Reading::TokenList) {
+            self.token_l.insert((dest, clock));
+        } else if self.latest_seen(dest).is_none_or(|seen| clock > seen) {
+            self.token_l.retain(|(other, _)| *other != dest);
+            self.token_l.insert((dest, clock));
         }
     }
 }
@@ -373,7 +398,7 @@ impl Protocol for Node {
         let waiting = Waiting { request: self.request, rank: Rank(0), units: Units(1), session: None };
         let grant = Grant { request: self.request, units: Units(1), session: None, fence: None };
         let free = Units(u32::from(self.caller != Caller::Inside));
-        let pass = if self.repaired(Defect::F4) { Some(self.transfer) } else { self.token_l.get(&self.id).copied() };
+        let pass = if self.repaired(Defect::F4) { Some(self.transfer) } else { self.latest_seen(self.id) };
         View {
             role: role.into(),
             token: self.token.then(|| token_view(pass, free, &self.q)),
@@ -421,9 +446,11 @@ impl Protocol for Node {
         visitor.visit(CLOCKS, 0);
         visitor.number(CLOCKS, &mut self.clock);
         visitor.number(CLOCKS, &mut self.transfer);
-        for clock in self.token_l.values_mut() {
-            visitor.number(CLOCKS, clock);
-        }
+        let renumbered = core::mem::take(&mut self.token_l).into_iter().map(|(dest, mut clock)| {
+            visitor.number(CLOCKS, &mut clock);
+            (dest, clock)
+        });
+        self.token_l = renumbered.collect();
         for (station, number) in self.rn.iter_mut().chain(&mut self.ln).chain(&mut self.request_l) {
             visitor.visit(Line::of("number", *station), 0);
             visitor.number(Line::of("number", *station), number);

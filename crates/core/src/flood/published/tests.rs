@@ -126,3 +126,14 @@ fn what_cannot_be_from_a_station_is_rejected_and_changes_nothing() {
         }
     }
 }
+
+#[test]
+fn a_list_of_tokens_knows_each_of_them_and_the_latest_clock_all_before_it() {
+    let second = |clock| Message::Token { dest: PEER, clock, q: VecDeque::new(), ln: [(PEER, 0), (ME, 0)].into() };
+    for (readings, relayed) in [(Readings::NONE, 0), (Readings::NONE.with(Reading::TokenList), 1)] {
+        let mut node = station(ME, Repairs::all()).read_as(readings);
+        let mut hear = |clock| node.handle(Event::Receive { from: PEER, message: second(clock) }).unwrap().len();
+        assert_eq!((hear(2), hear(2)), (1, 0), "the same one is old");
+        assert_eq!(hear(1), relayed, "one with a smaller clock is old, unless each is told apart");
+    }
+}

@@ -5,7 +5,7 @@
 //! in known ways (p1 to p14 of `docs/errata.md`); [`Repairs`] mends some of them one by one, because a defect can hide
 //! behind another.
 //!
-//! Where the text can be read in two ways, we read it so:
+//! Where the text can be read in two ways, we read it so (`docs/errata.md` has the reasons; [`Readings`] are others):
 //!
 //! | text | reading |
 //! |---|---|
@@ -15,7 +15,11 @@
 //! | `sendTokenToFrontOfQ` | `giveTokenToFrontOfQ` |
 //! | `giveTokenToFrontOfQ` with Q empty | nothing happens (no such state is known) |
 //! | the minimum over an empty N, in `raiseHeight` and the `forward` procedures | nothing happens, nothing is sent (p11) |
-//! | `(j, S) > (i, R)` | S > R |
+//! | `(j, S) > (i, R)` | S > R, where R is what the application asked with, never aged |
+//! | REQUEST 7 "at the front of Q" | the entry that line 2 has made is the first |
+//! | UPDATE 2 "rearrange" | by priority; among equals each keeps its place |
+//! | UPDATE 3-7 | only if line 1 holds; lines 3 and 6 are two conditions, so that both can apply |
+//! | UPDATE 7 with Q empty | nothing happens; it cannot be, since j has moved past an entry that is still there |
 //! | `htVector[next]` while `next` is the node itself | not above the own height |
 //! | `delete(Q, j)` with several entries for j | all of them; UPDATE changes the first |
 //!
@@ -26,6 +30,7 @@ mod network;
 mod node;
 mod procedures;
 mod protocol;
+mod readings;
 mod repairs;
 
 #[cfg(test)]
@@ -34,6 +39,7 @@ mod tests;
 pub use message::{Body, Message};
 pub use network::network;
 pub use node::{Node, State};
+pub use readings::{Reading, Readings};
 pub use repairs::{Defect, Repairs};
 
 use crate::vocabulary::Units;

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::message::{Body, Message};
-use super::{Config, Defect};
+use super::{Config, Defect, Reading, Readings};
 use crate::protocol::{Effect, Misuse};
 use crate::reverse_link::Height;
 use crate::vocabulary::{Demand, NodeId, Rank, RequestId, Units, Urgency};
@@ -37,6 +37,7 @@ impl State {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node {
     pub(super) config: Config,
+    pub(super) readings: Readings,
     pub(super) state: State,
     /// The paper's N.
     pub(super) neighbours: BTreeSet<NodeId>,
@@ -92,6 +93,7 @@ impl Node {
         let lowest = neighbours.iter().min_by_key(|(_, height)| *height).map_or(height.id, |(id, _)| *id);
         Self {
             config,
+            readings: Readings::NONE,
             state: State::Ncs,
             neighbours: neighbours.iter().map(|(id, _)| *id).collect(),
             height,
@@ -107,6 +109,12 @@ impl Node {
             last_request: None,
             outstanding: None,
         }
+    }
+
+    /// The same node with the text read in these other ways.
+    #[must_use]
+    pub fn read_as(self, readings: Readings) -> Self {
+        Self { readings, ..self }
     }
 
     pub(super) fn repaired(&self, defect: Defect) -> bool {
@@ -169,6 +177,8 @@ impl Node {
     pub(super) fn on_request_message(&mut self, j: NodeId, ht: Height, s: Rank, out: &mut Effects) {
         if !self.link_not_received.contains(&j) {
             self.ht_vector.insert(j, ht); // 1
+        } else if self.readings.has(Reading::Section3) {
+            return;
         }
         let place = self.is_below(j).then(|| self.enqueue(j, s)); // 2
         if self.token_holder {
@@ -181,8 +191,20 @@ impl Node {
             }
         } else if self.q.len() == 1 || (!self.q.is_empty() && self.is_below(self.next)) {
             self.forward_request(out); // 6
-        } else if self.q.len() >= 2 && place == Some(0) {
+        } else if self.q.len() >= 2 && self.is_front(j, s, place) {
             self.forward_update(out); // 7, 8
+        }
+    }
+
+    /// REQUEST(j, S), which was enqueued at `place`, "is at the front of Q".
+    fn is_front(&self, j: NodeId, s: Rank, place: Option<usize>) -> bool {
+        let front = self.q.first();
+        if self.readings.has(Reading::FrontByPriority) {
+            front.is_some_and(|front| front.priority == s)
+        } else if self.readings.has(Reading::FrontByValue) {
+            front == Some(&Entry { node: j, priority: s })
+        } else {
+            place == Some(0)
         }
     }
 
@@ -203,8 +225,9 @@ impl Node {
             if !self.repaired(Defect::P2) {
                 self.send_request(self.next, own.priority, out); // 5
             }
-        } else if !self.token_holder {
-            // 6
+        }
+        if !self.token_holder {
+            // 6: also if line 4 has just given the token to j
             let moved = is_front && old != 0;
             let changed = self.q.first().map(|entry| entry.priority) != front.map(|entry| entry.priority);
             if moved || (changed && self.repaired(Defect::P5)) {

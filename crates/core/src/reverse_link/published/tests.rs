@@ -134,6 +134,53 @@ fn a_repaired_waiter_keeps_the_token_from_those_who_are_not_more_urgent() {
     assert_eq!(enters[..2], [granted(1, 2), send(1, height(0, -1, 2), Body::Token(Units(0)))]);
 }
 
+/// The token waits at node 1 for a second unit, with a claim of node 0 (priority 3) before one of node 2 (priority 2).
+fn busy_holder() -> Node {
+    let mut middle = line(Config::printed(2)).remove(1);
+    ask(&mut middle, 1, Demand::units(2, 5));
+    receive(&mut middle, height(0, 0, 0), Body::Token(Units(1)));
+    let above = |id| height(0, 9, id);
+    middle.ht_vector.extend([(NodeId(0), above(0)), (NodeId(2), above(2))]);
+    middle.q =
+        vec![node::Entry { node: NodeId(0), priority: Rank(3) }, node::Entry { node: NodeId(2), priority: Rank(2) }];
+    middle
+}
+
+#[test]
+fn an_update_that_takes_the_token_away_is_also_reported_by_its_line_6() {
+    let mut middle = busy_holder();
+    let own = middle.height;
+    let said = receive(&mut middle, height(0, 9, 2), Body::Update(Rank(7)));
+    let expected = [
+        send(2, own, Body::Token(Units(1))),  // 4, which gives the token to the front
+        send(2, own, Body::Request(Rank(3))), // and a REQUEST behind it
+        send(2, own, Body::Request(Rank(5))), // 5
+        send(2, own, Body::Update(Rank(3))),  // 6 and 7: node 2 has come to the front from another place
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn line_6_of_update_says_nothing_if_the_request_was_at_the_front_already() {
+    let mut middle = busy_holder();
+    middle.q.remove(0);
+    let own = middle.height;
+    let said = receive(&mut middle, height(0, 9, 2), Body::Update(Rank(7)));
+    assert_eq!(said, [send(2, own, Body::Token(Units(1))), send(2, own, Body::Request(Rank(5)))]);
+}
+
+#[test]
+fn section_3_ignores_a_request_while_no_link_has_come_and_the_appendix_only_its_height() {
+    for (readings, queued) in [(Readings::NONE, vec![(0, 4)]), (Readings::NONE.with(Reading::Section3), vec![])] {
+        let mut middle = line(Config::printed(1)).remove(1).read_as(readings);
+        middle.link_not_received.insert(NodeId(0));
+        middle.ht_vector.insert(NodeId(0), height(0, 9, 0));
+        receive(&mut middle, height(0, 0, 0), Body::Request(Rank(4)));
+        assert_eq!(queue(&middle), queued);
+        assert_eq!(middle.ht_vector[&NodeId(0)], height(0, 9, 0));
+    }
+}
+
 #[test]
 fn a_sink_raises_itself_above_its_lowest_neighbour_and_asks_again() {
     let mut nodes = network(4, &[(0, 1), (1, 2), (1, 3)], NodeId(0), Config::printed(1));
