@@ -91,6 +91,16 @@ pub enum Action {
         /// Which node.
         node: u8,
     },
+    /// A node stops in order: it cancels what waits there, closes its links and is saved with all that it knows.
+    Stop {
+        /// Which node.
+        node: u8,
+    },
+    /// A node that was stopped goes on, and its links come up again.
+    Start {
+        /// Which node.
+        node: u8,
+    },
 }
 
 impl Action {
@@ -101,7 +111,8 @@ impl Action {
             | Self::Notice { .. }
             | Self::Release { .. }
             | Self::Expire { .. }
-            | Self::Learn { .. } => true,
+            | Self::Learn { .. }
+            | Self::Start { .. } => true,
             Self::ExpireEarly { .. }
             | Self::Request { .. }
             | Self::Cancel { .. }
@@ -110,7 +121,8 @@ impl Action {
             | Self::Form { .. }
             | Self::Lose { .. }
             | Self::Resize { .. }
-            | Self::Leave { .. } => false,
+            | Self::Leave { .. }
+            | Self::Stop { .. } => false,
         }
     }
 
@@ -131,6 +143,8 @@ impl Action {
             Self::Resize { node } => (11, node.into(), [0, 0]),
             Self::Learn { node } => (12, node.into(), [0, 0]),
             Self::Leave { node } => (13, node.into(), [0, 0]),
+            Self::Stop { node } => (14, node.into(), [0, 0]),
+            Self::Start { node } => (15, node.into(), [0, 0]),
         };
         Packed(kind << 28 | u32::from(a) << 16 | u32::from(b[0]) << 8 | u32::from(b[1]))
     }
@@ -160,7 +174,9 @@ impl Packed {
             10 => Action::Lose { channel: a, place },
             11 => Action::Resize { node },
             12 => Action::Learn { node },
-            _ => Action::Leave { node },
+            13 => Action::Leave { node },
+            14 => Action::Stop { node },
+            _ => Action::Start { node },
         }
     }
 }
@@ -192,6 +208,8 @@ mod tests {
             Action::Resize { node: 63 },
             Action::Learn { node: 1 },
             Action::Leave { node: 2 },
+            Action::Stop { node: 63 },
+            Action::Start { node: 0 },
         ];
         for action in actions {
             assert_eq!(action.pack().unpack(), action);

@@ -30,7 +30,7 @@ pub struct Step<P: Protocol> {
     pub action: Action,
     /// The link that changed or was noticed to be cut, if it was one.
     pub link: Option<(NodeId, NodeId)>,
-    /// What the nodes made of it, in order: one node, two for a change of a link, none for a loss.
+    /// What the nodes made of it, in order: one node, two for a change of a link, none for a loss, several for a stop.
     pub moves: Vec<Move<P>>,
     /// The messages that were sent, in order.
     pub sent: Vec<Sent<P>>,
@@ -184,7 +184,9 @@ fn told<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
         | Action::Lose { .. }
         | Action::Resize { .. }
         | Action::Learn { .. }
-        | Action::Leave { .. } => None,
+        | Action::Leave { .. }
+        | Action::Stop { .. }
+        | Action::Start { .. } => None,
     };
     Step { action, link, moves, sent, vanished: vanished.collect() }
 }

@@ -5,6 +5,7 @@ use meshlock_core::Protocol;
 use crate::action::Action;
 use crate::environment::{Environment, LinkState};
 use crate::intern::Sequences;
+use crate::layout::LinkPlace;
 use crate::model::{Failing, Pick};
 use crate::space::{EnvironmentFacts, Row, Space};
 
@@ -23,23 +24,26 @@ impl<P: Protocol> Space<P> {
                 }
             }
         }
-        for (node, id) in row.iter().take(self.layout.nodes).enumerate() {
+        let is_there = |node: &usize| !environment.is_away(*node);
+        for (node, id) in row.iter().take(self.layout.nodes).enumerate().filter(|(node, _)| is_there(node)) {
             let view = self.local.view(*id);
             actions
                 .extend((0..view.holding.len()).map(|place| Action::Release { node: tiny(node), place: tiny(place) }));
         }
         actions.extend(
             (0..self.layout.nodes)
-                .filter(|node| facts.behind >> node & 1 == 1)
+                .filter(|node| facts.behind >> node & 1 == 1 && is_there(node))
                 .map(|node| Action::Learn { node: tiny(node) }),
         );
         self.timers(row, actions);
         let patient = self.waits_for_channels(row);
-        for node in 0..self.layout.nodes {
+        for node in (0..self.layout.nodes).filter(is_there) {
             self.application(row, environment, node, patient, actions);
         }
+        self.stops_and_starts(environment, actions);
         if usize::from(*environment.versions().end()) < self.model.budgets.capacities.len() {
-            actions.extend((0..self.layout.nodes).map(|node| Action::Resize { node: tiny(node) }));
+            let there = (0..self.layout.nodes).filter(is_there);
+            actions.extend(there.map(|node| Action::Resize { node: tiny(node) }));
         }
         if environment.link_changes > 0 {
             actions.extend(facts.changes.iter().filter(|change| self.link_is_free(row, **change)));
@@ -75,6 +79,24 @@ impl<P: Protocol> Space<P> {
                 if last.replace(message) != Some(message) {
                     add(tiny(place)); // of equal messages the first stands for all
                 }
+            }
+        }
+    }
+
+    /// A node that was stopped starts again once all have noticed that it was gone.
+    fn stops_and_starts(&self, environment: &Environment, actions: &mut Vec<Action>) {
+        if environment.stops == 0 && environment.away == 0 {
+            return;
+        }
+        for node in 0..self.layout.nodes {
+            let id = self.model.nodes[node].id();
+            let unnoticed = |(place, link): (usize, &LinkPlace)| {
+                link.end_of(id).is_some() && matches!(environment.links[place], LinkState::Dying(_))
+            };
+            if !environment.is_away(node) {
+                actions.extend((environment.stops > 0).then_some(Action::Stop { node: tiny(node) }));
+            } else if !self.layout.links.iter().enumerate().any(unnoticed) {
+                actions.push(Action::Start { node: tiny(node) });
             }
         }
     }

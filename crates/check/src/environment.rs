@@ -23,6 +23,9 @@ pub(crate) struct Environment {
     /// For each node how many definitions of the resource it has heard of.
     pub(crate) told: Box<[u8]>,
     pub(crate) leaves: u32,
+    pub(crate) stops: u32,
+    /// The nodes that are stopped and have not started again, as bits.
+    pub(crate) away: u64,
     /// The nodes whose timers ran out in this round, as bits.
     pub(crate) fired: u64,
     /// Rounds of timers since anything else happened.
@@ -54,6 +57,8 @@ impl Environment {
             early_timers: model.budgets.early_timers,
             told: vec![0; nodes].into(),
             leaves: model.budgets.leaves,
+            stops: model.budgets.stops,
+            away: 0,
             fired: 0,
             rounds: 0,
         }
@@ -68,6 +73,8 @@ impl Environment {
         made.copy_from_slice(&other.made);
         told.copy_from_slice(&other.told);
         self.leaves = other.leaves;
+        self.stops = other.stops;
+        self.away = other.away;
         self.cancels = other.cancels;
         self.reprioritisations = other.reprioritisations;
         self.link_changes = other.link_changes;
@@ -75,6 +82,11 @@ impl Environment {
         self.early_timers = other.early_timers;
         self.fired = other.fired;
         self.rounds = other.rounds;
+    }
+
+    /// Whether a node is stopped.
+    pub(crate) const fn is_away(&self, node: usize) -> bool {
+        self.away >> node & 1 == 1
     }
 
     /// Whether an end of a link has still to notice that it was cut.

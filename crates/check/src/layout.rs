@@ -39,6 +39,11 @@ impl LinkPlace {
         if end == 0 { self.link.low() } else { self.link.high() }
     }
 
+    /// Which end this node is, if it is one.
+    pub(crate) fn end_of(&self, node: NodeId) -> Option<u8> {
+        (0..2).find(|end| self.end(*end) == node)
+    }
+
     /// The channel that leads to this end.
     pub(crate) const fn channel_into(&self, end: u8) -> usize {
         self.channels[if end == 0 { 1 } else { 0 }] as usize

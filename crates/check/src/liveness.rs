@@ -1,10 +1,11 @@
 //! Runs that never end well: messages that circle for ever, and requests that wait for ever, on fair schedules.
 //!
 //! A run is weakly fair if whatever stays possible for ever and is obligatory (the delivery at a channel, a notice, the
-//! release of a grant, a definition that others know, a timer with nothing else under way) happens again and again.
-//! Requests, cancellations, changes of links, new definitions, losses, early timers and leaving are never obligatory. In a finite graph a bad fair run exists if and only if some
-//! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
-//! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
+//! release of a grant, a definition that others know, the start of a node that was stopped, a timer with nothing else
+//! under way) happens again and again. Requests, cancellations, changes of links, new definitions, losses, early timers,
+//! leaving and stopping are never obligatory. In a finite graph a bad fair run exists if and only if some strongly
+//! connected component of the bad part of the graph has a step and, for every obligatory action, a step that takes it or
+//! a state in which it is not possible: a part of a component cannot be fair if the whole is not.
 //!
 //! What has to wait for a full channel (see [`crate::model::Model::wait_when_full`]) counts as possible: a run that
 //! never gets round to it is not fair.
@@ -137,7 +138,9 @@ impl<P: Protocol> Bad<'_, P> {
             | Action::Form { .. }
             | Action::Lose { .. }
             | Action::Resize { .. }
-            | Action::Leave { .. } => None,
+            | Action::Leave { .. }
+            | Action::Stop { .. } => None,
+            Action::Start { node } => self.victim.map(|_| Class::Start(node)),
             Action::Learn { node } => self.victim.map(|_| Class::Learn(node)),
         }
     }
@@ -195,6 +198,7 @@ enum Class {
     Release(u8, u8),
     Timer(u8),
     Learn(u8),
+    Start(u8),
 }
 
 /// The states of a component with their places.

@@ -146,7 +146,8 @@ impl<P: Protocol> Local<P> {
             | Event::LinkDown { .. }
             | Event::Expired { .. }
             | Event::Resize { .. }
-            | Event::Leave => {
+            | Event::Leave
+            | Event::Resume => {
                 let key = (node, self.events.insert_ref(&event));
                 match self.known.get(&key) {
                     Some(&step) => step,

@@ -266,6 +266,8 @@ pub struct Budgets {
     pub capacities: Vec<Units>,
     /// Nodes that leave: nobody asks there any more, and what others need is given away.
     pub leaves: u32,
+    /// Nodes that stop in order and start again, as if saved and loaded.
+    pub stops: u32,
 }
 
 /// When timers run out.

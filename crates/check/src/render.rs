@@ -53,6 +53,8 @@ fn title<P: Protocol>(step: &Step<P>) -> String {
         Action::Cut { .. } => format!("link {} is cut", link()),
         Action::Form { .. } => format!("link {} comes up", link()),
         Action::Lose { .. } => "a message is lost".to_owned(),
+        Action::Stop { node } => format!("node {node} stops and is saved"),
+        Action::Start { node } => format!("node {node} starts again"),
         Action::ExpireEarly { node } => format!("the timer of node {node} runs out early"),
         Action::Deliver { .. }
         | Action::Notice { .. }
@@ -87,6 +89,7 @@ fn describe_event<P: Protocol>(made: &Move<P>) -> String {
             format!("node {node} hears that the resource has {capacity} units (version {version})")
         }
         Event::Leave => format!("node {node} is about to go"),
+        Event::Resume => format!("node {node} goes on after a stop"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The states of a model as rows of numbers, and the step from one to the next.
 
 mod effects;
+mod restart;
 mod turn;
 
 use meshlock_core::{NodeId, Protocol};
@@ -167,10 +168,12 @@ impl<P: Protocol> Space<P> {
         row[self.layout.nodes..self.layout.environment()].iter().any(|content| *content != Sequences::EMPTY)
     }
 
-    /// Nothing is under way: no message, no notice, no definition, and no timer that could still mend something.
+    /// Nothing is under way: no message, no notice, no definition, no node that was stopped, and no timer that could
+    /// still mend something.
     pub(crate) fn is_quiet(&self, row: &Row) -> bool {
         let facts = self.environment_facts(row);
-        !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row)
+        let everybody_is_there = self.environment(row).away == 0;
+        everybody_is_there && !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row)
     }
 
     /// Makes one step into `next`. On `Err`, `next` shows the state in which the mistake was made.

@@ -117,8 +117,8 @@ impl Rates {
             Action::Reprioritize { .. } => self.reprioritize,
             Action::Cut { .. } | Action::Form { .. } => self.link_change,
             Action::Lose { .. } => self.lose,
-            Action::Learn { .. } => self.notice.max(1),
-            Action::Resize { .. } | Action::Leave { .. } => self.link_change,
+            Action::Learn { .. } | Action::Start { .. } => self.notice.max(1),
+            Action::Resize { .. } | Action::Leave { .. } | Action::Stop { .. } => self.link_change,
         }
     }
 }
@@ -192,6 +192,7 @@ impl<P: Protocol> Walker<P> {
         endless(&mut budgets.reprioritisations, rates.reprioritize);
         endless(&mut budgets.link_changes, rates.link_change);
         endless(&mut budgets.losses, rates.lose);
+        endless(&mut budgets.stops, rates.link_change);
         endless(&mut budgets.early_timers, rates.expire_early);
         self.model.workload.endless = true;
         // Slow channels become long on fair runs too; only a channel without end is a finding.

@@ -62,6 +62,8 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::TellOnlyGiver, "reverse-link/triangle-rounds", "queues"),
         Caught(Bug::AdoptOlderCapacity, "reverse-link/triangle-lowered", "exclusion"),
         Caught(Bug::LeaveWithToken, "reverse-link/line-3-leave", "leaving"),
+        Caught(Bug::ForgetCopyOnResume, "reverse-link/line-3-stop", "nobody-waits"),
+        Caught(Bug::ForgetCustodyOnResume, "reverse-link/line-2-leave-stop", "conservation"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { reverse_link: Planted::bug(bug), ..Seeds::NONE });
 }
@@ -77,6 +79,9 @@ fn bugs_in_flood_are_caught() {
         Caught(Bug::ForgetServed, "flood/triangle-unordered", "protocol"),
         Caught(Bug::RepeatWithoutAttempt, "flood/line-3-cancel", "nobody-waits"),
         Caught(Bug::ResetTransfer, "flood/triangle-unordered", "nobody-waits"),
+        Caught(Bug::ForgetTimerOnResume, "flood/line-3-stop", "nobody-waits"),
+        Caught(Bug::ForgetAskingOnResume, "flood/line-3-stop", "protocol"),
+        Caught(Bug::ForgetCopyOnResume, "flood/line-3-stop", "nobody-waits"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { flood: Planted::bug(bug), ..Seeds::NONE });
 }
@@ -95,6 +100,7 @@ fn bugs_in_group_are_caught() {
         Caught(Bug::AgeNothing, "group/urgent-endless", "starvation"),
         Caught(Bug::AcceptTokenTwice, "group/two-lossy", "one-token"),
         Caught(Bug::GrantCancelled, "group/second-thoughts", "cancelled"),
+        Caught(Bug::ForgetCopyOnResume, "group/two-stops", "nobody-waits"),
     ];
     all_are_caught(&Bug::ALL, &caught, |bug| Seeds { group: Planted::bug(bug), ..Seeds::NONE });
 }

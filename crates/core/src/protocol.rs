@@ -120,6 +120,9 @@ pub enum Event<M> {
     /// This node is about to go: it makes no requests any more and gives away what others need, as far as its protocol
     /// can; see [`Protocol::may_go`]. Its requests must be cancelled or released before.
     Leave,
+    /// This node was stopped in order, saved, and goes on. Its links are down since before it was saved, its timers do
+    /// not run any more, and what was under way to it is lost.
+    Resume,
 }
 
 /// What a node wants done.
@@ -315,6 +318,7 @@ impl<M> Event<M> {
             Self::Expired { timer } => Event::Expired { timer },
             Self::Resize { version, capacity } => Event::Resize { version, capacity },
             Self::Leave => Event::Leave,
+            Self::Resume => Event::Resume,
         }
     }
 }

@@ -269,6 +269,7 @@ impl<P: Protocol> Protocol for Relayed<P> {
             Event::Expired { timer } => Event::Expired { timer },
             Event::Resize { version, capacity } => Event::Resize { version, capacity },
             Event::Leave => Event::Leave,
+            Event::Resume => Event::Resume,
         };
         let said = self.inner.handle(event)?;
         self.carry(said, &mut effects)?;

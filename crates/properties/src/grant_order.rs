@@ -43,7 +43,8 @@ pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violatio
         | Event::Receive { .. }
         | Event::Expired { .. }
         | Event::Resize { .. }
-        | Event::Leave => None,
+        | Event::Leave
+        | Event::Resume => None,
     };
     step.check(|request| match wish {
         Some((wished, urgency)) if wished == request => timeless_rank(step.setting.order, urgency),

@@ -110,6 +110,7 @@ impl Watcher {
             }
             Event::Resize { .. }
             | Event::Leave
+            | Event::Resume
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
             | Event::Receive { .. }

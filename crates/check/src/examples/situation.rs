@@ -285,7 +285,9 @@ impl Edge<'_> {
             | Action::Form { .. }
             | Action::Resize { .. }
             | Action::Learn { .. }
-            | Action::Leave { .. } => Vec::new(),
+            | Action::Leave { .. }
+            | Action::Stop { .. }
+            | Action::Start { .. } => Vec::new(),
         }
     }
 }

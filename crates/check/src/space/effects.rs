@@ -85,7 +85,10 @@ impl<P: Protocol> Space<P> {
     /// What becomes of a message put into a channel now.
     fn carries(&self, turn: &Turn<'_>, channel: usize) -> Carries {
         let channel = self.layout.channels[channel];
-        let Some(link) = channel.link else { return Carries::Yes };
+        let Some(link) = channel.link else {
+            let is_away = self.current(turn).is_away(channel.to.0 as usize);
+            return if is_away { Carries::Swallows } else { Carries::Yes };
+        };
         match self.current(turn).links[usize::from(link)] {
             LinkState::Up => Carries::Yes,
             LinkState::Down => Carries::No,

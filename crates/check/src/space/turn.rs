@@ -1,6 +1,6 @@
 //! One step: what an action does to the world, and which nodes hear of it.
 
-use meshlock_core::{Demand, Event, NodeId, Protocol, Rank, RequestId, Timer, Urgency};
+use meshlock_core::{Demand, Event, NodeId, Protocol, Rank, RequestId, Timer, Units, Urgency};
 use meshlock_properties::Occurrence;
 
 use super::{Row, Space};
@@ -121,10 +121,13 @@ impl<P: Protocol> Space<P> {
                 environment.leaves = environment.leaves.saturating_sub(1);
                 self.finish(turn, NodeId(node.into()), step).map(|()| true)
             }
+            Action::Stop { node } => self.stop(turn, node),
+            Action::Start { node } => self.start_again(turn, node),
         }
     }
 
-    /// A node hears of a definition of the resource. Until all have heard of it, either capacity may be gone by.
+    /// A node hears of a definition of the resource. Until all have heard of it, either capacity may be gone by. Like a
+    /// node of the product, it cancels waiting requests that can no longer be granted.
     fn define(&mut self, turn: &mut Turn<'_>, node: u8, version: u8) -> Result<bool, Finding> {
         self.change(turn).told[usize::from(node)] = version;
         let capacity = |version: u8| match usize::from(version).checked_sub(1) {
@@ -134,7 +137,26 @@ impl<P: Protocol> Space<P> {
         let most = self.current(turn).versions().filter_map(capacity).max();
         let Some((capacity, most)) = capacity(version).zip(most) else { return Ok(false) };
         self.observe(turn, Occurrence::Resized { capacity: most })?;
-        self.oblige(turn, NodeId(node.into()), Event::Resize { version: version.into(), capacity })
+        self.oblige(turn, NodeId(node.into()), Event::Resize { version: version.into(), capacity })?;
+        self.cancel_waiting(turn, node, |units| units > capacity)
+    }
+
+    /// A node cancels those of its waiting requests whose units are like this; false if its protocol does not let it.
+    pub(super) fn cancel_waiting(
+        &mut self,
+        turn: &mut Turn<'_>,
+        node: u8,
+        which: impl Fn(Units) -> bool,
+    ) -> Result<bool, Finding> {
+        let waiting = self.local.view(turn.next[usize::from(node)]).waiting.iter();
+        let requests: Vec<RequestId> = waiting.filter(|w| which(w.units)).map(|w| w.request).collect();
+        for request in requests {
+            let Some(step) = self.ask(turn, node, Event::Cancel { request }) else { return Ok(false) };
+            let node = NodeId(node.into());
+            self.observe(turn, Occurrence::Cancelled { node, request })?;
+            self.finish(turn, node, step)?;
+        }
+        Ok(true)
     }
 
     fn request(&mut self, turn: &mut Turn<'_>, node: u8, demand: u8) -> Result<bool, Finding> {
@@ -184,12 +206,12 @@ impl<P: Protocol> Space<P> {
     }
 
     /// An event of the application; `None` if it is a mistake now.
-    fn ask(&mut self, turn: &Turn<'_>, node: u8, event: Event<u32>) -> Option<LocalStep> {
+    pub(super) fn ask(&mut self, turn: &Turn<'_>, node: u8, event: Event<u32>) -> Option<LocalStep> {
         self.local.step(turn.next[usize::from(node)], event).ok()
     }
 
     /// An event that no node may refuse.
-    fn oblige(&mut self, turn: &mut Turn<'_>, node: NodeId, event: Event<u32>) -> Result<bool, Finding> {
+    pub(super) fn oblige(&mut self, turn: &mut Turn<'_>, node: NodeId, event: Event<u32>) -> Result<bool, Finding> {
         let name = event_name(&event);
         match self.local.step(turn.next[node.0 as usize], event) {
             Ok(step) => self.finish(turn, node, step).map(|()| true),
@@ -197,7 +219,7 @@ impl<P: Protocol> Space<P> {
         }
     }
 
-    fn tell_both(
+    pub(super) fn tell_both(
         &mut self,
         turn: &mut Turn<'_>,
         link: u16,
@@ -247,7 +269,9 @@ impl<P: Protocol> Space<P> {
             | Action::Lose { .. }
             | Action::Resize { .. }
             | Action::Learn { .. }
-            | Action::Leave { .. } => true,
+            | Action::Leave { .. }
+            | Action::Stop { .. }
+            | Action::Start { .. } => true,
         };
         if world_moved || turn.granted != 0 {
             let environment = self.current(turn);
@@ -270,5 +294,6 @@ fn event_name(event: &Event<u32>) -> &'static str {
         Event::Expired { .. } => "a timer",
         Event::Resize { .. } => "a change of the capacity",
         Event::Leave => "a leave",
+        Event::Resume => "going on after a stop",
     }
 }

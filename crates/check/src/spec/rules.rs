@@ -62,7 +62,8 @@ fn group(spec: &Spec) -> RuleSet {
     }
     // Repeated starts are not counted one by one, and a request that was cancelled is reported by no complete: so the
     // count is exact only where nothing is lost or cancelled.
-    let exact = spec.budgets.losses == 0 && spec.budgets.early_timers == 0 && spec.budgets.cancels == 0;
+    let budgets = &spec.budgets;
+    let exact = budgets.losses == 0 && budgets.early_timers == 0 && budgets.cancels == 0 && budgets.stops == 0;
     if exact && spec.subject == Subject::Group {
         rules = rules.with(Rule::Followers);
     }

@@ -6,7 +6,7 @@ use meshlock_core::repairs::Defect as _;
 use meshlock_properties::{Rule, RuleSet};
 
 use super::{Entry, WALK_CHANNEL, network};
-use crate::model::{Failing, Workload};
+use crate::model::{Budgets, Failing, Workload};
 use crate::spec::{Spec, Subject, Variant};
 use crate::topology::parse_links;
 
@@ -60,6 +60,7 @@ pub(super) fn repaired() -> Vec<Entry> {
     let moved = |down, changes, failing| moving(plain("line:3", 1), down, changes, failing);
     let mut cancelled = lossy("line:3", 1, 1, 0);
     cancelled.budgets.cancels = 1;
+    let stopped = |spec: Spec, stops, leaves| with_stops(spec, stops, leaves);
     let mut walk = moving(lossy("grid:3x4", u32::MAX, 1, 1), "0-11", 1, Failing::Harsh);
     walk.budgets.cancels = 1;
     walk.max_channel = WALK_CHANNEL;
@@ -80,6 +81,25 @@ pub(super) fn repaired() -> Vec<Entry> {
             Spec { fifo: false, ..plain("triangle", 1) },
             3_603,
         ),
+        Entry::holds(
+            "flood/pair-stops",
+            "nodes stop and start again, twice in all",
+            stopped(plain("pair", 2), 2, 0),
+            102_756,
+        ),
+        Entry::holds(
+            "flood/line-3-stop",
+            "a node stops, is away, and goes on with what it saved",
+            stopped(plain("line:3", 1), 1, 0),
+            95_474,
+        ),
+        Entry::holds(
+            "flood/pair-leave",
+            "nodes leave, stop and come back; a request is cancelled",
+            Spec { budgets: Budgets { cancels: 1, ..stopped(plain("pair", 2), 1, 2).budgets }, ..plain("pair", 2) },
+            144_019,
+        ),
+        Entry::holds("flood/line-3-leave", "one of three leaves", stopped(plain("line:3", 1), 0, 1), 2_488),
         Entry::holds("flood/line-3-endless", "requests for ever", plain("line:3", 1).endless(0), 1_466_439),
         Entry::walks("flood/walk-grid-12", "12 nodes, losses, harsh link changes", walk, 100, 1500, 1_780),
     ]
@@ -104,6 +124,13 @@ fn asking(spec: Spec, requests: u32) -> Spec {
 fn with_losses(mut spec: Spec, losses: u32, early_timers: u32) -> Spec {
     spec.budgets.losses = losses;
     spec.budgets.early_timers = early_timers;
+    spec
+}
+
+/// So many nodes stop and start again, and so many leave.
+fn with_stops(mut spec: Spec, stops: u32, leaves: u32) -> Spec {
+    spec.budgets.stops = stops;
+    spec.budgets.leaves = leaves;
     spec
 }
 

@@ -80,6 +80,11 @@ pub(super) fn repaired() -> Vec<Entry> {
     thoughts.budgets.cancels = 2;
     let mut cancelled = lossy(plain(3, 1), 1, 0);
     cancelled.budgets.cancels = 1;
+    let stopped = |mut spec: Spec, stops, leaves| {
+        spec.budgets.stops = stops;
+        spec.budgets.leaves = leaves;
+        Spec { repeats: true, ..spec }
+    };
     let mut broken_link = relayed("line:3");
     broken_link.budgets.link_changes = 1;
     broken_link.workload.nodes[0] = Work::any(0, Vec::new());
@@ -116,7 +121,17 @@ pub(super) fn repaired() -> Vec<Entry> {
         Entry::holds("group/two-endless", "requests for ever", plain(2, 1).endless(2), 6_215),
         Entry::holds("group/three-endless", "the same by three patient ones", three_endless, 81_207),
         Entry::holds("group/urgent-endless", "two urgent sessions and a third one, for ever", urgent_endless, 46_595),
+        Entry::holds("group/two-stop", "a process stops and starts again", stopped(plain(2, 2), 1, 0), 21_880),
+        Entry::holds("group/two-stops", "the same twice: with what is lost on the way", stopped(plain(2, 1), 2, 0), 0),
+        Entry::holds("group/two-leave", "processes leave, stop and come back", stopped(plain(2, 1), 1, 2), 2_985),
+        Entry::holds("group/three-leave", "one of three leaves", stopped(plain(3, 1), 0, 1), 31_032),
         Entry::holds("group-over-relay/line-3", "three in a line", relayed("line:3"), 7_927),
+        Entry::holds(
+            "group-over-relay/pair-stop",
+            "a node stops, is away, and goes on with what it saved",
+            stopped(asking(group(Subject::GroupOverRelay, "pair"), 2, &[X]), 1, 0),
+            22_017,
+        ),
         Entry::holds_everywhere("group-over-relay/line-3-harsh", "the same, and links fail", broken_link, 6_569),
         Entry::walks("group/walk-12", "12 processes, losses", walk, 100, 2000, 3_561),
         Entry::walks("group-over-relay/walk-grid-12", "12 on a grid, links fail", walk_relay, 50, 1500, 1_190),

@@ -11,7 +11,10 @@ use crate::spec::{Spec, Subject, Variant};
 use crate::trial::Way;
 
 pub(super) fn entries() -> Vec<Entry> {
-    [still(), changing(), resized(), leaving(), sessions(), endless(), walks()].into_iter().flatten().collect()
+    [still(), changing(), resized(), leaving(), stopping(), sessions(), endless(), walks()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn repaired(topology: &str) -> Spec {
@@ -158,6 +161,62 @@ fn resized() -> Vec<Entry> {
             "1 unit becomes 3 and then 2: nobody goes back to an older definition; links fail",
             asking(defined("line:2", 1, &[3, 2], 1), 2, &[ONE]),
             48_900,
+        ),
+        Entry::holds(
+            "reverse-link/line-2-lowered-below",
+            "2 units become 1 while somebody waits for both, and its node cancels that; links fail",
+            asking(defined("line:2", 2, &[1], 1), 2, &one_or_two),
+            39_644,
+        ),
+        Entry::holds(
+            "reverse-link/line-3-lowered-below",
+            "the same on a longer line, where claims for both units travel",
+            asking(defined("line:3", 2, &[1], 0), 1, &one_or_two),
+            61_277,
+        ),
+        Entry::holds(
+            "reverse-link/line-2-resized-left-cancelled",
+            "2 units become 1, a request is cancelled, a node leaves, one stops and starts again",
+            with_all(asking(defined("line:2", 2, &[1], 0), 1, &one_or_two)),
+            79_985,
+        ),
+    ]
+}
+
+/// One request is cancelled, one node leaves, one stops and starts again.
+fn with_all(mut spec: Spec) -> Spec {
+    spec.budgets.cancels = 1;
+    spec.budgets.leaves = 1;
+    spec.budgets.stops = 1;
+    spec
+}
+
+/// Nodes stop in order, are away, and go on with what they saved.
+fn stopping() -> Vec<Entry> {
+    let stopped = |spec: Spec, stops, leaves| {
+        let mut spec = spec;
+        spec.budgets.stops = stops;
+        spec.budgets.leaves = leaves;
+        spec
+    };
+    vec![
+        Entry::holds(
+            "reverse-link/line-2-stops",
+            "nodes stop and start again, twice in all",
+            stopped(asking(repaired("line:2"), 2, &[ONE]), 2, 0),
+            20_606,
+        ),
+        Entry::holds(
+            "reverse-link/line-3-stop",
+            "a node stops, is away, and goes on with what it saved",
+            stopped(repaired("line:3"), 1, 0),
+            112_508,
+        ),
+        Entry::holds(
+            "reverse-link/line-2-leave-stop",
+            "a node leaves, stops and comes back; 2 units",
+            stopped(asking(Spec { capacity: 2, ..repaired("line:2") }, 1, &[ONE, Demand::units(2, 1)]), 1, 1),
+            5_797,
         ),
     ]
 }

@@ -60,7 +60,7 @@ impl Protocol for Echo {
             Event::Cancel { .. } | Event::Reprioritize { .. } | Event::Release { .. } => {
                 Err(Misuse::Unsupported("do this"))
             }
-            Event::Resize { .. } | Event::Leave => Err(Misuse::Unsupported("do this")),
+            Event::Resize { .. } | Event::Leave | Event::Resume => Err(Misuse::Unsupported("do this")),
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => Ok(Vec::new()),
         }
     }

@@ -40,7 +40,8 @@ impl<M: Clone + Eq> Causes<M> {
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
             | Event::Resize { .. }
-            | Event::Leave => None,
+            | Event::Leave
+            | Event::Resume => None,
         };
         for effect in &made.effects {
             if let Effect::Arm { timer, .. } = effect {

@@ -1,6 +1,6 @@
 //! A run in the trace format.
 
-use meshlock_core::{Effect, Event, Protocol};
+use meshlock_core::{Effect, Event, NodeId, Protocol};
 use meshlock_trace::{At, End, Happening, Header, Link, Lost, NodeInfo, Record, Source, Violation, What, Writer};
 use serde::Serialize;
 use serde_json::Value;
@@ -83,6 +83,10 @@ pub(crate) fn happenings<P: Protocol>(
     match (step.action, step.link) {
         (Action::Cut { .. }, Some(between)) => all.push(What::Link(Link { between, up: false })),
         (Action::Form { .. }, Some(between)) => all.push(What::Link(Link { between, up: true })),
+        (Action::Stop { node } | Action::Start { node }, _) => {
+            let own = step.moves.iter().filter(|made| made.node.0 == u32::from(node));
+            all.extend(own.filter_map(|made| link_of(made.node, &made.event)).map(What::Link));
+        }
         _ => {}
     }
     for (place, made) in step.moves.iter().enumerate() {
@@ -96,6 +100,16 @@ pub(crate) fn happenings<P: Protocol>(
         all.push(What::Lost(Lost { from, to, message, cause }));
     }
     all
+}
+
+/// The change of a link that a node is told about.
+fn link_of<M>(node: NodeId, event: &Event<M>) -> Option<Link> {
+    let (neighbour, up) = match event {
+        Event::LinkUp { neighbour } => (*neighbour, true),
+        Event::LinkDown { neighbour } => (*neighbour, false),
+        _ => return None,
+    };
+    Some(Link { between: (node.min(neighbour), node.max(neighbour)), up })
 }
 
 /// The same with messages as a viewer reads them.

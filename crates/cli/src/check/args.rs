@@ -191,6 +191,16 @@ pub(crate) struct Trouble {
     /// How many timers may run out while something is still under way.
     #[arg(long, value_name = "N")]
     pub(crate) early_timers: Option<u32>,
+    /// How many nodes may leave: they ask for nothing more and give away what others need.
+    #[arg(long, value_name = "N")]
+    pub(crate) leaves: Option<u32>,
+    /// How many nodes may stop and start again with what they saved.
+    #[arg(long, value_name = "N")]
+    pub(crate) stops: Option<u32>,
+    /// The capacities of definitions that follow each other, such as 1,3 (reverse-link). Each node hears of them in turn;
+    /// a waiting request for more than its node knows of is cancelled, as a node does.
+    #[arg(long, value_name = "UNITS", value_delimiter = ',', value_parser = at_least_one)]
+    pub(crate) resize: Vec<u32>,
 }
 
 #[derive(Debug, clap::Args)]

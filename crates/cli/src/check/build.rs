@@ -3,7 +3,7 @@
 
 use anyhow::bail;
 use meshlock_check::{Budgets, Failing, Search, Spec, Subject, Topology, Trial, Variant, Way, Work, Workload};
-use meshlock_core::{Aging, Deadline, Demand, Order, Priority, Urgency};
+use meshlock_core::{Aging, Deadline, Demand, Order, Priority, Units, Urgency};
 use meshlock_properties::{Rule, RuleSet};
 
 use super::args::{Args, Limits, Text};
@@ -160,7 +160,9 @@ fn budgets(args: &Args) -> anyhow::Result<Budgets> {
         link_changes: args.network.link_changes.unwrap_or(0),
         losses: args.trouble.losses.unwrap_or(0),
         early_timers: args.trouble.early_timers.unwrap_or(0),
-        ..Budgets::default()
+        capacities: args.trouble.resize.iter().copied().map(Units).collect(),
+        leaves: args.trouble.leaves.unwrap_or(0),
+        stops: args.trouble.stops.unwrap_or(0),
     })
 }
 

@@ -145,6 +145,7 @@ fn trouble(trial: &Trial) -> Vec<String> {
         (budgets.losses, "message lost", "messages lost"),
         (budgets.early_timers, "early timer", "early timers"),
         (budgets.leaves, "node leaves", "nodes leave"),
+        (budgets.stops, "node stops and starts again", "nodes stop and start again"),
     ];
     let happens = kinds.into_iter().filter(|(number, ..)| *number > 0);
     let text = |(number, one, many): (u32, &str, &str)| match (walks, number) {

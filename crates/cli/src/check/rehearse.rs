@@ -28,6 +28,9 @@ impl Visitor for Rehearsal {
 
     fn visit<P: Protocol>(self, model: Model<P>) -> anyhow::Result<()> {
         model.validate()?;
+        if let Some(node) = model.nodes.first() {
+            self.is_troubled(node, &model.budgets)?;
+        }
         for (node, work) in model.nodes.iter().zip(&model.workload.nodes) {
             for demand in work.demands.iter().filter(|_| work.count > 0) {
                 self.asks(node, demand, &model.workload, &model.budgets)?;
@@ -38,6 +41,22 @@ impl Visitor for Rehearsal {
 }
 
 impl Rehearsal {
+    /// Fails if a kind of trouble is one that this protocol does not know.
+    fn is_troubled<P: Protocol>(&self, node: &P, budgets: &Budgets) -> anyhow::Result<()> {
+        let resize = budgets.capacities.first().map(|capacity| Event::Resize { version: 1, capacity: *capacity });
+        let troubles = [
+            ("--leaves", (budgets.leaves > 0).then_some(Event::Leave)),
+            ("--stops", (budgets.stops > 0).then_some(Event::Resume)),
+            ("--resize", resize),
+        ];
+        for (option, event) in troubles {
+            if let Some(Err(Misuse::Unsupported(what))) = event.map(|event| node.clone().handle(event)) {
+                bail!("{} cannot {what}: leave out {option}", self.protocol);
+            }
+        }
+        Ok(())
+    }
+
     fn asks<P: Protocol>(
         &self,
         node: &P,
@@ -47,6 +66,13 @@ impl Rehearsal {
     ) -> anyhow::Result<()> {
         let (protocol, first) = (&self.protocol, RequestId(1));
         let mut asked = node.clone();
+        // What only a later definition allows is asked once that is known.
+        if let Some(most) = budgets.capacities.iter().copied().max().filter(|most| demand.units <= *most)
+            && let Err(Misuse::OverCapacity { .. }) =
+                node.clone().handle(Event::Request { request: first, demand: *demand })
+        {
+            asked.handle(Event::Resize { version: 1, capacity: most })?;
+        }
         if let Err(misuse) = asked.handle(Event::Request { request: first, demand: *demand }) {
             bail!("{protocol} refuses the demand {}: {misuse}{}", demand_text(demand), way_out(misuse));
         }

@@ -344,6 +344,7 @@ impl Protocol for Node {
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => {}
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),
+            Event::Resume => return Err(Misuse::Unsupported("go on after a stop")),
         }
         Ok(effects)
     }

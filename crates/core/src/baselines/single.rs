@@ -300,6 +300,7 @@ impl<A: Algorithm> Protocol for Node<A> {
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => Ok(Vec::new()),
             Event::Resize { version, .. } => Misuse::check_resize(version).map(|()| Vec::new()),
             Event::Leave => Err(Misuse::Unsupported("leave")),
+            Event::Resume => Err(Misuse::Unsupported("go on after a stop")),
         }
     }
 

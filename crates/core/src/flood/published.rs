@@ -385,6 +385,7 @@ impl Protocol for Node {
             Event::Expired { timer } => self.wake(timer, &mut effects),
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),
+            Event::Resume => return Err(Misuse::Unsupported("go on after a stop")),
         }
         Ok(effects)
     }

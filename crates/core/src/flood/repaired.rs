@@ -210,13 +210,32 @@ impl Node {
     fn ask(&mut self, effects: &mut Effects) {
         let heard = self.heard_of(self.id);
         effects.push(Effect::Broadcast { message: Message::Request { site: self.id, heard } });
+        self.arm(1 << heard.attempt.min(MOST_DOUBLINGS), effects);
+    }
+
+    /// Sets the timer to so many times the configured delay.
+    fn arm(&mut self, times: u32, effects: &mut Effects) {
         self.epoch += 1;
-        let times = 1 << heard.attempt.min(MOST_DOUBLINGS);
         let after = Delay {
             least_ms: self.retry.least_ms.saturating_mul(times),
             most_ms: self.retry.most_ms.saturating_mul(times),
         };
         effects.push(Effect::Arm { timer: Timer { epoch: self.epoch }, after });
+    }
+
+    /// The timer does not run any more, and the token may have been sent here in vain: whoever asks, also for a request
+    /// that was cancelled, asks again. Not at once, for nobody can hear it yet.
+    fn on_resume(&mut self, effects: &mut Effects) {
+        self.leaving = false;
+        if self.planted.has(Bug::ForgetCopyOnResume) {
+            self.given_away = None;
+        }
+        if self.planted.has(Bug::ForgetAskingOnResume) {
+            self.asking = false;
+        }
+        if self.asking && !self.planted.has(Bug::ForgetTimerOnResume) {
+            self.arm(1, effects);
+        }
     }
 
     /// With the token: the application enters.
@@ -376,6 +395,7 @@ impl Protocol for Node {
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave if self.caller != Caller::Away => return Err(Misuse::StillBusy),
             Event::Leave => self.leaving = true,
+            Event::Resume => self.on_resume(&mut effects),
         }
         debug_assert!(self.caller != Caller::Waiting || self.asking, "a caller waits only while its node asks");
         Ok(effects)

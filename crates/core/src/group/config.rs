@@ -31,11 +31,13 @@ pub enum Bug {
     AcceptTokenTwice,
     /// A start for a withdrawn request is followed.
     GrantCancelled,
+    /// Goes on after a stop without its copy of the token.
+    ForgetCopyOnResume,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::LoseComplete,
         Self::DropEarlyComplete,
         Self::ForgetAccepted,
@@ -46,6 +48,7 @@ impl Bug {
         Self::AgeNothing,
         Self::AcceptTokenTwice,
         Self::GrantCancelled,
+        Self::ForgetCopyOnResume,
     ];
 }
 

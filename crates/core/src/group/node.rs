@@ -142,6 +142,7 @@ impl Node {
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave if self.inside.is_some() || self.waits().is_some() => return Err(Misuse::StillBusy),
             Event::Leave => self.leaving = true,
+            Event::Resume => self.on_resume(&mut effects),
         }
         Ok(effects)
     }
@@ -223,6 +224,18 @@ impl Node {
     fn arm(&self, effects: &mut Effects) {
         if let Some(after) = self.retry {
             effects.push(Effect::Arm { timer: Timer { epoch: self.epoch }, after });
+        }
+    }
+
+    /// The timer does not run any more.
+    fn on_resume(&mut self, effects: &mut Effects) {
+        self.leaving = false;
+        if self.planted.has(Bug::ForgetCopyOnResume) {
+            self.copy = None;
+        }
+        if self.waits().is_some() {
+            self.epoch += 1;
+            self.arm(effects);
         }
     }
 

@@ -115,6 +115,7 @@ impl Node {
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => {}
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),
+            Event::Resume => return Err(Misuse::Unsupported("go on after a stop")),
             Event::Receive { from, message } => {
                 if let Err(reason) = self.on_message(from, message, &mut effects) {
                     effects.push(Effect::Reject { from, reason });

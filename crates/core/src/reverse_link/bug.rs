@@ -62,11 +62,15 @@ pub enum Bug {
     AdoptOlderCapacity,
     /// A node that leaves keeps the token.
     LeaveWithToken,
+    /// Goes on after a stop without its copy of the token.
+    ForgetCopyOnResume,
+    /// Goes on after a stop without the releases it has to bring on.
+    ForgetCustodyOnResume,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::ForgetPreempted,
         Self::PassWithoutLowering,
         Self::DropAskBehindToken,
@@ -96,5 +100,7 @@ impl Bug {
         Self::TellOnlyGiver,
         Self::AdoptOlderCapacity,
         Self::LeaveWithToken,
+        Self::ForgetCopyOnResume,
+        Self::ForgetCustodyOnResume,
     ];
 }

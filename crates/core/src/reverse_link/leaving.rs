@@ -22,6 +22,17 @@ impl Node {
         Ok(())
     }
 
+    /// It has come back. There are no timers here, and what was sent before is asked about over the new links.
+    pub(super) fn on_resume(&mut self) {
+        self.leaving = false;
+        if self.bug(Bug::ForgetCopyOnResume) {
+            self.limbo = None;
+        }
+        if self.bug(Bug::ForgetCustodyOnResume) {
+            self.custody = Default::default();
+        }
+    }
+
     /// A neighbour is about to go.
     pub(super) fn on_leaving(&mut self, neighbour: NodeId) {
         if let Some(peer) = self.peers.get_mut(&neighbour) {

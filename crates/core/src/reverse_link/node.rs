@@ -196,6 +196,7 @@ impl Node {
             Event::Expired { timer: _ } => return Ok(out), // this protocol has no timers
             Event::Resize { version, capacity: units } => self.on_resize(Capacity { version, units }),
             Event::Leave => self.on_leave(&mut out)?,
+            Event::Resume => self.on_resume(),
         }
         self.settle(&mut out);
         Ok(out)

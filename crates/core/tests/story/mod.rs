@@ -363,6 +363,7 @@ impl<P: Protocol> Story<P> {
             Event::Expired { .. } => "timer".to_string(),
             Event::Resize { version, capacity } => format!("capacity {capacity}, version {version}"),
             Event::Leave => "leave".to_string(),
+            Event::Resume => "resume".to_string(),
         }
     }
 

@@ -243,6 +243,7 @@ fn run<P: Protocol>(
         Event::Expired { timer } => Event::Expired { timer },
         Event::Resize { version, capacity } => Event::Resize { version, capacity },
         Event::Leave => Event::Leave,
+        Event::Resume => Event::Resume,
     };
     let effects = node.handle(event)?;
     let wrap = |effect| match effect {

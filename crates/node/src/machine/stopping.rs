@@ -129,6 +129,7 @@ impl Machine {
             let mut resource = Resource::with_instance(entry, instance);
             resource.compare(machine.settings.declared.get(&resource.entry.name));
             machine.resources.insert(number, resource);
+            machine.link_step(Now::default(), number, Event::Resume);
         }
         machine.hold_again(Now::default(), saved.grants, saved.companies);
         machine.declare(Now::default());

@@ -103,7 +103,8 @@ impl<P: Protocol> Observer<P> for Tap<'_> {
             | Event::LinkDown { .. }
             | Event::Expired { .. }
             | Event::Resize { .. }
-            | Event::Leave => None,
+            | Event::Leave
+            | Event::Resume => None,
         };
         let sent = |effect: &Effect<P::Message>| match effect {
             Effect::Send { message, .. } => Some((P::kind(message), 1)),

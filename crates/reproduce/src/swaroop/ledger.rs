@@ -163,7 +163,8 @@ impl<P: Protocol> Observer<P> for Ledger {
             | Event::LinkDown { .. }
             | Event::Expired { .. }
             | Event::Resize { .. }
-            | Event::Leave => Role::Holder,
+            | Event::Leave
+            | Event::Resume => Role::Holder,
         };
         if matches!(event, Event::Release { .. }) {
             self.leave(id, now, self.sent::<P>(effects, "complete"));

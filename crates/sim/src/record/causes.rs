@@ -87,7 +87,8 @@ impl Causes {
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
             | Event::Resize { .. }
-            | Event::Leave => None,
+            | Event::Leave
+            | Event::Resume => None,
         }
     }
 

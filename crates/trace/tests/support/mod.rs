@@ -138,6 +138,7 @@ fn events() -> impl Strategy<Value = Event<Message>> {
         (any::<u64>(), any::<u32>())
             .prop_map(|(version, capacity)| Event::Resize { version, capacity: Units(capacity) }),
         Just(Event::Leave),
+        Just(Event::Resume),
     ]
 }
 

@@ -91,9 +91,10 @@ export interface Demand {
   session: number | null;
 }
 
-/** An object with one field, its name; or the mere string "leave". */
+/** An object with one field, its name; or the mere string "leave" or "resume". */
 export type Event =
   | "leave"
+  | "resume"
   | { request: { request: number; demand: Demand } }
   | { cancel: { request: number } }
   | { reprioritize: { request: number; urgency: Urgency } }

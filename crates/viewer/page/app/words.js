@@ -153,6 +153,7 @@ function endWords(end, nameOf) {
  * @param {NameOf} nameOf
  */
 export function eventWords(event, nameOf) {
+  if (event === "resume") return "goes on after a stop";
   if (typeof event === "string") return event === "leave" ? "is about to leave" : plain(event);
   if ("request" in event) {
     const { units, urgency, session } = event.request.demand;

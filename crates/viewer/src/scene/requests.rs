@@ -58,7 +58,8 @@ pub(super) fn take_event<M>(open: &mut Vec<OpenRequest>, event: &Event<M>, at: u
         | Event::Receive { .. }
         | Event::Expired { .. }
         | Event::Resize { .. }
-        | Event::Leave => {}
+        | Event::Leave
+        | Event::Resume => {}
     }
 }
 

@@ -49,11 +49,17 @@ pub enum Bug {
     RepeatWithoutAttempt,
     /// Numbers every transfer 1.
     ResetTransfer,
+    /// Goes on after a stop without the timer of its request.
+    ForgetTimerOnResume,
+    /// Goes on after a stop as if it had asked for nothing.
+    ForgetAskingOnResume,
+    /// Goes on after a stop without its copy of the token.
+    ForgetCopyOnResume,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::SkipDuplicateCheck,
         Self::AcceptTokenTwice,
         Self::ForgetCopy,
@@ -61,5 +67,8 @@ impl Bug {
         Self::ForgetServed,
         Self::RepeatWithoutAttempt,
         Self::ResetTransfer,
+        Self::ForgetTimerOnResume,
+        Self::ForgetAskingOnResume,
+        Self::ForgetCopyOnResume,
     ];
 }

@@ -44,6 +44,7 @@ impl Protocol for Node {
             Event::Expired { .. } => {} // the paper has no timers
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),
+            Event::Resume => return Err(Misuse::Unsupported("go on after a stop")),
         }
         Ok(out)
     }

@@ -213,3 +213,26 @@ fn no_grant_is_forgotten_however_many_are_told_to_stop() {
     let all = net.ask(0, NewRequest { units: Some(1_500), ..wants("docks") });
     assert_eq!(net.state(0, all), State::Granted);
 }
+
+#[test]
+fn a_flood_resource_lives_on_after_the_stop_of_a_node_whose_client_waited() {
+    let mut net = Net::line(2);
+    net.define(0, "belt", NewResource { protocol: Some(Protocol::Flood), ..NewResource::default() });
+    let held = net.ask(0, wants("belt"));
+    net.settle();
+    let waits = net.ask(1, wants("belt"));
+    net.settle();
+    assert_eq!((net.state(0, held), net.state(1, waits)), (State::Granted, State::Queued));
+    net.machines[1].stop(net.now);
+    net.settle();
+    net.cut(0, 1);
+    let saved = net.machines[1].save();
+    net.release(0, held); // the token goes to node 1, where nobody is
+    net.settle();
+    net.machines[1] = Machine::resume(settings(1), &saved).expect("its own");
+    net.link(0, 1);
+    net.settle();
+    let next = net.ask(0, wants("belt"));
+    net.pass_ms(5_000);
+    assert_eq!(net.state(0, next), State::Granted, "node 1 has asked again, and given the token on");
+}

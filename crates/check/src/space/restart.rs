@@ -1,0 +1,84 @@
+//! A node stops in order and starts again with what it saved, as a node of the product does.
+//!
+//! Its applications are told to stop: what waits is cancelled, and what is held may be given back before or after. Its
+//! links are closed: it notices at once, its neighbours when they do, so that its last words may still arrive or be lost.
+//! Then it is away with all that it knows, while the world goes on. When it starts again its timers do not run, it is
+//! told so by [`Event::Resume`], and its links come up.
+
+use meshlock_core::{Event, NodeId, Protocol};
+
+use super::Space;
+use super::turn::Turn;
+use crate::counterexample::Fate;
+use crate::environment::LinkState;
+use crate::finding::Finding;
+use crate::intern::Sequences;
+use crate::model::Medium;
+
+impl<P: Protocol> Space<P> {
+    pub(super) fn stop(&mut self, turn: &mut Turn<'_>, node: u8) -> Result<bool, Finding> {
+        let place = usize::from(node);
+        let id = NodeId(node.into());
+        if !self.cancel_waiting(turn, node, |_| true)? {
+            return Ok(false);
+        }
+        for link in 0..self.layout.links.len() {
+            self.close(turn, link, id)?;
+        }
+        if self.model.medium == Medium::AnyToAny {
+            for channel in 0..self.layout.channels.len() {
+                if self.layout.channels[channel].to == id {
+                    self.empty(turn, channel);
+                }
+            }
+        }
+        let environment = self.change(turn);
+        environment.timers[place] = None;
+        environment.stops = environment.stops.saturating_sub(1);
+        environment.away |= 1 << place;
+        Ok(true)
+    }
+
+    pub(super) fn start_again(&mut self, turn: &mut Turn<'_>, node: u8) -> Result<bool, Finding> {
+        let id = NodeId(node.into());
+        self.change(turn).away &= !(1 << node);
+        self.oblige(turn, id, Event::Resume)?;
+        for place in 0..self.layout.links.len() {
+            let link = self.layout.links[place];
+            let Some(end) = link.end_of(id).filter(|_| link.up_at_start) else { continue };
+            let environment = self.current(turn);
+            let other_is_away = environment.is_away(link.end(1 - end).0 as usize);
+            if environment.links[place] == LinkState::Down && !other_is_away {
+                self.change(turn).links[place] = LinkState::Up;
+                let link = u16::try_from(place).unwrap_or(u16::MAX);
+                self.tell_both(turn, link, |neighbour| Event::LinkUp { neighbour })?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// A node closes a link, if it is one of its links and not known to be down.
+    fn close(&mut self, turn: &mut Turn<'_>, place: usize, node: NodeId) -> Result<(), Finding> {
+        let link = self.layout.links[place];
+        let Some(end) = link.end_of(node) else { return Ok(()) };
+        let mut noticed = match self.current(turn).links[place] {
+            LinkState::Up => [false, false],
+            LinkState::Dying(noticed) if !noticed[usize::from(end)] => noticed,
+            LinkState::Dying(_) | LinkState::Down => return Ok(()),
+        };
+        noticed[usize::from(end)] = true;
+        self.change(turn).links[place] =
+            if noticed == [true, true] { LinkState::Down } else { LinkState::Dying(noticed) };
+        self.empty(turn, link.channel_into(end));
+        self.oblige(turn, node, Event::LinkDown { neighbour: link.end(1 - end) }).map(drop)
+    }
+
+    /// What is on this channel is lost.
+    fn empty(&mut self, turn: &mut Turn<'_>, channel: usize) {
+        let content = std::mem::replace(&mut turn.next[self.layout.channel(channel)], Sequences::EMPTY);
+        self.note_vanished(channel, content, Sequences::EMPTY, Fate::Cut);
+    }
+}
+
+#[cfg(test)]
+mod tests;

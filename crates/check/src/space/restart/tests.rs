@@ -1,0 +1,84 @@
+//! Nodes that stop and start again.
+
+use std::collections::BTreeSet;
+
+use meshlock_core::group::{self, Level};
+use meshlock_core::relay::{self, Relayed};
+use meshlock_core::{Delay, Demand, Event, NodeId, Protocol, flood, reverse_link};
+use meshlock_properties::RuleSet;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::model::{Model, Workload};
+use crate::space::{Applied, Space};
+use crate::testing::{Hello, explore};
+use crate::topology::Topology;
+
+#[test]
+fn a_protocol_that_cannot_go_on_after_a_stop_is_a_finding() {
+    let mut model = Hello::model(Topology::line(2));
+    model.budgets.stops = 1;
+    let finding = explore(model).finding().map(ToString::to_string);
+    assert!(finding.as_deref().is_some_and(|what| what.contains("going on after a stop")), "{finding:?}");
+}
+
+/// Every state of a node in a model.
+fn nodes_of<P: Protocol>(model: Model<P>) -> Vec<P> {
+    let mut space = Space::new(model, true, false).unwrap();
+    let start = space.start();
+    let mut seen = BTreeSet::from([start.clone()]);
+    let mut left = vec![start];
+    while let Some(row) = left.pop() {
+        let mut actions = Vec::new();
+        space.enabled(&row, &mut actions);
+        for action in actions {
+            let mut next = row.clone();
+            let applied = space.apply(&row, action, &mut next).expect("nothing is wrong here");
+            if matches!(applied, Applied::Made { .. }) && seen.insert(next.clone()) {
+                left.push(next);
+            }
+        }
+    }
+    (0..space.local.sizes()[0]).map(|id| space.local.node(crate::intern::next_id(id)).clone()).collect()
+}
+
+/// The checker keeps a node that is away as it is. A node of the product is written down and read: that must be the same.
+fn goes_on_the_same_from_every_state<P: Protocol + Serialize + DeserializeOwned>(mut model: Model<P>, demand: Demand) {
+    model.workload = Workload::same(model.nodes.len(), 1, vec![demand]);
+    model.budgets.stops = 1;
+    model.budgets.leaves = 1;
+    model.rules = RuleSet::NONE;
+    let nodes = nodes_of(model);
+    assert!(nodes.len() > 50, "only {} states were seen", nodes.len());
+    for mut kept in nodes {
+        let text = serde_json::to_string(&kept).unwrap();
+        let mut read: P = serde_json::from_str(&text).unwrap();
+        assert_eq!(kept.handle(Event::Resume), read.handle(Event::Resume), "{text}");
+        assert_eq!(kept, read, "{text}");
+    }
+}
+
+const RETRY: Delay = Delay { least_ms: 1, most_ms: 2 };
+
+#[test]
+fn what_is_saved_of_reverse_link_is_all_that_it_needs() {
+    let node = |id| reverse_link::Node::new(reverse_link::Config::mutex(NodeId(id), id == 0));
+    let model = Model::settled((0..2).map(node).collect(), Topology::line(2), Vec::new()).unwrap();
+    goes_on_the_same_from_every_state(model, Demand::units(1, 0));
+}
+
+#[test]
+fn what_is_saved_of_flood_is_all_that_it_needs() {
+    let config = |id| flood::Config { starts_with_token: id == 0, ..flood::Config::new(NodeId(id)) };
+    let nodes = (0..2).map(|id| flood::Node::new(config(id))).collect();
+    let model = Model::settled(nodes, Topology::line(2), Vec::new()).unwrap();
+    goes_on_the_same_from_every_state(model, Demand::units(1, 0));
+}
+
+#[test]
+fn what_is_saved_of_group_over_the_relay_is_all_that_it_needs() {
+    let config = |id| group::Config::among((0..2).map(NodeId), NodeId(id), Level(2), Some(RETRY));
+    let node = |id| Relayed::new(group::Node::new(config(id)), relay::Config::default());
+    let model = Model::settled((0..2).map(node).collect(), Topology::line(2), Vec::new()).unwrap();
+    goes_on_the_same_from_every_state(model, Demand::session(1, 1));
+}
