@@ -222,6 +222,11 @@ impl Hub {
         })
     }
 
+    /// The answer about a request did not reach its client; see [`Machine::unheard`].
+    pub fn unheard(&self, ticket: Ticket) {
+        self.with_if_sound(|machine, now| machine.unheard(now, ticket));
+    }
+
     /// The ticket of an id.
     pub fn find(&self, id: &str) -> Result<Ticket, Problem> {
         self.with(|machine, _| machine.find(id))

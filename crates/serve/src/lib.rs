@@ -7,14 +7,17 @@
 //! |---|---|
 //! | `server` | accepts, finds places, ends in bounded time |
 //! | `places` | who is served, and who has to go for a newcomer |
+//! | `delivery` | what to do if an answer was not read |
 //! | `patience` | how long a slow peer may take |
 //! | `size` | how large headers and bodies may be |
 
+mod delivery;
 mod patience;
 mod places;
 mod server;
 mod size;
 
+pub use delivery::Delivery;
 pub use patience::Limits;
 pub use server::{Listener, Port, serve, stopped};
 pub use size::{BodyError, LARGEST_HEADER, read_body};

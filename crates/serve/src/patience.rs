@@ -61,6 +61,8 @@ struct Flags {
     has_begun: AtomicBool,
     /// Microseconds.
     last_heard: AtomicU64,
+    /// The peer was gone before it had read everything.
+    is_broken: AtomicBool,
 }
 
 impl Flags {
@@ -85,6 +87,15 @@ impl Busy {
 
     pub(crate) fn is_busy(&self) -> bool {
         self.0.is_busy.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection broke: the peer closed it before it had read everything, or reads no more.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.0.is_broken.load(Ordering::Relaxed)
+    }
+
+    fn breaks(&self) {
+        self.0.is_broken.store(true, Ordering::Relaxed);
     }
 
     fn has_begun(&self) -> bool {
@@ -167,7 +178,16 @@ impl<S> Patient<S> {
         let patience = self.limits.stalled;
         let writing = self.writing.get_or_insert_with(|| Box::pin(sleep(patience)));
         ready!(writing.as_mut().poll(context));
+        self.busy.breaks();
         Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its answer"))
+    }
+
+    fn wrote(&mut self, result: io::Result<usize>) -> io::Result<usize> {
+        self.writing = None;
+        if result.is_err() {
+            self.busy.breaks();
+        }
+        result
     }
 }
 
@@ -181,6 +201,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
         let result = Pin::new(&mut this.stream).poll_read(context, buffer);
         if result.is_ready() {
             this.busy.0.heard();
+            if matches!(result, Poll::Ready(Err(_))) {
+                // Reset instead of closed: the peer left something unread. Hyper takes both for an ordinary end.
+                this.busy.breaks();
+            }
             this.is_in_header |= !this.busy.is_busy();
             return result;
         }
@@ -192,10 +216,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         match Pin::new(&mut this.stream).poll_write(context, bytes) {
-            Poll::Ready(result) => {
-                this.writing = None;
-                Poll::Ready(result)
-            }
+            Poll::Ready(result) => Poll::Ready(this.wrote(result)),
             Poll::Pending => this.stalled(context).map(Err),
         }
     }
@@ -207,10 +228,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         match Pin::new(&mut this.stream).poll_write_vectored(context, bytes) {
-            Poll::Ready(result) => {
-                this.writing = None;
-                Poll::Ready(result)
-            }
+            Poll::Ready(result) => Poll::Ready(this.wrote(result)),
             Poll::Pending => this.stalled(context).map(Err),
         }
     }

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use crate::delivery::Delivery;
 use crate::patience::{Answering, Busy, Limits, Patient};
 use crate::places::Places;
 use crate::size::{LARGEST_HEADER, refuse_large_header};
@@ -121,9 +122,13 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let io = TokioIo::new(Patient::new(stream, limits, busy.clone()));
-    let service = service_fn(move |request: Request<Incoming>| {
-        let until_answered = busy.begin();
+    let delivery = Delivery::default();
+    let (answers, is_busy) = (delivery.clone(), busy.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let until_answered = is_busy.begin();
         let mut router = router.clone();
+        answers.arrived(); // whoever asks the next thing has read the last answer
+        request.extensions_mut().insert(answers.clone());
         async move {
             let answer = match refuse_large_header(&request) {
                 Some(refused) => refused,
@@ -144,6 +149,9 @@ where
             connection.await
         }
     };
+    if busy.is_broken() {
+        delivery.failed();
+    }
     if let Err(error) = ended {
         // A peer that goes away or sends nonsense is its own business.
         tracing::debug!("a connection ended: {error}");

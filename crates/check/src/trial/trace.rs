@@ -107,7 +107,15 @@ fn link_of<M>(node: NodeId, event: &Event<M>) -> Option<Link> {
     let (neighbour, up) = match event {
         Event::LinkUp { neighbour } => (*neighbour, true),
         Event::LinkDown { neighbour } => (*neighbour, false),
-        _ => return None,
+        Event::Request { .. }
+        | Event::Cancel { .. }
+        | Event::Reprioritize { .. }
+        | Event::Release { .. }
+        | Event::Receive { .. }
+        | Event::Expired { .. }
+        | Event::Resize { .. }
+        | Event::Leave
+        | Event::Resume => return None,
     };
     Some(Link { between: (node.min(neighbour), node.max(neighbour)), up })
 }

@@ -1,11 +1,13 @@
 //! Requests: ask, look, renew, change, give back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use meshlock_api::{NewRequest, Problem, RequestInfo, State as Standing, Urgency};
+use meshlock_serve::Delivery;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -72,12 +74,19 @@ pub(super) struct RequestChange {
 )]
 pub(super) async fn ask(
     State(app): State<App>,
+    Extension(delivery): Extension<Delivery>,
     Asked(patience): Asked<Patience>,
     JsonBody(asked): JsonBody<NewRequest>,
 ) -> Answer {
     let patience = patience.time()?;
     let info = app.hub.ask(asked)?;
-    standing(&wait(&app, info, patience, Attends::AsClient).await?)
+    let info = wait(&app, info, patience, Attends::AsClient).await?;
+    if let Ok(ticket) = app.hub.find(&info.id) {
+        // The client may have been killed at this very moment: then nobody knows of the grant.
+        let hub = Arc::clone(&app.hub);
+        delivery.unless_read(move || hub.unheard(ticket));
+    }
+    standing(&info)
 }
 
 /// All requests that are queued or granted at this node

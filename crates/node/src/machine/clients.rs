@@ -166,13 +166,18 @@ impl Machine {
         }
     }
 
-    /// The client closed the connection on which it waited. It is cancelled soon, unless somebody else waits for it or
-    /// the client comes back. A grant is left alone: somebody may have heard of it in another way.
+    /// The client closed the connection on which it waited.
     pub fn abandoned(&mut self, now: Now, ticket: Ticket) {
         self.answered(ticket);
-        let Some(request) = self.requests.get_mut(ticket) else { return };
+        self.unheard(now, ticket);
+    }
+
+    /// The client was not told how the request is doing: its connection was gone. It ends soon, queued or granted, unless
+    /// somebody else looks at it on a connection of theirs, or the client comes back.
+    pub fn unheard(&mut self, now: Now, ticket: Ticket) {
+        let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
         let until = now.plus_ms(COME_BACK_MS);
-        if request.state == State::Queued && request.attended == 0 && until < request.alive_until {
+        if request.attended == 0 && until < request.alive_until {
             request.alive_until = until;
             request.abandoned = true;
             self.set_alarm(ticket);

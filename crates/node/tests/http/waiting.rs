@@ -99,6 +99,22 @@ async fn a_client_that_closes_its_connection_while_it_waits_is_cancelled_whateve
 }
 
 #[tokio::test]
+async fn a_grant_whose_answer_was_never_read_does_not_last_for_its_lease() {
+    let node = Node::start().await;
+    let body = json!({"id": "a", "resource": "r", "lease_ms": 3_600_000}).to_string();
+    let head = "POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-length: ";
+    let ask = format!("{head}{}\r\n\r\n{body}", body.len());
+    let mut client = node.connect().await;
+    client.write_all(ask.as_bytes()).await.expect("sent");
+    let mut answer = [0; 16];
+    client.read_exact(&mut answer).await.expect("the answer is there"); // but not read to its end
+    drop(client);
+    let ticket = node.hub.find("a").expect("known");
+    let state = timeout(HANG, node.hub.changed(ticket, State::Granted)).await.expect("it ends");
+    assert_eq!(state, State::Expired);
+}
+
+#[tokio::test]
 async fn a_stream_tells_of_a_request_until_it_is_over() {
     let node = Node::start().await;
     node.post("/v1/requests", json!({"id": "a", "resource": "r"})).await.is(200, "GRANTED");

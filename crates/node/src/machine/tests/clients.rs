@@ -186,9 +186,29 @@ fn whoever_has_its_answer_may_close_the_connection() {
     assert_eq!(net.state(0, waits), State::Queued);
     net.machines[0].attended(waits);
     net.release(0, holder);
-    net.machines[0].abandoned(net.now, waits);
+    net.machines[0].answered(waits);
     net.pass_ms(COME_BACK_MS + 1);
-    assert_eq!(net.state(0, waits), State::Granted, "somebody may have been told of the grant");
+    assert_eq!(net.state(0, waits), State::Granted, "it was told of the grant");
+}
+
+#[test]
+fn a_grant_that_its_client_never_heard_of_is_not_held_for_a_lease() {
+    let hour = || NewRequest { id: Some("a".into()), lease_ms: Some(3_600_000), ..wants("dock") };
+    for comes_back in [false, true] {
+        let mut net = Net::line(1);
+        let granted = net.ask(0, hour());
+        net.machines[0].attended(granted); // by a stream of events
+        net.machines[0].unheard(net.now, granted);
+        net.pass_ms(COME_BACK_MS + 1);
+        assert_eq!(net.state(0, granted), State::Granted, "somebody hears of it in another way");
+        net.machines[0].answered(granted);
+        net.machines[0].unheard(net.now, granted);
+        if comes_back {
+            net.ask(0, hour());
+        }
+        net.pass_ms(COME_BACK_MS + 1);
+        assert_eq!(net.state(0, granted), if comes_back { State::Granted } else { State::Expired });
+    }
 }
 
 #[test]
