@@ -511,6 +511,15 @@ mod tests {
         Peer { node: NodeId(number), name: format!("n{number}"), address: ([127, 0, 0, 1], 1).into() }
     }
 
+    #[tokio::test]
+    async fn an_alarm_of_links_is_shown_by_status() {
+        let hub = hub();
+        assert_eq!(hub.status(None, Duration::ZERO).await.unwrap().alarms, Vec::<String>::new());
+        hub.alarm(&DoubleIdentity::sample());
+        let alarms = hub.status(None, Duration::ZERO).await.unwrap().alarms;
+        assert!(alarms[0].starts_with("two nodes have the identity of cy (member 7)"), "{alarms:?}");
+    }
+
     #[test]
     fn a_queue_that_is_full_is_counted_once_and_others_go_on() {
         let hub = hub();

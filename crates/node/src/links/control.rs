@@ -80,6 +80,14 @@ impl std::fmt::Display for DoubleIdentity {
     }
 }
 
+#[cfg(test)]
+impl DoubleIdentity {
+    pub(crate) fn sample() -> Self {
+        let kept = Some(SocketAddr::from(([10, 0, 0, 1], 7411)));
+        Self { member: Member(7), name: "cy".into(), kept, refused: None, why: "w".into(), run: 2 }
+    }
+}
+
 impl Control {
     pub(super) fn encode(&self) -> Outgoing {
         // Plain data into a vector: it cannot fail.
@@ -99,14 +107,6 @@ mod tests {
     fn its_bytes_are_what_they_were() {
         let by = Sighting { node: NodeId(0x1_0007), run: 300 };
         let address = Some(SocketAddr::from(([10, 0, 0, 1], 7411)));
-        let double = DoubleIdentity {
-            member: Member(7),
-            name: "cy".into(),
-            kept: address,
-            refused: None,
-            why: "w".into(),
-            run: 2,
-        };
         for (control, bytes) in [
             (Control::Challenge(1), vec![0, 1]),
             (Control::Answer { number: 1, up_ms: 2 }, vec![1, 1, 2]),

@@ -14,6 +14,11 @@ use crate::local::{LocalMesh, LocalOptions};
 use crate::mesh::faults::FailingDisk;
 use crate::mesh::{Authority, Kept, Member, Removal, state};
 
+/// In memory where that is possible: thousands of files are synced here.
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let waiting = async {
         while !condition() {
@@ -152,7 +157,7 @@ fn stored(dir: &Path) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_removals_than_fit_a_frame_reach_everybody() {
-    let place = tempfile::tempdir().unwrap();
+    let place = directory();
     let options = LocalOptions::new(3, place.path());
     let mesh = LocalMesh::start(&options, &links(&[(0, 1)])).await.unwrap();
     mesh.wait_for_links(&links(&[(0, 1)])).await;
@@ -174,7 +179,7 @@ async fn more_removals_than_fit_a_frame_reach_everybody() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn neighbours_that_meet_tell_each_other_of_removals() {
-    let place = tempfile::tempdir().unwrap();
+    let place = directory();
     let mesh = LocalMesh::start(&LocalOptions::new(2, place.path()), &links(&[])).await.unwrap();
     let authority = Authority::load(&place.path().join("n1")).unwrap();
     let removals = |members: std::ops::Range<u16>| -> Vec<Removal> {
@@ -189,7 +194,7 @@ async fn neighbours_that_meet_tell_each_other_of_removals() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removal_that_cannot_be_stored_is_obeyed_and_stored_later() {
-    let place = tempfile::tempdir().unwrap();
+    let place = directory();
     let line = links(&[(0, 1), (1, 2)]);
     let mesh = LocalMesh::start(&LocalOptions::new(3, place.path()), &line).await.unwrap();
     mesh.wait_for_links(&line).await;

@@ -192,6 +192,7 @@ fn report(node: &mut Node, event: Event) {
             node.up.remove(&Member(member));
             tell(&format!("down {member} {reason}"));
         }
+        Event::Alarm(double) => tell(&format!("alarm {}", double.member.0)),
     }
 }
 
