@@ -115,7 +115,10 @@ mod tests {
                 Control::Contest(Contest { by, up_ms: 5, address, against: 6 }),
                 vec![3, 0x87, 0x80, 4, 0xac, 2, 5, 1, 0, 10, 0, 0, 1, 0xf3, 0x39, 6],
             ),
-            (Control::Double(double), vec![4, 7, 2, b'c', b'y', 1, 0, 10, 0, 0, 1, 0xf3, 0x39, 0, 1, b'w', 2]),
+            (
+                Control::Double(DoubleIdentity::sample()),
+                vec![4, 7, 2, b'c', b'y', 1, 0, 10, 0, 0, 1, 0xf3, 0x39, 0, 1, b'w', 2],
+            ),
         ] {
             assert_eq!(control.encode().to_vec(), bytes, "{control:?}");
             assert_eq!(Control::decode(&bytes), Some(control));

@@ -286,8 +286,11 @@ mod tests {
         assert_eq!((incarnation, saved.as_deref()), (1, Some(&b""[..])));
     }
 
-    /// Four lives, of which every second ends cleanly; what each began with, and what it left. Whatever fails is let go.
-    fn lives(dir: &Path, seen: &mut Vec<(u16, Option<Vec<u8>>, Option<Vec<u8>>)>) {
+    /// The incarnation of a life, what it began with, and what it left.
+    type Life = (u16, Option<Vec<u8>>, Option<Vec<u8>>);
+
+    /// Four lives, of which every second ends cleanly. Whatever fails is let go.
+    fn lives(dir: &Path, seen: &mut Vec<Life>) {
         for number in 0..4 {
             let Ok((run, saved)) = begin_run(dir, raw) else { continue };
             let left = (number % 2 == 0).then(|| format!("left by life {}", seen.len()).into_bytes());
