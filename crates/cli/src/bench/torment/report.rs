@@ -90,6 +90,9 @@ impl Report {
         for (what, how_many) in lines {
             writeln!(out, "  {what:<32} {how_many:>14}")?;
         }
+        if self.done.full_disks_skipped > 0 {
+            writeln!(out, "\n  skipped: this system lets no disk seem full, so nothing was tried with one")?;
+        }
         Ok(out.flush()?)
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Done {
     pub(super) clients_paused: u64,
     pub(super) questions: u64,
     pub(super) full_disks: u64,
+    /// Disks that should have been full, where the system does not let them be.
+    pub(super) full_disks_skipped: u64,
     pub(super) crowds: u64,
 }
 
@@ -102,18 +104,24 @@ impl Conductor {
             Trouble::FirstLink => {
                 self.serial += 1;
                 let outcome = first_link::run(&self.mesh, self.serial).await?;
-                self.done.full_disks += u64::from(outcome.is_some());
+                self.count_disk(outcome.is_some());
                 Ok(outcome.flatten())
             }
             Trouble::FullDisk { node, lasts } => {
-                if self.mesh.fill_disk(node, true) {
+                let is_full = self.mesh.fill_disk(node, true);
+                self.count_disk(is_full);
+                if is_full {
                     sleep(lasts).await;
                     self.mesh.fill_disk(node, false);
-                    self.done.full_disks += 1;
                 }
                 Ok(None)
             }
         }
+    }
+
+    fn count_disk(&mut self, is_full: bool) {
+        self.done.full_disks += u64::from(is_full);
+        self.done.full_disks_skipped += u64::from(!is_full);
     }
 
     async fn stop(&mut self, node: usize) -> Option<Finding> {
