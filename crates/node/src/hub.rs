@@ -21,7 +21,7 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
-use crate::machine::{Answers, Machine, Making, Now, Request, Ticket, render_metrics};
+use crate::machine::{Answers, Machine, Making, Metrics, Now, Request, Ticket};
 use crate::mesh::Member;
 use crate::wire::{About, Removals};
 
@@ -365,8 +365,9 @@ impl Hub {
 
     /// The text for Prometheus.
     pub fn metrics(&self) -> String {
-        let inner = self.lock();
-        render_metrics(&inner.machine, self.now())
+        let mut metrics = Metrics::default();
+        while !self.with(|machine, now| machine.measure(now, &mut metrics, AT_ONCE)) {}
+        metrics.render()
     }
 
     /// Listens to what happens from now on.

@@ -11,7 +11,7 @@ use super::resource::Usage;
 use super::{Machine, Now};
 
 /// Counts of the whole node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) links_up: u64,
     pub(crate) links_down: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Counts {
 }
 
 /// Counts of one resource at this node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ResourceCounts {
     pub(crate) hops: u64,
     pub(crate) received: u64,
@@ -135,84 +135,141 @@ fn units(request: &super::Request) -> u64 {
     u64::from(request.demand.map_or(0, |demand| demand.units.0))
 }
 
+/// What is told about one resource.
+#[derive(Debug)]
+struct Sample {
+    label: String,
+    number: u32,
+    capacity: u32,
+    token_here: bool,
+    is_lost: bool,
+    held: u64,
+    waiting: usize,
+    longest_wait_ns: u64,
+    counts: ResourceCounts,
+}
+
+/// Everything that is told, taken from the machine in parts so that nobody waits long for it.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    uptime_ns: u64,
+    links: usize,
+    node: Counts,
+    resources: Vec<Sample>,
+}
+
+impl Machine {
+    /// Adds the next resources, so many at most. True when there are no more.
+    pub fn measure(&self, now: Now, metrics: &mut Metrics, most: usize) -> bool {
+        (metrics.uptime_ns, metrics.links, metrics.node) = (now.0, self.neighbours.len(), self.counts.clone());
+        let last = metrics.resources.last().map_or(REGISTRY, |sample| sample.number);
+        let next = self.resources.range(last.saturating_add(1)..).take(most);
+        let before = metrics.resources.len();
+        metrics.resources.extend(next.map(|(number, known)| Sample {
+            label: format!("resource=\"{}\"", known.entry.name),
+            number: *number,
+            capacity: known.entry.definition.capacity,
+            token_here: known.instance.holds_token(),
+            is_lost: self.is_lost(now, *number),
+            held: known.usage.units,
+            waiting: known.usage.waiters.len(),
+            longest_wait_ns: self.longest_wait_ns(now, known),
+            counts: known.counts.clone(),
+        }));
+        metrics.resources.len() - before < most
+    }
+}
+
 /// Everything in the text format of Prometheus. Names of resources are checked, so they need no escaping.
 pub fn render(machine: &Machine, now: Now) -> String {
-    let mut text = Text::default();
-    let resources = || machine.resources.values().filter(|resource| resource.entry.number != REGISTRY);
-    let label = |resource: &super::Resource| format!("resource=\"{}\"", resource.entry.name);
+    let mut metrics = Metrics::default();
+    machine.measure(now, &mut metrics, usize::MAX);
+    metrics.render()
+}
 
-    text.head("build_info", "gauge", "The version of meshlock.");
-    text.line("build_info", &format!("version=\"{}\"", env!("CARGO_PKG_VERSION")), 1);
-    text.head("uptime_seconds", "gauge", "Seconds since this node began.");
-    text.line("uptime_seconds", "", now.0 / 1_000_000_000);
-    text.head("links", "gauge", "Links that are up.");
-    text.line("links", "", machine.neighbours.len());
-    text.head("link_changes_total", "counter", "Links that came up or went down.");
-    text.line("link_changes_total", "change=\"up\"", machine.counts.links_up);
-    text.line("link_changes_total", "change=\"down\"", machine.counts.links_down);
-    text.head("link_overflows_total", "counter", "Links dropped because too much waited to be sent.");
-    text.line("link_overflows_total", "", machine.counts.links_overflowed);
-    text.head("rejected_messages_total", "counter", "Messages of members that made no sense and were ignored.");
-    text.line("rejected_messages_total", "", machine.counts.rejected);
-    text.head("capacity_units", "gauge", "Units of the resource in all.");
-    for resource in resources() {
-        text.line("capacity_units", &label(resource), resource.entry.definition.capacity);
-    }
-    text.head("token_here", "gauge", "Whether the token of the resource is at this node.");
-    for resource in resources() {
-        text.line("token_here", &label(resource), u8::from(resource.instance.holds_token()));
-    }
-    text.head("held_units", "gauge", "Units held by clients of this node.");
-    for resource in resources() {
-        text.line("held_units", &label(resource), resource.usage.units);
-    }
-    text.head("pending", "gauge", "Requests of clients of this node that wait.");
-    for resource in resources() {
-        text.line("pending", &label(resource), resource.usage.waiters.len());
-    }
-    text.head("longest_pending_seconds", "gauge", "How long the oldest of them has waited.");
-    for resource in resources() {
-        text.line("longest_pending_seconds", &label(resource), seconds(machine.longest_wait_ns(now, resource)));
-    }
-    text.head("grants_total", "counter", "Grants to clients of this node.");
-    for resource in resources() {
-        text.line("grants_total", &label(resource), resource.counts.grants);
-    }
-    text.head("lost_total", "counter", "Grants that ended without being given back: expired leases, revoked.");
-    for resource in resources() {
-        text.line("lost_total", &label(resource), resource.counts.lost);
-    }
-    text.head("expired_requests_total", "counter", "Requests that waited too long, or whose client was gone.");
-    for resource in resources() {
-        text.line("expired_requests_total", &label(resource), resource.counts.expired);
-    }
-    text.head("token_hops_total", "counter", "How often the token came to this node.");
-    for resource in resources() {
-        text.line("token_hops_total", &label(resource), resource.counts.hops);
-    }
-    text.head("messages_received_total", "counter", "Protocol messages received.");
-    for resource in resources() {
-        text.line("messages_received_total", &label(resource), resource.counts.received);
-    }
-    text.head("messages_total", "counter", "Protocol messages sent, by kind.");
-    for resource in resources() {
-        for (kind, (messages, _)) in &resource.counts.sent {
-            text.line("messages_total", &format!("{},kind=\"{kind}\"", label(resource)), messages);
+impl Metrics {
+    /// As text.
+    pub fn render(&self) -> String {
+        let mut text = Text::default();
+        let resources = || self.resources.iter();
+
+        text.head("build_info", "gauge", "The version of meshlock.");
+        text.line("build_info", &format!("version=\"{}\"", env!("CARGO_PKG_VERSION")), 1);
+        text.head("uptime_seconds", "gauge", "Seconds since this node began.");
+        text.line("uptime_seconds", "", self.uptime_ns / 1_000_000_000);
+        text.head("links", "gauge", "Links that are up.");
+        text.line("links", "", self.links);
+        text.head("link_changes_total", "counter", "Links that came up or went down.");
+        text.line("link_changes_total", "change=\"up\"", self.node.links_up);
+        text.line("link_changes_total", "change=\"down\"", self.node.links_down);
+        text.head("link_overflows_total", "counter", "Links dropped because too much waited to be sent.");
+        text.line("link_overflows_total", "", self.node.links_overflowed);
+        text.head("rejected_messages_total", "counter", "Messages of members that made no sense and were ignored.");
+        text.line("rejected_messages_total", "", self.node.rejected);
+        text.head("capacity_units", "gauge", "Units of the resource in all.");
+        for resource in resources() {
+            text.line("capacity_units", &resource.label, resource.capacity);
         }
-    }
-    text.head("message_bytes_total", "counter", "Bytes of protocol messages sent, by kind.");
-    for resource in resources() {
-        for (kind, (_, bytes)) in &resource.counts.sent {
-            text.line("message_bytes_total", &format!("{},kind=\"{kind}\"", label(resource)), bytes);
+        text.head("token_here", "gauge", "Whether the token of the resource is at this node.");
+        for resource in resources() {
+            text.line("token_here", &resource.label, u8::from(resource.token_here));
         }
-    }
-    text.head("wait_seconds", "histogram", "From asking to the grant, by class of priority.");
-    for resource in resources() {
-        for (class, histogram) in CLASSES.iter().zip(&resource.counts.waits).filter(|(_, h)| h.count > 0) {
-            text.histogram(&format!("{},priority=\"{class}\"", label(resource)), histogram);
+        text.head("held_units", "gauge", "Units held by clients of this node.");
+        for resource in resources() {
+            text.line("held_units", &resource.label, resource.held);
         }
+        text.head("pending", "gauge", "Requests of clients of this node that wait.");
+        for resource in resources() {
+            text.line("pending", &resource.label, resource.waiting);
+        }
+        text.head("longest_pending_seconds", "gauge", "How long the oldest of them has waited.");
+        for resource in resources() {
+            text.line("longest_pending_seconds", &resource.label, seconds(resource.longest_wait_ns));
+        }
+        text.head("out_of_reach", "gauge", "Whether clients wait and the token is out of reach.");
+        for resource in resources() {
+            text.line("out_of_reach", &resource.label, u8::from(resource.is_lost));
+        }
+        text.head("grants_total", "counter", "Grants to clients of this node.");
+        for resource in resources() {
+            text.line("grants_total", &resource.label, resource.counts.grants);
+        }
+        text.head("lost_total", "counter", "Grants that ended without being given back: expired leases, revoked.");
+        for resource in resources() {
+            text.line("lost_total", &resource.label, resource.counts.lost);
+        }
+        text.head("expired_requests_total", "counter", "Requests that waited too long, or whose client was gone.");
+        for resource in resources() {
+            text.line("expired_requests_total", &resource.label, resource.counts.expired);
+        }
+        text.head("token_hops_total", "counter", "How often the token came to this node.");
+        for resource in resources() {
+            text.line("token_hops_total", &resource.label, resource.counts.hops);
+        }
+        text.head("messages_received_total", "counter", "Protocol messages received.");
+        for resource in resources() {
+            text.line("messages_received_total", &resource.label, resource.counts.received);
+        }
+        text.head("messages_total", "counter", "Protocol messages sent, by kind.");
+        for resource in resources() {
+            for (kind, (messages, _)) in &resource.counts.sent {
+                text.line("messages_total", &format!("{},kind=\"{kind}\"", resource.label), messages);
+            }
+        }
+        text.head("message_bytes_total", "counter", "Bytes of protocol messages sent, by kind.");
+        for resource in resources() {
+            for (kind, (_, bytes)) in &resource.counts.sent {
+                text.line("message_bytes_total", &format!("{},kind=\"{kind}\"", resource.label), bytes);
+            }
+        }
+        text.head("wait_seconds", "histogram", "From asking to the grant, by class of priority.");
+        for resource in resources() {
+            for (class, histogram) in CLASSES.iter().zip(&resource.counts.waits).filter(|(_, h)| h.count > 0) {
+                text.histogram(&format!("{},priority=\"{class}\"", resource.label), histogram);
+            }
+        }
+        text.0
     }
-    text.0
 }
 
 fn seconds(ns: u64) -> String {

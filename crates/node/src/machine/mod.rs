@@ -76,7 +76,7 @@ pub use clients::{COME_BACK_MS, Ticket};
 pub(crate) use demand::GROUP_PRIORITIES;
 pub(crate) use instance::RETRY;
 pub use kept::HeldGrant;
-pub use metrics::render as render_metrics;
+pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
 pub use registry::Making;

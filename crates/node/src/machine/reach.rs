@@ -162,6 +162,11 @@ impl Machine {
         self.is_suspected(now, number).then(|| lost.told(now))
     }
 
+    /// Whether clients wait for a resource and its token is out of reach.
+    pub(crate) fn is_lost(&self, now: Now, number: u32) -> bool {
+        self.reach.lost.contains_key(&number) && self.is_suspected(now, number)
+    }
+
     /// The resources that clients of this node wait for and whose tokens are out of reach, so many at most.
     pub fn lost_resources(&self, now: Now, most: usize) -> Vec<(String, OutOfReach)> {
         let name = |known: &Resource| known.entry.name.clone();
