@@ -129,9 +129,12 @@ impl Machine {
             let mut resource = Resource::with_instance(entry, instance);
             resource.compare(machine.settings.declared.get(&resource.entry.name));
             machine.resources.insert(number, resource);
-            machine.link_step(Now::default(), number, Event::Resume);
         }
         machine.hold_again(Now::default(), saved.grants, saved.companies);
+        let numbers: Vec<u32> = machine.resources.keys().copied().collect();
+        for number in numbers {
+            machine.link_step(Now::default(), number, Event::Resume);
+        }
         machine.declare(Now::default());
         Ok(machine)
     }
