@@ -113,7 +113,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(size::COUNTS), at_most(size::ONE_GROWS, 1.5), at_least(size::MANY_GROW, 0.5)],
         how: "The two workloads; tokens, starts and completes are counted and weighed.",
         expected: "1 token, N - 1 starts, N - 1 completes, and nearly constant bytes (up to half as much again); N \
-                       tokens, and bytes that grow with N (at least half as fast).",
+                       tokens, and bytes that grow with N (at least half as fast). As printed there is one token more.",
         expects: &[
             ("printed", Some(Verdict::Fails)),
             ("printed with g1 to g10", Some(Verdict::Holds)),

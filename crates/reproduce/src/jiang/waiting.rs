@@ -15,7 +15,7 @@ use crate::verdict::{Column, Fact, Runs, Text, with};
 
 /// J-5.
 pub(super) fn bounded_delay(lab: &Lab) -> Finding {
-    let (seeds, duration) = lab.choose((4, 300.0), (8, 1_000.0), (20, 1_500.0));
+    let (seeds, duration) = lab.choose((4, 300.0), (8, 1_000.0), (20, 2_000.0));
     let texts: [Option<&[&str]>; 6] =
         [Some(&[]), Some(&["p1"]), Some(PUT_BACK), Some(&["p1", "p2", "p7"]), Some(ALL), None];
     let networks = [("fixed links", None), ("0.2 changes/unit", Some(5.0)), ("1 change/unit", Some(1.0))];

@@ -292,7 +292,7 @@ pub(super) fn queue(lab: &Lab) -> Finding {
         &[(6, 2), (6, 6), (12, 4), (12, 20)],
         &[(6, 2), (6, 6), (6, 12), (12, 4), (12, 12), (12, 20), (24, 8), (24, 40)],
     );
-    let (seconds, seeds) = (lab.choose(5.0, 20.0, 40.0), lab.choose(2, 6, 12));
+    let (seconds, seeds) = (lab.choose(5.0, 20.0, 60.0), lab.choose(2, 6, 20));
     let scenario = |text: Text, nodes: u32, sessions: u32| -> Scenario {
         let class = at_levels(busy(nodes, sessions, 0.02, 0.03), &[1, 2, 3]);
         let scenario = group(text, nodes, seconds, vec![class]);
