@@ -120,7 +120,7 @@ pub(super) fn one_inside(lab: &Lab) -> Finding {
 
 /// P-5.
 pub(super) fn nobody_stuck(lab: &Lab) -> Finding {
-    let (nodes, seeds) = (lab.choose(9, 16, 25), lab.choose(3, 4, 12));
+    let (nodes, seeds) = (lab.choose(9, 16, 25), lab.choose(3, 4, 10));
     let duration = lab.choose(10.0, 20.0, 30.0);
     let moving = |choice| {
         let nodes = lab.choose(25, 36, 36);

@@ -66,8 +66,8 @@ impl Saturated {
 /// P-8.
 pub(super) fn over_nodes(lab: &Lab) -> Finding {
     let sizes: &[f64] =
-        lab.choose(&[10.0, 20.0, 30.0], &[10.0, 25.0, 50.0, 75.0, 100.0], &[10.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
-    let (seeds, duration) = (lab.choose(2, 4, 10), lab.choose(2.0, 4.0, 8.0));
+        lab.choose(&[10.0, 20.0, 30.0], &[10.0, 25.0, 50.0, 75.0, 100.0], &[10.0, 25.0, 50.0, 75.0, 100.0]);
+    let (seeds, duration) = (lab.choose(2, 4, 10), lab.choose(2.0, 4.0, 6.0));
     let runners = contestants(lab.choose(10, 10, 20));
     let at = |side: &dyn Fn(u32) -> f64, x: f64, protocol: ProtocolChoice| -> Scenario {
         let nodes = x as u32;
@@ -82,10 +82,11 @@ pub(super) fn over_nodes(lab: &Lab) -> Finding {
     let full_law = full.law(largest);
     let flood = dense.of("flood");
     let bound = dense.of(BOUND);
-    let grows = flood.first().zip(flood.last()).is_some_and(|(few, many)| many.wait.mean > few.wait.mean);
-    let never_below =
-        flood.len() == bound.len() && flood.iter().zip(&bound).all(|(flood, bound)| flood.wait.mean >= bound.wait.mean);
-    let told: Vec<String> = flood.iter().map(|spot| format!("{} at {}", ms(spot.wait), spot.x)).collect();
+    let grows = flood.first().zip(flood.last()).is_some_and(|(few, many)| many.wait.median > few.wait.median);
+    let never_below = flood.len() == bound.len()
+        && flood.iter().zip(&bound).all(|(flood, bound)| flood.wait.median >= bound.wait.median);
+    let told: Vec<String> =
+        flood.iter().map(|spot| format!("{:.1} ms at {}", 1e3 * spot.wait.median, spot.x)).collect();
     let laws = vec![
         vec![text("idle: 2 x hops x 1.9 ms"), number(idle_law), cell(idle), number(idle.mean / idle_law)],
         vec![
@@ -106,7 +107,7 @@ pub(super) fn over_nodes(lab: &Lab) -> Finding {
         format!("{seeds} runs of {duration} s per point, 95 % intervals; {SPEED} m/s, think {THINK} s, inside 1 ms");
     Finding {
         measured: format!(
-            "flood at fixed density: {}; idle {} (law: {:.1}), saturated at {largest} nodes {} (law: {:.0}, with \
+            "flood at fixed density (median of runs): {}; idle {} (law: {:.1}), saturated at {largest} nodes {} (law: {:.0}, with \
              hand-overs of {:.2} hops where nodes are {:.2} apart)",
             told.join(", "),
             ms(idle),
@@ -182,7 +183,7 @@ fn change(sweep: &Sweep, label: &str) -> Change {
             line(&speeds, &waits, 0.95).slope
         })
         .collect();
-    let still = spots.first().map_or(f64::NAN, |spot| spot.wait.mean);
+    let still = spots.first().map_or(f64::NAN, |spot| Estimate::of(&spot.waits, 0.95).mean);
     let scaled = |by: f64| Estimate::of(&slopes.iter().map(|slope| by * slope).collect::<Vec<_>>(), 0.95);
     Change { slope: scaled(1e3), share: scaled(20.0 / still) }
 }

@@ -1,6 +1,6 @@
 //! What the measurements of the report share: its radio, contestants, and cells of tables.
 
-use meshlock_report::chart::{Point, Scale};
+use meshlock_report::chart::Scale;
 use meshlock_report::table::{Cell, Column, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Request;
@@ -152,11 +152,6 @@ pub(super) fn cell(estimate: Estimate) -> Cell {
 /// A number as a cell.
 pub(super) fn number(value: f64) -> Cell {
     Cell::Number(value)
-}
-
-/// A point with its error bar.
-pub(super) fn point(x: f64, estimate: Estimate) -> Point {
-    Point { x, y: estimate.mean, low: estimate.low(), high: estimate.high() }
 }
 
 /// An axis.

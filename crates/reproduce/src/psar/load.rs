@@ -19,8 +19,8 @@ fn sound(sweep: &Sweep) -> bool {
 /// P-10.
 pub(super) fn over_load(lab: &Lab) -> Finding {
     let nodes = lab.choose(25, 100, 100);
-    let thinks: &[f64] = lab.choose(&[0.2, 2.0, 10.0], &[0.5, 5.0, 30.0], &[0.2, 0.5, 2.0, 5.0, 15.0, 60.0]);
-    let (seeds, duration) = (lab.choose(3, 4, 10), lab.choose(10.0, 6.0, 8.0));
+    let thinks: &[f64] = lab.choose(&[0.2, 2.0, 10.0], &[0.5, 5.0, 30.0], &[0.2, 1.0, 5.0, 20.0, 60.0]);
+    let (seeds, duration) = (lab.choose(3, 4, 8), lab.choose(10.0, 6.0, 6.0));
     let contestant = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
     let runners = [
         contestant("flood", ProtocolName::Flood),

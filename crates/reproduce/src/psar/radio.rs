@@ -33,7 +33,7 @@ fn reference(lab: &Lab) -> Scenario {
         let side = same_density(nodes);
         radio.area = Area { width: side, height: side };
     }
-    timed(scenario, 2.0, lab.choose(3.0, 8.0, 20.0), 10.0)
+    timed(scenario, 2.0, lab.choose(3.0, 8.0, 12.0), 10.0)
 }
 
 /// P-7.

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use meshlock_properties::Rule;
-use meshlock_report::chart::{Chart, Series};
+use meshlock_report::chart::{Chart, Point, Series};
 use meshlock_report::table::{Cell, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Request;
 use meshlock_sim::scenario::{Over, ProtocolChoice, ProtocolName, Scenario};
 use meshlock_sim::time::{Span, Time};
-use meshlock_statistics::Estimate;
+use meshlock_statistics::{Estimate, Median};
 
-use super::kit::{cell, number, point, repaired, scale, table, text};
+use super::kit::{cell, number, repaired, scale, table, text};
 use crate::lab::{Lab, Sample, Samples};
 use crate::verdict::Runs;
 
@@ -59,7 +59,8 @@ pub(super) struct Spot {
     pub(super) waits: Vec<f64>,
     /// How the runs ended.
     pub(super) runs: Runs,
-    pub(super) wait: Estimate,
+    /// Their median: where the network is in parts for a while, a few runs wait very long.
+    pub(super) wait: Median,
     served_wait: Estimate,
     unserved: f64,
     stuck: f64,
@@ -133,14 +134,18 @@ impl Sweep {
 
     /// The mean waiting time over the points.
     pub(super) fn waits(&self, title: &str, axis: Axis<'_>, note: &str) -> String {
-        self.chart(title, axis, ("mean time to enter, unserved included", "s"), note, |spot| spot.wait)
+        self.chart(title, axis, ("time to enter, unserved included (median of runs)", "s"), note, |spot| {
+            let Median { median, low, high, .. } = spot.wait;
+            if low.is_finite() { (median, low, high) } else { (median, median, median) }
+        })
     }
 
     /// The transmissions over the points.
     pub(super) fn costs(&self, title: &str, axis: Axis<'_>, note: &str) -> String {
         self.chart(title, axis, ("transmissions per entry", ""), note, |spot| {
             // Who knows everything sends nothing.
-            if spot.is_bound() { Estimate::of(&[], 0.95) } else { spot.frames }
+            let frames = if spot.is_bound() { Estimate::of(&[], 0.95) } else { spot.frames };
+            (frames.mean, frames.low(), frames.high())
         })
     }
 
@@ -150,17 +155,24 @@ impl Sweep {
         axis: Axis<'_>,
         (y, y_unit): (&str, &str),
         note: &str,
-        of: impl Fn(&Spot) -> Estimate,
+        of: impl Fn(&Spot) -> (f64, f64, f64),
     ) -> String {
         let mut labels: Vec<&'static str> = Vec::new();
-        for spot in self.spots.iter().filter(|spot| !of(spot).mean.is_nan()) {
+        for spot in self.spots.iter().filter(|spot| !of(spot).0.is_nan()) {
             if !labels.contains(&spot.label) {
                 labels.push(spot.label);
             }
         }
         let series = |label: &&'static str| Series {
             name: (*label).to_owned(),
-            points: self.of(label).into_iter().map(|spot| point(spot.x, of(spot))).collect(),
+            points: self
+                .of(label)
+                .into_iter()
+                .map(|spot| {
+                    let (y, low, high) = of(spot);
+                    Point { x: spot.x, y, low, high }
+                })
+                .collect(),
             dashed: *label == BOUND,
         };
         Chart {
@@ -179,7 +191,7 @@ impl Sweep {
             vec![
                 number(spot.x),
                 text(spot.label),
-                cell(spot.wait),
+                text(format!("{:.4}", spot.wait)),
                 cell(spot.served_wait),
                 number(spot.unserved),
                 number(spot.stuck),
@@ -193,7 +205,7 @@ impl Sweep {
         let columns = [
             axis.as_str(),
             "protocol",
-            "#wait with unserved, s",
+            "#wait with unserved, s (median)",
             "#wait of served, s",
             "#share unserved",
             "#stuck",
@@ -259,7 +271,7 @@ impl Spot {
         Self {
             label,
             x,
-            wait: Estimate::of(&known, 0.95),
+            wait: Median::of(&known, 0.95),
             waits,
             runs: samples.into(),
             served_wait: samples.estimate("wait.mean"),
