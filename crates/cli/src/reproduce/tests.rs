@@ -162,7 +162,7 @@ fn claims_are_chosen_by_id_or_by_its_beginning() {
 fn the_time_is_told_roughly() {
     let told = |effort, share, jobs| rough(expected_time(effort, share, jobs));
     assert_eq!(told(Effort::Quick, 1.0, 2), "about 3 minutes");
-    assert_eq!(told(Effort::Full, 1.0, 2), "about an hour");
-    assert_eq!(told(Effort::Full, 1.0, 1), "about 2 hours");
+    assert_eq!(told(Effort::Full, 1.0, 2), "about 30 minutes");
+    assert_eq!(told(Effort::Full, 1.0, 1), "about an hour");
     assert_eq!(told(Effort::Quick, 0.1, 2), "less than a minute");
 }
