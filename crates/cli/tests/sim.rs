@@ -171,6 +171,21 @@ fn a_broken_rule_is_shown_with_the_command_that_shows_it_again() {
     assert_eq!(end.violation.unwrap().rule, again["violations"][0]["rule"]);
 }
 
+/// To the letter every copy of a flood is passed on, so a run on wires has no end of its own.
+#[test]
+fn a_storm_is_stopped_and_told_with_numbers() {
+    let place = place("storm");
+    let literal = "--set protocol.name=flood --set protocol.text=published --set traffic.priority=1";
+    let line = format!("small.toml {literal} --set limits.in_flight=2000");
+    let ran = sim(&place, &line);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("stopped: storm at "), "{}", ran.out);
+    assert!(ran.err.contains("messages in flight; limits.in_flight = 2000 is exceeded"), "{}", ran.err);
+    let run = json(&sim(&place, &format!("{line} --json")));
+    assert_eq!(run["stopped"], true);
+    assert!(run["storm"].as_str().unwrap().starts_with("storm at "), "{}", run["storm"]);
+}
+
 #[test]
 fn broken_rules_of_a_printed_text_are_counted() {
     let place = place("published");
