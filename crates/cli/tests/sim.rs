@@ -176,7 +176,7 @@ fn a_broken_rule_is_shown_with_the_command_that_shows_it_again() {
 fn a_storm_is_stopped_and_told_with_numbers() {
     let place = place("storm");
     let literal = "--set protocol.name=flood --set protocol.text=published --set traffic.priority=1";
-    let line = format!("small.toml {literal} --set limits.in_flight=2000");
+    let line = format!("small.toml {literal} --set limits.events=100000");
     let ran = sim(&place, &line);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("stopped: storm at "), "{}", ran.out);
