@@ -180,7 +180,7 @@ fn a_storm_is_stopped_and_told_with_numbers() {
     let ran = sim(&place, &line);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("stopped: storm at "), "{}", ran.out);
-    assert!(ran.err.contains("messages in flight; limits.in_flight = 2000 is exceeded"), "{}", ran.err);
+    assert!(ran.err.contains("messages in flight; limits.events = 100000 is exceeded"), "{}", ran.err);
     let run = json(&sim(&place, &format!("{line} --json")));
     assert_eq!(run["stopped"], true);
     assert!(run["storm"].as_str().unwrap().starts_with("storm at "), "{}", run["storm"]);

@@ -122,7 +122,12 @@ pub(super) fn repaired() -> Vec<Entry> {
         Entry::holds("group/three-endless", "the same by three patient ones", three_endless, 81_207),
         Entry::holds("group/urgent-endless", "two urgent sessions and a third one, for ever", urgent_endless, 46_595),
         Entry::holds("group/two-stop", "a process stops and starts again", stopped(plain(2, 2), 1, 0), 21_880),
-        Entry::holds("group/two-stops", "the same twice: with what is lost on the way", stopped(plain(2, 1), 2, 0), 2_510),
+        Entry::holds(
+            "group/two-stops",
+            "the same twice: with what is lost on the way",
+            stopped(plain(2, 1), 2, 0),
+            2_510,
+        ),
         Entry::holds("group/two-leave", "processes leave, stop and come back", stopped(plain(2, 1), 1, 2), 2_985),
         Entry::holds("group/three-leave", "one of three leaves", stopped(plain(3, 1), 0, 1), 31_032),
         Entry::holds("group-over-relay/line-3", "three in a line", relayed("line:3"), 7_927),
