@@ -1,5 +1,7 @@
 // Dragging a node: its picture follows at once, the server is told ten times a second, and of the last place always.
 
+import { areaOf } from "./look.js";
+
 /** @import { Position, SceneNode } from "../types.d.ts" */
 /** @import { Stage } from "./index.js" */
 
@@ -13,6 +15,17 @@ const TELL_EVERY = 100;
  */
 export function canDrag({ viewer }, node) {
   return !node.position || viewer.about.can.includes("move");
+}
+
+/**
+ * The nearest place in the area: a node that is dragged over its border stays at the border.
+ * @param {Position} to
+ * @param {[number, number] | null} area
+ * @returns {Position}
+ */
+export function inside(to, area) {
+  if (!area) return to;
+  return [Math.min(Math.max(to[0], 0), area[0]), Math.min(Math.max(to[1], 0), area[1])];
 }
 
 /** @param {Stage} stage */
@@ -36,9 +49,10 @@ export function dragger(stage) {
 
   /**
    * @param {SceneNode} node
-   * @param {Position} to
+   * @param {Position} wanted
    */
-  return (node, to) => {
+  return (node, wanted) => {
+    const to = node.position ? inside(wanted, areaOf(viewer.summary?.header)) : wanted;
     places.drag(node, to);
     if (node.position && viewer.about.can.includes("move")) {
       untold = { node, to };
