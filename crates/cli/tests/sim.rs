@@ -171,7 +171,7 @@ fn a_broken_rule_is_shown_with_the_command_that_shows_it_again() {
     assert_eq!(end.violation.unwrap().rule, again["violations"][0]["rule"]);
 }
 
-/// To the letter every copy of a flood is passed on, so a run on wires has no end of its own.
+/// To the letter every copy of a flood is passed on, so a short run on wires has millions of events.
 #[test]
 fn a_storm_is_stopped_and_told_with_numbers() {
     let place = place("storm");
