@@ -15,14 +15,12 @@
 //! | [`stepper`] | state by state, where one wants to go |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | what came out of it |
-//! | [`audit`](mod@audit) | runs a recorded trace again, event by event, and compares |
 //!
 //! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
 //! once (`intern.rs`) and known by its number. `handle` is pure, so a step of one node is computed once
 //! and then looked up. That makes an exact set of visited states affordable.
 
 pub mod action;
-pub mod audit;
 mod canonical;
 mod clock;
 mod components;
@@ -55,7 +53,6 @@ mod watch;
 mod testing;
 
 pub use action::Action;
-pub use audit::{AuditError, Audited, Difference, audit};
 pub use counterexample::Counterexample;
 pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};

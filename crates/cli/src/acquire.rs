@@ -35,7 +35,7 @@ const RELEASE_EXAMPLES: &str = "\x1b[1;4mExit codes:\x1b[0m
 /// `meshlock lock` is the better choice wherever a single command can do the work.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = ACQUIRE_EXAMPLES, after_help = "`--help` has examples and exit codes.")]
-pub(crate) struct AcquireArgs {
+pub struct AcquireArgs {
     #[command(flatten)]
     wish: Wish,
     /// Print all about the grant as JSON.
@@ -48,7 +48,7 @@ pub(crate) struct AcquireArgs {
 /// Give back what `acquire` took, or cancel a request that waits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = RELEASE_EXAMPLES)]
-pub(crate) struct ReleaseArgs {
+pub struct ReleaseArgs {
     /// The id that `acquire` printed.
     id: String,
     /// Print how the request ended as JSON.
@@ -61,7 +61,7 @@ pub(crate) struct ReleaseArgs {
 /// Let the lease of a request begin anew.
 #[derive(Debug, clap::Args)]
 #[command(after_help = RELEASE_EXAMPLES)]
-pub(crate) struct RenewArgs {
+pub struct RenewArgs {
     /// The id that `acquire` printed.
     id: String,
     /// Another length of the lease, from now on.

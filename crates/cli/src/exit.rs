@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Everything holds, or is as expected.
     Fine,
     /// A rule is broken, or something is not as expected.
@@ -23,7 +23,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// The number.
-    pub(crate) const fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
             Self::Broken => 1,

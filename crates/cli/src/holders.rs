@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 /// Who holds what and who waits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub struct Args {
     /// One resource only.
     #[arg(value_name = "NAME")]
     name: Option<String>,

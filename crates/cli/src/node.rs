@@ -2,7 +2,7 @@
 
 mod args;
 mod help;
-pub(crate) mod log;
+pub mod log;
 pub(crate) mod tapes;
 mod view;
 
@@ -21,7 +21,8 @@ use crate::exit::Exit;
 use crate::output;
 use crate::signals::Signals;
 
-pub(crate) use self::args::{Args, Carrier};
+pub(crate) use self::args::Args;
+pub use self::args::Carrier;
 use self::tapes::Tapes;
 
 /// Runs the command.

@@ -51,7 +51,7 @@ fn warn_if_exposed(file: &Path) {
 }
 
 /// Runs a command that waits for answers.
-pub(crate) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+pub fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("cannot set up sockets and timers")?.block_on(future)
 }

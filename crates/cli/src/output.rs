@@ -8,7 +8,7 @@ use crate::style::{self, styled};
 use crate::text::fold;
 
 /// One JSON document on standard output.
-pub(crate) fn json<T: Serialize + ?Sized>(document: &T) -> anyhow::Result<()> {
+pub fn json<T: Serialize + ?Sized>(document: &T) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let text = serde_json::to_string_pretty(document)?;
     writeln!(out, "{text}")?;
@@ -16,7 +16,7 @@ pub(crate) fn json<T: Serialize + ?Sized>(document: &T) -> anyhow::Result<()> {
 }
 
 /// A label and a text, folded beside it.
-pub(crate) fn labelled(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
+pub fn labelled(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
     let label = format!("  {label:<9} ");
     let indent = label.chars().count();
     let mut parts = fold(&format!("{label}{text}"), width(), indent).into_iter();
@@ -30,13 +30,13 @@ pub(crate) fn labelled(out: &mut impl Write, label: &str, text: &str) -> io::Res
 }
 
 /// Lines are folded on a terminal only; a file keeps them whole.
-pub(crate) fn width() -> usize {
+pub fn width() -> usize {
     let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     terminal.map_or(usize::MAX, |(terminal_size::Width(columns), _)| usize::from(columns).max(40))
 }
 
 /// The columns of a table: those of the terminal, or as many as are comfortable to read.
-pub(crate) fn table_width() -> usize {
+pub fn table_width() -> usize {
     width().min(COMFORTABLE)
 }
 

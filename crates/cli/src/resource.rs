@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 /// Make, change and list what can be locked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     what: What,
 }

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
 /// Signals that arrive instead of having their usual effect.
-pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
+pub struct Signals(Vec<(Signal, unix::Signal)>);
 
 /// Those that are passed on to a child.
 const ALL: [Signal; 6] =
@@ -16,7 +16,7 @@ const ALL: [Signal; 6] =
 
 impl Signals {
     /// Listens from now on. What was ignored when we were started, as by `nohup`, stays ignored, also by a child.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let wanted = ALL.into_iter().filter(|signal| ignored >> (*signal as i32 - 1) & 1 == 0);
         wanted
@@ -26,7 +26,7 @@ impl Signals {
     }
 
     /// The next one.
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub async fn next(&mut self) -> Signal {
         poll_fn(|context| {
             let mut arrived = self.0.iter_mut().filter_map(|(signal, stream)| match stream.poll_recv(context) {
                 Poll::Ready(Some(())) => Some(*signal),
@@ -38,7 +38,7 @@ impl Signals {
     }
 
     /// The next one that asks us to end.
-    pub(crate) async fn end(&mut self) -> Signal {
+    pub async fn end(&mut self) -> Signal {
         loop {
             let signal = self.next().await;
             if signal != Signal::SIGUSR1 && signal != Signal::SIGUSR2 {
@@ -49,7 +49,7 @@ impl Signals {
 }
 
 /// How a shell tells that a signal ended a program.
-pub(crate) fn code(signal: Signal) -> u8 {
+pub fn code(signal: Signal) -> u8 {
     u8::try_from(128 + signal as i32).unwrap_or(u8::MAX)
 }
 

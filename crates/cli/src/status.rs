@@ -4,14 +4,14 @@
 use std::io::{self, IsTerminal, Write};
 
 /// Where the line stands.
-pub(crate) struct Status {
+pub struct Status {
     place: Place,
     shown: bool,
 }
 
 /// What standard error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// Nothing is to be shown.
     Nowhere,
     /// A line can be written over.
@@ -22,7 +22,7 @@ pub(crate) enum Place {
 
 impl Status {
     /// Nothing is shown so far.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub fn new(quiet: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let place = match (quiet, io::stderr().is_terminal() && !dumb) {
             (true, _) => Place::Nowhere,
@@ -33,12 +33,12 @@ impl Status {
     }
 
     /// What standard error is.
-    pub(crate) const fn place(&self) -> Place {
+    pub const fn place(&self) -> Place {
         self.place
     }
 
     /// On a terminal: writes over what was shown before.
-    pub(crate) fn show(&mut self, line: &str) {
+    pub fn show(&mut self, line: &str) {
         // A terminal or file that cannot be written to is no reason to end anything.
         if self.place == Place::Terminal {
             let _ = write!(io::stderr(), "\r{ERASE_LINE}{}", cut(line, width()));
@@ -47,7 +47,7 @@ impl Status {
     }
 
     /// A line that stays, unless nothing is to be shown.
-    pub(crate) fn print(&mut self, line: &str) {
+    pub fn print(&mut self, line: &str) {
         self.clear();
         if self.place != Place::Nowhere {
             let _ = writeln!(anstream::stderr(), "{line}");
@@ -55,7 +55,7 @@ impl Status {
     }
 
     /// Takes the line away.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         if self.shown {
             let _ = write!(io::stderr(), "\r{ERASE_LINE}");
             self.shown = false;

@@ -2,30 +2,31 @@
 
 use std::fmt::{self, Display};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
+pub use anstyle::Style;
 
 /// Something went wrong that nobody expected.
-pub(crate) const ALARM: Style = AnsiColor::Red.on_default().bold();
+pub const ALARM: Style = AnsiColor::Red.on_default().bold();
 /// The word before an error message.
-pub(crate) const ERROR: Style = ALARM;
+pub const ERROR: Style = ALARM;
 /// As it should be.
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub const GOOD: Style = AnsiColor::Green.on_default();
 /// A rule is broken, as it was known to be.
-pub(crate) const KNOWN: Style = AnsiColor::Cyan.on_default();
+pub const KNOWN: Style = AnsiColor::Cyan.on_default();
 /// Not the whole answer.
-pub(crate) const PARTIAL: Style = AnsiColor::Yellow.on_default();
+pub const PARTIAL: Style = AnsiColor::Yellow.on_default();
 /// What leads the eye.
-pub(crate) const STRONG: Style = Style::new().bold();
+pub const STRONG: Style = Style::new().bold();
 /// What can be passed over.
-pub(crate) const FAINT: Style = Style::new().dimmed();
+pub const FAINT: Style = Style::new().dimmed();
 
 /// A text in a style.
-pub(crate) fn styled<T: Display>(style: Style, text: T) -> Styled<T> {
+pub fn styled<T: Display>(style: Style, text: T) -> Styled<T> {
     Styled { style, text }
 }
 
 /// See [`styled`]. Widths and alignment apply to the text alone.
-pub(crate) struct Styled<T> {
+pub struct Styled<T> {
     style: Style,
     text: T,
 }

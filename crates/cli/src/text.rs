@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -16,12 +16,12 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// `1 state`, `2 states`.
-pub(crate) fn several(number: u64, one: &str) -> String {
+pub fn several(number: u64, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// `0.02s`, `14.1s`, `2m05s`.
-pub(crate) fn time(time: Duration) -> String {
+pub fn time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 9.995 {
         format!("{seconds:.2}s")
@@ -34,7 +34,7 @@ pub(crate) fn time(time: Duration) -> String {
 }
 
 /// `12.3 MiB`.
-pub(crate) fn memory(bytes: u64) -> String {
+pub fn memory(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "KiB", "MiB"] {
         if size < 1023.5 {
@@ -46,7 +46,7 @@ pub(crate) fn memory(bytes: u64) -> String {
 }
 
 /// `245k/s`.
-pub(crate) fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64) -> String {
     if per_second >= 1e6 {
         format!("{:.1}M/s", per_second / 1e6)
     } else if per_second >= 1e4 {
@@ -58,7 +58,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 
 /// Folds a line at spaces so that no part is wider than `width`, where words allow it. The parts after the first are
 /// indented by `indent`.
-pub(crate) fn fold(line: &str, width: usize, indent: usize) -> Vec<String> {
+pub fn fold(line: &str, width: usize, indent: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = line.to_owned();
     while rest.chars().count() > width {

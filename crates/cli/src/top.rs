@@ -27,7 +27,7 @@ const ERASE_BELOW: &str = "\x1b[J";
 
 /// Watch holders and waiters live. `q` or Ctrl-C leaves.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     /// One resource only.
     #[arg(value_name = "NAME")]
     name: Option<String>,

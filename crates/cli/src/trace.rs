@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Subcommand;
-use meshlock_check::{Audited, audit};
+use meshlock_audit::{Audited, audit};
 use meshlock_core::NodeId;
 use meshlock_trace::merge;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use crate::style::{self, styled};
 
 /// Put recordings of several processes together, and run recordings again
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }

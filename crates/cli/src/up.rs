@@ -26,23 +26,22 @@ use crate::node::tapes::Tapes;
 use crate::signals::Signals;
 use crate::style::{self, styled};
 
-pub(crate) use self::args::Args;
+pub use self::args::Args;
 use self::demo::Robots;
-use self::movement::Movement;
+pub use self::movement::{Movement, News, World};
 use self::shape::Shape;
 use self::view::{LiveMesh, Parts};
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+/// Runs the command, with nodes that stand still or move about.
+pub fn run(args: &Args, movement: Option<Movement>) -> anyhow::Result<Exit> {
     log::start(&args.log, Default::default())?;
     let place = Place::make(args.dir.as_deref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(go(args, &place))
+    runtime.block_on(go(args, movement, &place))
 }
 
-async fn go(args: &Args, place: &Place) -> anyhow::Result<Exit> {
+async fn go(args: &Args, movement: Option<Movement>, place: &Place) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let movement = args.scenario.as_deref().map(|file| Movement::start(file, args.seed)).transpose()?;
     let (shape, nodes, links) = match &movement {
         Some(movement) => (Shape::Other, movement.nodes, movement.first_links.clone()),
         None => Shape::read(&args.topology, args.nodes)?,
@@ -138,7 +137,8 @@ async fn follow(movement: Option<Movement>, live: &LiveMesh) {
     std::future::pending::<()>().await;
 }
 
-const MOST_NODES: u16 = 200;
+/// More would only take turns at the processor.
+pub const MOST_NODES: u16 = 200;
 
 fn settings(args: &Args) -> anyhow::Result<Settings> {
     let mut settings = match &args.config {

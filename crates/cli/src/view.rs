@@ -9,13 +9,14 @@ use meshlock_viewer::{Server, Serving, Source};
 
 use crate::style::{self, styled};
 
-pub(crate) use self::files::{Args, run};
+pub use self::files::Args;
+pub(crate) use self::files::run;
 
 /// Where the page is served if nothing else is said; if the port is taken, on any other one.
-pub(crate) const USUAL: &str = "127.0.0.1:8460";
+pub const USUAL: &str = "127.0.0.1:8460";
 
 /// Serves a source and says where, on standard error. The page is there until the server is dropped.
-pub(crate) async fn serve(
+pub async fn serve(
     source: Arc<dyn Source>,
     address: SocketAddr,
     token: Option<String>,

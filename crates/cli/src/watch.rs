@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 /// Show what happens at the node: requests, tokens, links. Times are UTC.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub struct Args {
     /// One resource only.
     #[arg(value_name = "NAME")]
     name: Option<String>,

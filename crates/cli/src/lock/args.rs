@@ -12,7 +12,7 @@ use crate::wish::Wish;
 /// Hold a resource while a command runs.
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples and exit codes.")]
-pub(crate) struct Args {
+pub struct Args {
     #[command(flatten)]
     pub(crate) wish: Wish,
     /// The command and its arguments, run as they are. Without one it is held until a signal.

@@ -15,7 +15,7 @@ use super::help;
     subcommand_required = true,
     arg_required_else_help = true
 )]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     pub(super) command: Command,
     /// The mesh directory [default: $MESHLOCK_DIR, or /etc/meshlock if it has a mesh, or ~/.config/meshlock].

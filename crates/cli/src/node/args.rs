@@ -11,7 +11,7 @@ use super::help::{EXAMPLES, LONG_ABOUT};
 /// Run a node: take part in a mesh and serve clients on this machine.
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples.")]
-pub(crate) struct Args {
+pub struct Args {
     /// The configuration file [default: meshlock.toml in the mesh directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub(crate) struct Args {
 
 /// What carries links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Carrier {
+pub enum Carrier {
     /// Short delays on lossy networks; survives a change of address.
     Quic,
     /// TCP with TLS, for quiet wired clusters.

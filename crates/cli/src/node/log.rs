@@ -8,7 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 /// Begins to log. `what` is a level, or a list such as `info,meshlock_node::links=debug`.
-pub(crate) fn start(what: &str, format: LogFormat) -> anyhow::Result<()> {
+pub fn start(what: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter: Targets = what.parse().with_context(|| {
         format!("{what:?} is nothing that can be logged: give off, error, warn, info, debug or trace")
     })?;

@@ -8,7 +8,7 @@ use super::help::{EXAMPLES, LONG_ABOUT};
 /// Start a whole mesh of real nodes on this machine, to try everything.
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples.")]
-pub(crate) struct Args {
+pub struct Args {
     /// How many nodes.
     #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "scenario",
           value_parser = clap::value_parser!(u16).range(1..=200))]
@@ -16,12 +16,12 @@ pub(crate) struct Args {
     /// How they are linked: line, ring, star, complete, or grid:ROWSxCOLUMNS.
     #[arg(long, value_name = "SHAPE", default_value = "ring", conflicts_with = "scenario")]
     pub(crate) topology: String,
-    /// Move the nodes as a scenario file says: links go up and down on the real nodes.
+    /// Move the nodes as a scenario file says: links go up and down on the real nodes (needs meshlock-lab).
     #[arg(long, value_name = "FILE")]
-    pub(crate) scenario: Option<PathBuf>,
+    pub scenario: Option<PathBuf>,
     /// The seed of the scenario [default: what the file says].
     #[arg(long, value_name = "N", requires = "scenario")]
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Keep clients busy: robots that share three charging docks, a gate, a map and a room.
     #[arg(long)]
     pub(crate) demo: bool,

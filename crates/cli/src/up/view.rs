@@ -19,7 +19,7 @@ use meshlock_viewer::{About, Action, Done, Playing, Refusal, Source, Tape};
 use tokio::sync::watch;
 
 use super::demo::Robots;
-use super::movement::{News, SimulatedWorld};
+use super::movement::{News, World};
 use super::shape::Shape;
 use crate::node::tapes::Tapes;
 
@@ -32,7 +32,7 @@ pub(super) struct LiveMesh {
     tapes: Tapes,
     recorder: Option<Recorder>,
     shape: Shape,
-    world: Option<Arc<SimulatedWorld>>,
+    world: Option<Arc<dyn World>>,
     /// Gone once everything was stopped. Never locked for long.
     mesh: tokio::sync::Mutex<Option<LocalMesh>>,
     moving: Mutex<Moving>,
@@ -56,7 +56,7 @@ pub(super) struct Parts {
     pub(super) tapes: Tapes,
     pub(super) recorder: Option<Recorder>,
     pub(super) shape: Shape,
-    pub(super) world: Option<Arc<SimulatedWorld>>,
+    pub(super) world: Option<Arc<dyn World>>,
     pub(super) robots: Option<Robots>,
 }
 
@@ -84,7 +84,6 @@ impl LiveMesh {
     pub(super) async fn hear(&self, news: Vec<News>) {
         for one in news {
             match one {
-                News::First { .. } => {}
                 News::Links(links) => {
                     self.lock_moving().links = links;
                     self.apply_links().await;
@@ -186,15 +185,15 @@ impl Source for LiveMesh {
 
     /// Where nodes have places: the range, and how fast they move. Time is real, so it neither stops nor hurries.
     fn playing(&self) -> Option<Playing> {
-        let state = self.world.as_ref().filter(|world| world.is_on_the_air())?.state();
+        let world = self.world.as_ref().filter(|world| world.is_on_the_air())?;
         Some(Playing {
             paused: false,
             speed: 1.0,
             // Tapes tell how far they go. A moment that never rests would be news all the time.
             now: 0,
             over: false,
-            range: state.range,
-            pace: state.pace,
+            range: world.range(),
+            pace: world.pace(),
             replay: None,
         })
     }

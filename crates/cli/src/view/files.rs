@@ -18,7 +18,7 @@ use crate::style::{self, styled};
 /// Look at traces in the browser: simulations, counterexamples, recordings of nodes.
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples.")]
-pub(crate) struct Args {
+pub struct Args {
     /// Trace files; several are shown one at a time, such as the resources of one recording.
     #[arg(value_name = "TRACE", required = true)]
     files: Vec<PathBuf>,

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use meshlock_core::NodeId;
 use meshlock_node::local::LocalMesh;
 use meshlock_node::record::Place;
-use meshlock_sim::edit::Change;
 use meshlock_trace::Position;
-use meshlock_viewer::{Done, Refusal};
+use meshlock_viewer::{Action, Done, Refusal};
 
 use super::super::MOST_NODES;
-use super::super::movement::SimulatedWorld;
+use super::super::movement::World;
 use super::{LiveMesh, name_of};
 
 impl LiveMesh {
@@ -24,8 +23,7 @@ impl LiveMesh {
         }
         if let Some(world) = &self.world {
             let between = (self.number(a)?, self.number(b)?);
-            let note = self.change(world, Change::Link { between, up })?.note;
-            return note.map_or(Ok(Done::default()), |note| Err(Refusal::new(self.with_names(&note))));
+            return self.change(&**world, Action::Link { between, up });
         }
         let mesh = self.mesh.lock().await;
         let mesh = running(mesh.as_ref())?;
@@ -56,7 +54,7 @@ impl LiveMesh {
         let friends = self.shape.friends(&present);
         // In a world the links follow from where it is.
         let (number, linked_with) = match &self.world {
-            Some(world) => (self.change(world, Change::Add { at })?.node, BTreeSet::new()),
+            Some(world) => (self.change(&**world, Action::Add { at })?.node, BTreeSet::new()),
             None => (None, friends.clone()),
         };
         if let (Some(at), Some(_), Some(recorder)) = (at, number, &self.recorder) {
@@ -75,10 +73,10 @@ impl LiveMesh {
             self.sit_down(number, seat);
             if seat.is_none() {
                 // Nobody is there.
-                let _ = world.change(Change::Remove { node: number });
+                let _ = world.change(Action::Remove { node: number });
             } else if !world.is_on_the_air() {
                 for friend in friends.into_iter().filter_map(|friend| self.number(friend).ok()) {
-                    let _ = world.change(Change::Link { between: (friend, number), up: true });
+                    let _ = world.change(Action::Link { between: (friend, number), up: true });
                 }
             }
             self.apply_links().await;
@@ -112,7 +110,7 @@ impl LiveMesh {
         match &self.world {
             Some(world) => {
                 if let Ok(number) = self.number(index) {
-                    let _ = world.change(Change::Remove { node: number });
+                    let _ = world.change(Action::Remove { node: number });
                 }
             }
             None => {
@@ -143,31 +141,31 @@ impl LiveMesh {
         let (index, _) = self.up(node).await?;
         let world = self.on_the_air()?;
         let node = self.number(index)?;
-        self.change(world, Change::Move { node, to }).map(|_| Done::default())
+        self.change(world, Action::Move { node, to })
     }
 
     /// Changes the range of the radio.
     pub(super) fn set_range(&self, metres: f64) -> Result<Done, Refusal> {
-        let done = self.change(self.on_the_air()?, Change::Range { metres });
+        let done = self.change(self.on_the_air()?, Action::Range { metres });
         self.tapes.tell();
-        done.map(|_| Done::default())
+        done
     }
 
     /// Changes how fast nodes move.
     pub(super) fn set_pace(&self, factor: f64) -> Result<Done, Refusal> {
-        let done = self.change(self.on_the_air()?, Change::Pace { factor });
+        let done = self.change(self.on_the_air()?, Action::Pace { factor });
         self.tapes.tell();
-        done.map(|_| Done::default())
+        done
     }
 
-    fn on_the_air(&self) -> Result<&SimulatedWorld, Refusal> {
+    fn on_the_air(&self) -> Result<&dyn World, Refusal> {
         let world = self.world.as_deref().filter(|world| world.is_on_the_air());
         let words = "these nodes have no places: start with --scenario and a scenario with a radio";
         world.ok_or_else(|| Refusal::new(words))
     }
 
-    fn change(&self, world: &SimulatedWorld, change: Change) -> Result<meshlock_sim::edit::Done, Refusal> {
-        world.change(change).map_err(|error| Refusal::new(self.with_names(&error.0)))
+    fn change(&self, world: &dyn World, action: Action) -> Result<Done, Refusal> {
+        world.change(action).map_err(|error| Refusal::new(self.with_names(&error.0)))
     }
 
     /// A node of the world is this one of the mesh.

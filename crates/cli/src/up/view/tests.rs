@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use meshlock_api::NewResource;
 use meshlock_node::config::Settings;
 use meshlock_node::local::LocalOptions;
 use meshlock_node::record::Outlet;
-use meshlock_trace::Position;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::super::RESOURCES;
-use super::super::movement::Movement;
 use super::*;
 
 /// Long enough for any machine; only reached when something is wrong.
@@ -81,24 +78,18 @@ struct Bed {
 }
 
 impl Bed {
-    async fn start(shape: &str, nodes: u16, movement: Option<&Movement>) -> Self {
+    async fn start(shape: &str, nodes: u16) -> Self {
         let dir = tempfile::Builder::new().prefix("ml").tempdir().expect("a directory");
-        let (shape, nodes, links) = match movement {
-            Some(movement) => (Shape::Other, movement.nodes, movement.first_links.clone()),
-            None => Shape::read(shape, nodes).expect("a shape"),
-        };
+        let (shape, nodes, links) = Shape::read(shape, nodes).expect("a shape");
         let mut options = LocalOptions::new(nodes, dir.path());
         options.settings = Settings::from_toml("built in", RESOURCES).expect("right");
         options.serves_clients = false;
         let (tapes, seen) = (Tapes::new(4), Seen::default());
         let recorder = Recorder::live(vec![Box::new(tapes.clone()), Box::new(seen.clone())]).expect("started");
-        for (index, place) in movement.iter().flat_map(|movement| movement.first_places.iter().enumerate()) {
-            recorder.moved(&name_of(index), place.expect("on the air"));
-        }
         options.record = Some(recorder.clone());
         let mesh = LocalMesh::start(&options, &links).await.expect("started");
-        let world = movement.map(|movement| Arc::clone(&movement.world));
-        let parts = Parts { title: "test".into(), mesh, tapes, recorder: Some(recorder), shape, world, robots: None };
+        let (recorder, title) = (Some(recorder), "test".into());
+        let parts = Parts { title, mesh, tapes, recorder, shape, world: None, robots: None };
         Self { live: LiveMesh::new(parts), seen, _dir: dir }
     }
 
@@ -157,7 +148,7 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_asked_for_by_hand_is_held_until_it_is_released_by_hand() {
-    let bed = Bed::start("line", 3, None).await;
+    let bed = Bed::start("line", 3).await;
     bed.until_known().await;
     let (near, far) = (bed.id(0).await, bed.id(2).await);
     let all = bed.ask("docks", far, 3, None).await.expect("taken");
@@ -189,7 +180,7 @@ async fn what_is_asked_for_by_hand_is_held_until_it_is_released_by_hand() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_is_cut_and_restored() {
-    let bed = Bed::start("ring", 3, None).await;
+    let bed = Bed::start("ring", 3).await;
     bed.until_known().await;
     let (a, b) = (bed.id(0).await, bed.id(1).await);
     let linked = |from: NodeId, to: NodeId| bed.seen.event("gate", from, "link-up", "neighbour", u64::from(to.0));
@@ -211,7 +202,7 @@ async fn a_link_is_cut_and_restored() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_come_and_go() {
-    let bed = Bed::start("ring", 3, None).await;
+    let bed = Bed::start("ring", 3).await;
     bed.until_known().await;
     let added = bed.act(Action::Add { at: None }).await.expect("started").node.expect("its id");
     bed.until_known().await;
@@ -248,7 +239,7 @@ async fn nodes_come_and_go() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_done_is_refused_with_the_reason() {
-    let bed = Bed::start("line", 2, None).await;
+    let bed = Bed::start("line", 2).await;
     bed.until_known().await;
     let (node, stranger) = (bed.id(0).await, NodeId(999));
     let (docks, map, room) = (bed.tape("docks"), bed.tape("map"), bed.tape("room"));
@@ -282,62 +273,5 @@ async fn what_cannot_be_done_is_refused_with_the_reason() {
     let told = bed.act(Action::Remove { node }).await.expect_err("it has the tokens");
     assert!(told.contains("no neighbour that could take it"), "{told}");
     assert!(told.contains("docks") && told.contains("the right to make resources"), "{told}");
-    bed.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_of_a_scenario_are_moved_about() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/charging-docks.toml");
-    let text = std::fs::read_to_string(&file).expect("there").replace("nodes = 12", "nodes = 3");
-    let dir = tempfile::tempdir().expect("a directory");
-    let file = dir.path().join("hall.toml");
-    std::fs::write(&file, text).expect("written");
-    let mut movement = Movement::start(&file, Some(1)).expect("a scenario");
-    let bed = Bed::start("", 0, Some(&movement)).await;
-    assert!(["move", "range", "pace"].iter().all(|name| bed.live.about().can.contains(name)));
-    let live = Arc::clone(&bed.live);
-    let following = tokio::spawn(async move {
-        while let Some(news) = movement.next().await {
-            live.hear(news).await;
-        }
-    });
-    // Everybody stands still where they are put.
-    bed.act(Action::Pace { factor: 0.0 }).await.expect("slow");
-    let ids = [bed.id(0).await, bed.id(1).await, bed.id(2).await];
-    let places: [Position; 3] = [[5.0, 5.0], [25.0, 5.0], [55.0, 35.0]];
-    for (node, to) in ids.into_iter().zip(places) {
-        bed.act(Action::Move { node, to }).await.expect("moved");
-    }
-    let at = |node: NodeId, place: Position| {
-        bed.seen
-            .any("gate", |line| line["move"]["node"] == node.0 && line["move"]["position"] == serde_json::json!(place))
-    };
-    until("they are there", || ids.into_iter().zip(places).all(|(node, place)| at(node, place))).await;
-    let wanted = |pairs: &[Pair]| {
-        let mesh = bed.live.mesh.try_lock();
-        mesh.is_ok_and(|mesh| mesh.as_ref().is_some_and(|mesh| mesh.links() == pairs.iter().copied().collect()))
-    };
-    until("two are near", || wanted(&[(0, 1)])).await;
-    // Farther than the range: a barrier cannot be the reason.
-    let far = bed.act(Action::Link { between: (ids[0], ids[2]), up: true }).await.expect_err("far");
-    assert!(far.contains("n1 and n3 are"), "{far}");
-    bed.act(Action::Range { metres: 100.0 }).await.expect("wide");
-    until("all are near", || wanted(&[(0, 1), (0, 2), (1, 2)])).await;
-    assert_eq!(bed.live.playing().and_then(|playing| playing.range), Some(100.0));
-    bed.act(Action::Link { between: (ids[0], ids[2]), up: false }).await.expect("a barrier");
-    until("a barrier", || wanted(&[(0, 1), (1, 2)])).await;
-
-    let nowhere = bed.act(Action::Add { at: None }).await.expect_err("nowhere");
-    assert!(nowhere.contains("needs a place"), "{nowhere}");
-    let added = bed.act(Action::Add { at: Some([30.0, 20.0]) }).await.expect("started").node.expect("its id");
-    until("it is linked", || wanted(&[(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)])).await;
-    bed.until_known().await;
-    let request = bed.ask("gate", added, 1, None).await.expect("taken");
-    bed.until_granted("gate", added, request).await;
-    bed.act(Action::Remove { node: ids[1] }).await.expect("it leaves");
-    until("its links are gone", || wanted(&[(0, 3), (2, 3)])).await;
-    let outside = bed.act(Action::Move { node: added, to: [-5.0, 0.0] }).await.expect_err("outside");
-    assert!(outside.contains("outside of the area"), "{outside}");
-    following.abort();
     bed.end().await;
 }

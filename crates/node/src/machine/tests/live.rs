@@ -147,7 +147,7 @@ fn a_live_trace_shows_everybody_from_the_beginning() {
     net.settle();
     recorder.finish().expect("written");
     for resource in ["gpus", "room"] {
-        let audited = meshlock_check::audit(memory.text(resource).as_bytes()).expect("readable");
+        let audited = meshlock_audit::audit(memory.text(resource).as_bytes()).expect("readable");
         assert_eq!((audited.difference, audited.nodes), (None, 3), "{resource}");
     }
 }

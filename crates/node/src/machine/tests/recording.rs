@@ -5,7 +5,7 @@ use std::io::{BufReader, Cursor};
 use std::path::Path;
 
 use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State, What as Told};
-use meshlock_check::{Audited, audit};
+use meshlock_audit::{Audited, audit};
 use meshlock_trace::{Reader, Record, What, merge};
 use tempfile::{TempDir, tempdir};
 

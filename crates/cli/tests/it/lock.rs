@@ -1,0 +1,7 @@
+//! The commands that ask a node, run from the outside against a node in this process.
+
+mod codes;
+mod losses;
+mod others;
+mod signals;
+mod world;

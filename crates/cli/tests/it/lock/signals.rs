@@ -1,0 +1,101 @@
+//! Signals, and programs that die or are stopped.
+
+use meshlock_api::State;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::world::World;
+use crate::process::until;
+
+#[test]
+fn signals_are_passed_on_to_the_command() {
+    let world = World::new();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2] {
+        let name = &signal.as_str()[3..];
+        let script = format!("trap 'echo got {name}; exit 3' {name}; echo ready; while :; do sleep 0.02; done");
+        let mut running = world.start(&["lock", "dock", "sh", "-c", &script]);
+        assert_eq!(running.line(), "ready");
+        running.send(signal);
+        let ran = running.end();
+        assert_eq!((ran.code, ran.out.trim()), (Some(3), format!("got {name}").as_str()), "{}", ran.err);
+        assert!(world.requests().is_empty(), "given back");
+    }
+}
+
+#[test]
+fn a_signal_reaches_all_that_the_command_started() {
+    let world = World::new();
+    let script = "(trap 'echo inner; exit' TERM; echo ready; while :; do sleep 0.02; done) & wait; wait";
+    let mut running = world.start(&["lock", "dock", "sh", "-c", script]);
+    assert_eq!(running.line(), "ready");
+    running.send(Signal::SIGTERM);
+    let ran = running.end();
+    assert_eq!((ran.code, ran.out.trim()), (Some(143), "inner"));
+}
+
+#[test]
+fn a_signal_while_waiting_leaves_the_queue() {
+    let world = World::new();
+    world.taken_by("other", "dock");
+    for (signal, code, command) in [(Signal::SIGINT, 130, "lock"), (Signal::SIGTERM, 143, "acquire")] {
+        let running = world.start(&[command, "dock"]);
+        world.until(State::Queued, 1);
+        running.send(signal);
+        assert_eq!(running.end().code, Some(code));
+        world.until(State::Queued, 0);
+    }
+}
+
+#[test]
+fn what_was_ignored_from_the_start_stays_ignored() {
+    let world = World::new();
+    let binary = crate::PROGRAM;
+    let script = format!("trap '' HUP; {binary} lock dock sh -c 'kill -HUP $$; kill -HUP $PPID; echo survived'");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script]).env("MESHLOCK_SOCKET", &world.socket).env_remove("MESHLOCK_URL");
+    let output = command.output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"survived\n"[..]));
+}
+
+#[test]
+fn a_killed_holder_loses_within_its_lease() {
+    let world = World::new();
+    let mut running = world.start(&["lock", "dock", "--lease", "300ms", "sh", "-c", "echo $$; exec sleep 1000"]);
+    let command: i32 = running.line().parse().unwrap();
+    let id = world.requests()[0].id.clone();
+    running.send(Signal::SIGKILL);
+    assert_eq!(running.end_alone(), None);
+    until("the lease is over", || world.hub.look(&id).unwrap().state == State::Expired);
+    assert_eq!(world.run(&["lock", "dock", "echo", "mine"]).out, "mine\n");
+    kill(Pid::from_raw(command), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn a_killed_waiter_does_not_stand_in_the_way_of_the_next() {
+    let world = World::new();
+    world.taken_by("holder", "dock");
+    // Leases are so long that they explain nothing.
+    let killed = world.start(&["lock", "dock", "-p", "9", "--lease", "1h", "--", "echo", "killed"]);
+    world.until(State::Queued, 1);
+    let next = world.start(&["lock", "dock", "--lease", "1h", "--", "echo", "next"]);
+    world.until(State::Queued, 2);
+    killed.send(Signal::SIGKILL);
+    assert_eq!(killed.end().code, None);
+    world.hub.release("holder").unwrap();
+    assert_eq!(next.end().out, "next\n");
+}
+
+#[test]
+fn a_stopped_holder_loses_to_a_larger_fence_and_learns_of_it() {
+    let world = World::new();
+    let script = "trap 'echo bye; exit 0' TERM; echo $MESHLOCK_FENCE; while :; do sleep 0.02; done";
+    let mut running = world.start(&["lock", "dock", "--lease", "300ms", "sh", "-c", script]);
+    let old: u64 = running.line().parse().unwrap();
+    running.send(Signal::SIGSTOP);
+    let next = world.run(&["lock", "dock", "sh", "-c", "echo $MESHLOCK_FENCE"]);
+    let new: u64 = next.out.trim().parse().unwrap();
+    assert!(new > old);
+    running.send(Signal::SIGCONT);
+    let ran = running.end();
+    assert_eq!((ran.code, ran.out.trim()), (Some(123), "bye"), "{}", ran.err);
+}

@@ -1,0 +1,14 @@
+//! `meshlock` from the outside.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod lab;
+mod lock;
+mod mesh;
+mod mesh_processes;
+mod namespaces;
+#[allow(dead_code, reason = "shared with the tests of meshlock-lab")]
+mod process;
+mod world;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_meshlock");

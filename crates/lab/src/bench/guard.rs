@@ -1,0 +1,176 @@
+//! `meshlock bench guard`: does a lock protect what it guards, while clients are killed and stopped and links change?
+//!
+//! Clients are processes that take a lock, read a counter, think, and write it back increased. A counter that is
+//! smaller than the number of writes tells how many updates were lost.
+
+mod client;
+mod clients;
+mod report;
+mod store;
+mod torment;
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use meshlock_api::duration;
+use meshlock_node::config::Settings;
+use meshlock_node::local::{LocalMesh, LocalOptions};
+
+use meshlock_cli::exit::Exit;
+use meshlock_cli::log;
+use meshlock_cli::output;
+use meshlock_cli::signals::Signals;
+use meshlock_cli::status::{Place, Status};
+
+pub(crate) use self::client::{Args as ClientArgs, run as run_client};
+use self::clients::Clients;
+use self::report::Report;
+use self::store::Store;
+use self::torment::{Torment, all_links};
+
+/// What is locked.
+const RESOURCE: &str = "guarded";
+
+const LONG_ABOUT: &str = "\
+Does a lock protect what it guards?
+
+A mesh runs in this process, with links that come and go. Clients are processes: each takes the lock, reads a counter \
+from a file, thinks for some milliseconds and writes the counter back, increased by one. Meanwhile clients are killed \
+and started again, and stopped for longer than the lease and continued. They do not look whether they still hold the \
+lock before they write, which is the worst that a client can do.
+
+The file refuses whoever comes with a smaller fence than the greatest it has seen, unless --no-fences is given. In the \
+end the counter is compared with the number of writes: what is missing was lost.";
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock bench guard
+      five nodes, five clients, two minutes
+  meshlock bench guard --no-fences
+      what leases alone are worth
+  meshlock bench guard --minutes 60 --lease 500ms --seed 7 --json
+      longer and harder, for a program
+
+\x1b[1;4mExit codes:\x1b[0m
+    0  nothing was lost, or --no-fences was given
+    1  an update was lost although fences were on
+    2  the bench itself failed
+  130  ended by Ctrl-C; what was seen so far is told";
+
+/// Does a lock protect what it guards, while clients die and sleep and links change?
+#[derive(Debug, clap::Args)]
+#[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples and exit codes.")]
+pub(crate) struct Args {
+    /// Nodes of the mesh.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=50))]
+    nodes: u16,
+    /// Clients, spread over the nodes.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
+    clients: u16,
+    /// How long, in minutes.
+    #[arg(long, value_name = "MINUTES", default_value_t = 2.0, value_parser = minutes)]
+    minutes: f64,
+    /// The lease of the clients; they are stopped for longer than this.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = lease)]
+    lease: Duration,
+    /// How long a client thinks between reading and writing, on average.
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = duration::parse)]
+    think: Duration,
+    /// Let the file accept whatever is written.
+    #[arg(long)]
+    no_fences: bool,
+    /// Decides what is done to whom, and when.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// One JSON document on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|_| "write a number of minutes, such as 2 or 0.5".to_owned())?;
+    if minutes > 0.0 && minutes <= 7.0 * 24.0 * 60.0 {
+        return Ok(minutes);
+    }
+    Err("give more than 0 minutes, and at most a week".to_owned())
+}
+
+fn lease(text: &str) -> Result<Duration, String> {
+    let lease = duration::parse(text)?;
+    meshlock_api::resource::check_lease(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))?;
+    Ok(lease)
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    log::start("error", Default::default())?;
+    let place = tempfile::Builder::new().prefix("meshlock-").tempdir().context("cannot make a temporary directory")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(go(args, place.path()))
+}
+
+async fn go(args: &Args, place: &std::path::Path) -> anyhow::Result<Exit> {
+    let mut signals = Signals::listen()?;
+    let mut options = LocalOptions::new(args.nodes, place);
+    options.settings = Settings::from_toml("built in", &format!("[resources.{RESOURCE}]\n"))?;
+    let mesh = LocalMesh::start(&options, &all_links(args.nodes)).await?;
+    let file = place.join("counter");
+    let mut store = Store::make(&file)?;
+    let sockets = mesh.nodes().filter_map(|node| node.socket().cloned()).collect();
+    let mut clients = Clients::new(args, sockets, place);
+    let began = Instant::now();
+    let length = Duration::from_secs_f64(args.minutes * 60.0);
+    let mut torment = Torment::new(args);
+    let mut line = Status::new(false);
+    let interrupted = tokio::select! {
+        _ = signals.end() => true,
+        ended = torment.run(&mesh, &mut clients, length) => {
+            ended?;
+            false
+        }
+        never = show(&mut line, began, length, &mut store) => never?,
+    };
+    let lasted = began.elapsed();
+    clients.end();
+    line.clear();
+    let report = Report::make(args, lasted, &torment.done, &store.history()?, &clients.logs()?)?;
+    if args.json {
+        output::json(&report)?;
+    } else {
+        report.print()?;
+    }
+    tokio::select! {
+        ends = mesh.stop() => {
+            for end in ends {
+                end.context("a node could not stop cleanly")?;
+            }
+        }
+        _ = signals.end() => {}
+    }
+    Ok(match () {
+        () if report.lost > 0 && !args.no_fences => Exit::Broken,
+        () if interrupted => Exit::Interrupted,
+        () => Exit::Fine,
+    })
+}
+
+/// Tells how far it has come, for ever.
+async fn show(line: &mut Status, began: Instant, length: Duration, store: &mut Store) -> anyhow::Result<bool> {
+    let every = match line.place() {
+        Place::Terminal => Duration::from_secs(1),
+        Place::File | Place::Nowhere => Duration::from_secs(30),
+    };
+    loop {
+        tokio::time::sleep(every).await;
+        let (writes, counter) = store.history()?.writes_and_counter();
+        let text = format!(
+            "{} of {}: {writes} writes, the counter is {counter}",
+            duration::display(Duration::from_secs(began.elapsed().as_secs())),
+            duration::display(length)
+        );
+        if line.place() == Place::Terminal {
+            line.show(&text);
+        } else {
+            line.print(&text);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `meshlock bench guard` and `meshlock bench torment`: short runs of them.
+
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::process::program;
+
+fn bench(words: &str) -> Command {
+    let mut command = program();
+    command.arg("bench").args(words.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn nothing_is_lost_with_fences() {
+    let output = bench("guard --minutes 0.15 --lease 400ms --json").output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |name: &str| report[name].as_u64().unwrap();
+    assert_eq!(number("lost"), 0, "{report}");
+    assert!(number("acknowledged") > 0 && number("kills") + number("pauses") > 0, "{report}");
+    assert_eq!(number("counter"), number("acknowledged") + number("unacknowledged"), "{report}");
+    assert_eq!(report["fences"], true);
+}
+
+#[test]
+fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
+    let mut child = bench("guard --minutes 10 --clients 2 --nodes 2 --json").stdout(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    let clients = || children_of(pid);
+    while clients().len() < 2 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let started = clients();
+    kill(pid, Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["lost"], 0);
+    for client in started {
+        let alive = std::fs::read_to_string(format!("/proc/{client}/cmdline")).unwrap_or_default();
+        assert!(!alive.contains("guard-client"), "{client} was left behind");
+    }
+}
+
+#[test]
+fn a_short_torment_finds_nothing() {
+    let output = bench("torment --only clean-stop --nodes 3 --for 12s --json").output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["findings"], Value::Array(Vec::new()));
+    assert!(report["grants"].as_u64().unwrap() > 0 && report["clean_stops"].as_u64().unwrap() > 0, "{report}");
+    assert!(report["uses"][0]["tasks"].as_u64().unwrap() > 0, "nodes tell how many tasks they have: {report}");
+}
+
+#[test]
+fn a_torment_is_ended_by_ctrl_c_and_leaves_no_node() {
+    let place = tempfile::tempdir().unwrap();
+    let mut bench = bench("torment --nodes 2 --json");
+    let mut child = bench.env("TMPDIR", place.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    // Members are made by processes that end; both nodes are there at the same time.
+    while children_of(pid).len() < 2 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let started = children_of(pid);
+    kill(pid, Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["findings"], Value::Array(Vec::new()));
+    for node in started {
+        let alive = std::fs::read_to_string(format!("/proc/{node}/cmdline")).unwrap_or_default();
+        assert!(!alive.contains("node"), "{node} was left behind");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no file was left behind");
+}
+
+/// The numbers of the processes that this one started and that are there.
+fn children_of(parent: Pid) -> Vec<String> {
+    let is_child = |status: &str| status.lines().any(|line| line == format!("PPid:\t{parent}"));
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let children = processes.filter(|process| {
+        // It may be gone since it was listed.
+        std::fs::read_to_string(process.path().join("status")).is_ok_and(|status| is_child(&status))
+    });
+    children.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+}
