@@ -1,20 +1,14 @@
 //! The files of the page, in the program itself: it needs no folder and no network.
 
-use std::borrow::Cow;
+/// Names and texts of all files in `page/app`, without the types; `build.rs` writes the list.
+const PAGE: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-use rust_embed::RustEmbed;
-
-#[derive(RustEmbed)]
-#[folder = "page/app/"]
-#[exclude = "*.d.ts"]
-struct Page;
-
-/// A file of the page: its type and what is in it.
-pub(crate) fn find(name: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
+/// A file of the page: its media type and its text.
+pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "" => find("index.html"),
-        "theme.css" => Some((kind(name), Cow::Borrowed(meshlock_report::THEME.as_bytes()))),
-        name => Page::get(name).map(|file| (kind(name), file.data)),
+        "theme.css" => Some((kind(name), meshlock_report::THEME)),
+        name => PAGE.iter().find(|(file, _)| *file == name).map(|(_, text)| (kind(name), *text)),
     }
 }
 
@@ -29,14 +23,35 @@ fn kind(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// Compares a folder of the page with what is built in, and counts its files.
+    fn embedded(folder: &Path, within: &str) -> usize {
+        let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let count = |entry: std::fs::DirEntry| {
+            let name = format!("{within}{}", entry.file_name().into_string().unwrap());
+            if entry.path().is_dir() {
+                return embedded(&entry.path(), &format!("{name}/"));
+            }
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            let expected = (!name.ends_with(".d.ts")).then_some(text.as_str());
+            assert_eq!(find(&name).map(|(_, text)| text), expected, "{name}");
+            usize::from(expected.is_some())
+        };
+        entries.map(count).sum()
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_built_in() {
+        let files = embedded(&Path::new(env!("CARGO_MANIFEST_DIR")).join("page/app"), "");
+        assert_eq!(files, PAGE.len(), "a file that is gone is still built in");
+    }
 
     #[test]
     fn nothing_is_fetched_from_elsewhere() {
-        let names: Vec<_> = Page::iter().collect();
-        assert!(names.contains(&"index.html".into()) && names.len() > 20, "{names:?}");
-        for name in names {
-            let text = String::from_utf8(Page::get(&name).unwrap().data.into_owned()).unwrap();
+        for (name, text) in PAGE {
             let elsewhere = |line: &&str| line.contains("https://") || line.contains("http://");
             let lines: Vec<&str> = text.lines().filter(elsewhere).filter(|line| !line.contains("www.w3.org")).collect();
             assert!(lines.is_empty(), "{name}: {lines:?}");
@@ -45,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_page_shares_the_look_of_reports() {
-        assert_eq!(find("theme.css").unwrap().1, meshlock_report::THEME.as_bytes());
+        assert_eq!(find("theme.css").unwrap().1, meshlock_report::THEME);
         assert!(find("types.d.ts").is_none() && find("nothing.js").is_none());
     }
 }

@@ -3,8 +3,9 @@
 import { panels } from "./panels/index.js";
 import { Server, takeToken } from "./server.js";
 import { stage } from "./stage/index.js";
-import { inBrowser } from "./surroundings.js";
 import { TapeViewer } from "./viewer.js";
+
+/** @import { Surroundings } from "./types.d.ts" */
 
 async function main() {
   // What was seen of another run of the program is not true of this one: nothing of it is kept.
@@ -23,6 +24,28 @@ async function main() {
     (update) => viewer.updated(update),
     (reachable, why) => viewer.serverIs(reachable, why),
   );
+}
+
+/**
+ * The surroundings of the viewer in a browser.
+ * @param {Surroundings["server"]} server
+ * @returns {Surroundings}
+ */
+function inBrowser(server) {
+  return {
+    server,
+    requestFrame: (callback) => requestAnimationFrame(callback),
+    milliseconds: () => performance.now(),
+    later: (callback, ms) => setTimeout(callback, ms),
+    calm: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
+    address: {
+      hash: () => location.hash,
+      push: (hash) => {
+        if (hash !== location.hash) history.pushState(null, "", hash);
+      },
+      replace: (hash) => history.replaceState(null, "", hash),
+    },
+  };
 }
 
 main().catch((problem) => {

@@ -485,3 +485,17 @@ export interface Flight {
 
 /** A part of the page is a function that fills an element and draws itself again when told so. */
 export type Part = (viewer: Viewer, element: HTMLElement) => void;
+
+/** What the viewer needs of the page around it; tests have others. */
+export interface Surroundings {
+  server: Pick<
+    import("./server.js").Server,
+    "about" | "summary" | "chunk" | "next" | "find" | "figures" | "act" | "overview" | "place"
+  >;
+  requestFrame: (callback: (time: number) => void) => unknown;
+  milliseconds: () => number;
+  later: (callback: () => void, ms: number) => unknown;
+  /** Whether the user wants as little motion as possible. */
+  calm: () => boolean;
+  address: { hash: () => string; push: (hash: string) => void; replace: (hash: string) => void };
+}

@@ -2,19 +2,17 @@
 
 import { Chunks } from "./chunks.js";
 import { Cursor } from "./cursor.js";
-import { Emitter } from "./emitter.js";
+import { Emitter, throttle } from "./emitter.js";
 import { arrivalRate, flightsAt, flightsBetween, typicalFlight } from "./flights.js";
 import { extend, isKnown, liveMoment, liveSpeed, Speedometer } from "./growth.js";
+import { firstSpeed } from "./pace.js";
 import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
 import { Player } from "./player.js";
-import { firstSpeed } from "./speed.js";
-import { throttle } from "./throttle.js";
 
 /**
  * @import { About, Action, Chunk, Done, Figures, FindQuery, MarkKind, Moment, Overview, Place, Playing, Position,
- *   SceneNode, Selection, Summary, Update, Viewer } from "./types.d.ts"
+ *   SceneNode, Selection, Summary, Surroundings, Update, Viewer } from "./types.d.ts"
  */
-/** @import { Surroundings } from "./surroundings.js" */
 /** @typedef {Update["tapes"][number]} News */
 
 /** Figures are asked for at most so often, in milliseconds; and for so many spans. */

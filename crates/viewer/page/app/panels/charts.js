@@ -3,10 +3,9 @@
 /** @import { Figures, Viewer } from "../types.d.ts" */
 
 import { drawChart } from "./chartdraw.js";
-import { fraction } from "./density.js";
 import { fill, h, paced } from "./dom.js";
 import { moment, significant, span } from "./format.js";
-import { extentOf } from "./marks.js";
+import { extentOf, fraction } from "./marks.js";
 import { clockOf } from "./names.js";
 
 /** @param {Viewer} viewer @param {HTMLElement} element */

@@ -3,10 +3,10 @@
 /** @import { Place, Property, Viewer } from "../types.d.ts" */
 
 import { describeRecord } from "../words.js";
-import { command, copy } from "./command.js";
 import { button, fill, h, paced, typing } from "./dom.js";
 import { count, plural } from "./format.js";
 import { namer } from "./names.js";
+import { command, copy } from "./notices.js";
 
 /** A sign and a word for each state of a property; never the colour alone. */
 const STATES = /** @type {const} */ ({

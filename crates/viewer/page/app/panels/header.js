@@ -4,9 +4,11 @@
 
 import { button, fill, h } from "./dom.js";
 import { helpDialog } from "./help.js";
-import { themeChooser } from "./theme.js";
 
 const SOURCES = { trace: "recording", sim: "simulation", mesh: "live mesh", check: "state graph" };
+/** Where the theme is kept in the browser; early.js sets it before the first paint. */
+const THEME = "meshlock-theme";
+const THEMES = /** @type {const} */ (["auto", "light", "dark"]);
 
 /** @param {Viewer} viewer @param {Document} page */
 export function header(viewer, page) {
@@ -65,4 +67,28 @@ export function badgeOf({ about, summary, following, live, gone }) {
   if (summary && !summary.grows) return { words: `${name}, at its end`, look: "" };
   if (!following) return { words: `${name}, looking back`, look: "" };
   return live?.paused ? { words: `${name}, paused`, look: "" } : { words: name, look: "live" };
+}
+
+/** Light, dark, or as the system says. Whoever draws on a canvas hears of a change by the event "themechange" of the document. */
+function themeChooser() {
+  const select = h(
+    "select",
+    { "aria-label": "Theme", title: "Theme" },
+    THEMES.map((theme) => h("option", { value: theme }, `${theme[0].toUpperCase()}${theme.slice(1)}`)),
+  );
+  select.value = document.documentElement.dataset.theme ?? "auto";
+  select.addEventListener("change", () => choose(select.value));
+  return select;
+}
+
+/** @param {string} theme */
+function choose(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem(THEME, theme);
+  } catch {
+    // Without storage it lasts as long as the page.
+  }
+  document.dispatchEvent(new Event("themechange"));
 }

@@ -2,9 +2,9 @@
 
 /** @import { Action, Viewer } from "../types.d.ts" */
 
-import { command } from "./command.js";
 import { button, fill, h } from "./dom.js";
 import { significant } from "./format.js";
+import { command } from "./notices.js";
 
 /** Sliders go by powers of ten: fine where small, coarse where large. */
 const SLIDERS = /** @type {const} */ ({

@@ -1,14 +1,13 @@
-// The selected node, or else the whole run.
+// The selected node or link, or else the whole run.
 
-/** @import { Claimant, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
+/** @import { Claimant, NodeId, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
 
 import { urgencyOf } from "../claims.js";
-import { urgencyWords } from "../words.js";
+import { messageWords, urgencyWords } from "../words.js";
 import { actions } from "./actions.js";
 import { changedFields, claimWords, demandWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
 import { button, fill, h, paced } from "./dom.js";
 import { session, span } from "./format.js";
-import { selectedLink } from "./link.js";
 import { clockOf, namer, nodeButton, selectedNode } from "./names.js";
 import { howToRecordViews, overview } from "./overview.js";
 
@@ -180,4 +179,36 @@ function since(viewer, node, of) {
 /** @param {(Node | string)[][]} items */
 function list(items) {
   return h("ul", { class: "plain" }, ...items.map((item) => h("li", {}, item)));
+}
+
+/** The selected link: its ends, and cutting or mending it where that can be done. @param {Viewer} viewer @param {[NodeId, NodeId]} between @returns {HTMLElement[]} */
+function selectedLink(viewer, between) {
+  const [one, other] = between;
+  const joins = (/** @type {NodeId} */ a, /** @type {NodeId} */ b) =>
+    (a === one && b === other) || (a === other && b === one);
+  const up = viewer.scene?.links.some(([a, b]) => joins(a, b)) ?? false;
+  const nameOf = namer(viewer);
+  const flying = viewer.scene?.under_way.filter(({ from, to }) => joins(from, to)) ?? [];
+  const set = () => viewer.act({ do: "link", between, up: !up }).catch(() => {});
+  return [
+    h(
+      "div",
+      { class: "row" },
+      h("h2", {}, "Link"),
+      nodeButton(viewer, one, "end"),
+      "–",
+      nodeButton(viewer, other, "end"),
+      h("span", { class: "spacer" }),
+      button("Overview", () => viewer.select(null), { "data-key": "overview" }),
+    ),
+    h("p", {}, up ? "It is up: the two hear each other." : "It is cut: the two do not hear each other."),
+    h(
+      "ul",
+      { class: "plain" },
+      flying.map(({ from, message }) => h("li", {}, `from ${nameOf(from)}: ${messageWords(message, nameOf)}`)),
+    ),
+    viewer.about.can.includes("link")
+      ? button(up ? "Cut the link" : "Mend the link", set, { "data-key": "link" })
+      : h("p", { class: "muted" }, `${flying.length} under way on it`),
+  ];
 }

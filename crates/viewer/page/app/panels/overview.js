@@ -3,11 +3,11 @@
 /** @import { Header, NodeId, Viewer } from "../types.d.ts" */
 
 import { isTokenMessage } from "../words.js";
-import { command } from "./command.js";
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { legend } from "./legend.js";
 import { nodeButton } from "./names.js";
+import { command } from "./notices.js";
 
 /** Buttons for more nodes than this would bury everything else. */
 const MOST_BUTTONS = 24;

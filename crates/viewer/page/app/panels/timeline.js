@@ -2,11 +2,10 @@
 
 /** @import { MarkKind, Viewer } from "../types.d.ts" */
 
-import { byColumn, fraction, heights, momentAt } from "./density.js";
 import { h, paced, s } from "./dom.js";
 import { moment } from "./format.js";
 import { jump } from "./keys.js";
-import { extentOf, marksOf } from "./marks.js";
+import { byColumn, extentOf, fraction, heights, marksOf, momentAt } from "./marks.js";
 import { clockOf } from "./names.js";
 
 /** The rows of marks from top to bottom; heights in pixels, colours as names of custom properties. */

@@ -3,7 +3,7 @@
 import { TapeViewer } from "../../app/viewer.js";
 
 /** @import { About, Place } from "../../app/types.d.ts" */
-/** @import { Surroundings } from "../../app/surroundings.js" */
+/** @import { Surroundings } from "../../app/types.d.ts" */
 /** @import { tape } from "./samples.js" */
 
 /**

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byColumn, fraction, heights, momentAt } from "../../app/panels/density.js";
 import { changedFields, fieldWords, viewBefore } from "../../app/panels/differences.js";
 import { count, decimalsFor, moment, plural, session, significant, span, speed } from "../../app/panels/format.js";
 import { protocolWords } from "../../app/panels/legend.js";
-import { marksOf } from "../../app/panels/marks.js";
+import { byColumn, fraction, heights, marksOf, momentAt } from "../../app/panels/marks.js";
 import { pretty } from "../../app/panels/record.js";
 
 const nameOf = (/** @type {number} */ id) => `n${id}`;

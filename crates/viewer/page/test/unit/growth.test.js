@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { throttle } from "../../app/emitter.js";
 import { extend, liveMoment, liveSpeed, Speedometer } from "../../app/growth.js";
+import { firstSpeed, roundUp } from "../../app/pace.js";
+import { badgeOf } from "../../app/panels/header.js";
 import { stateWords } from "../../app/panels/live.js";
-import { firstSpeed, roundUp } from "../../app/speed.js";
-import { throttle } from "../../app/throttle.js";
 import { asksFor, tape, timed } from "./samples.js";
+
+/** @import { About } from "../../app/types.d.ts" */
 
 const playing = { paused: false, speed: 2, now: 5e9, over: false, range: null, pace: 1, replay: null };
 
@@ -81,4 +84,23 @@ test("a simulation that is slower than it should be says so", () => {
   // Another speed is measured anew.
   assert.equal(meter.take({ ...playing, speed: 5, now: 6e8 }, 6000), null);
   assert.equal(meter.take({ ...playing, paused: true }, 9000), null);
+});
+
+/** @param {About["source"]} source @param {Partial<Parameters<typeof badgeOf>[0]> & { grows?: boolean }} [more] */
+function badge(source, { grows = true, ...more } = {}) {
+  const about = { version: "", source, title: "", tapes: [], can: [], notes: [] };
+  const summary = { ...tape([], 1).summary, grows };
+  const { words, look } = badgeOf({ about, summary, following: true, live: null, gone: null, ...more });
+  return look === "" ? words : `${words} (${look})`;
+}
+
+test("the badge says whether one sees what is so now", () => {
+  assert.equal(badge("mesh"), "live mesh (live)");
+  assert.equal(badge("mesh", { following: false }), "live mesh, looking back");
+  assert.equal(badge("mesh", { grows: false }), "live mesh, at its end");
+  assert.match(badge("mesh", { gone: "no answer" }), /not connected.*\(gone\)/);
+  assert.equal(badge("sim", { live: playing }), "simulation (live)");
+  assert.equal(badge("sim", { live: { ...playing, paused: true } }), "simulation, paused");
+  assert.equal(badge("trace", { grows: false, following: false }), "recording");
+  assert.equal(badge("check", { grows: false, following: false }), "state graph");
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyRecord, nodeOf, sceneFromHeader } from "../../app/scene.js";
+import { inside } from "../../app/stage/drag.js";
+import { cornersOf, looksOf } from "../../app/stage/draw-flights.js";
 import { hasOwnName, labelOf, lookOf, nodeWords, sentence, slope } from "../../app/stage/look.js";
 import { asksFor, header } from "./samples.js";
 
@@ -81,4 +83,27 @@ test("a claim shows the priority that was asked for, also where others pass it o
   // Two that wait for each other's claim lead nowhere.
   bob.view = { queue: [{ ...claim, origin: { node: 0 } }] };
   assert.deepEqual(texts()[0], ["r144"]);
+});
+
+/** @param {import("../../app/stage/draw-flights.js").Shape} shape @param {number} angle */
+function turned(shape, angle) {
+  if (shape === "circle") return shape;
+  return cornersOf(shape, { ux: Math.cos(angle), uy: Math.sin(angle) });
+}
+
+test("shapes stand upright on every link: a square is no diamond", () => {
+  const eighth = Math.PI / 4;
+  assert.deepEqual(turned("square", eighth), turned("square", 0));
+  assert.deepEqual(turned("diamond", eighth), turned("diamond", 0));
+  assert.notDeepEqual(turned("triangle", eighth), turned("triangle", 0));
+});
+
+test("only what is lost is a cross", () => {
+  for (const kind of ["withdraw", "cancel"]) assert.equal(looksOf(kind).shape, "bar");
+});
+
+test("a node that is dragged over the border of the area stays at the border", () => {
+  assert.deepEqual(inside([-0.7, 41], [60, 40]), [0, 40]);
+  assert.deepEqual(inside([3, 4], [60, 40]), [3, 4]);
+  assert.deepEqual(inside([-3, 4], null), [-3, 4]);
 });

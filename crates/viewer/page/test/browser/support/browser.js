@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
-import { after } from "./after.js";
+import { after } from "./meshlock.js";
 
 const usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 export const executablePath = process.env.CHROMIUM ?? usual.find((path) => existsSync(path));
