@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::Context;
 use meshlock_reproduce::page::{Method, page, table};
 use meshlock_reproduce::{Claim, Effort, claims};
-use meshlock_study::identity::CODE_VERSION;
+use meshlock_sim::CODE_VERSION;
 
 use self::choose::choose;
 use self::crew::{Ended, measure};
@@ -147,7 +147,7 @@ fn list(claims: &[Claim], as_json: bool) -> anyhow::Result<()> {
 fn command(args: &Args) -> String {
     let mut command = "meshlock reproduce".to_owned();
     for id in &args.ids {
-        command.push_str(&format!(" {}", meshlock_study::shell::quoted(id)));
+        command.push_str(&format!(" {}", meshlock_report::shell::quoted(id)));
     }
     if args.quick {
         command.push_str(" --quick");

@@ -15,6 +15,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
+use meshlock_report::shell::quoted;
+use meshlock_sim::CODE_VERSION;
 use meshlock_sim::edit::Edits;
 use meshlock_sim::edit::file::Header;
 use meshlock_sim::measures::{Measures, measures};
@@ -23,8 +25,6 @@ use meshlock_sim::record::{About, Traced, run_traced, run_traced_edited};
 use meshlock_sim::run;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::{Document, reference_table, schema};
-use meshlock_study::identity::CODE_VERSION;
-use meshlock_study::shell::quoted;
 use serde_json::json;
 
 use self::progress::Ticker;

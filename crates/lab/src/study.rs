@@ -10,13 +10,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use meshlock_report::shell::quoted;
+use meshlock_sim::CODE_VERSION;
 use meshlock_sim::scenario::file::StudySpec;
 use meshlock_study::conduct::{Orders, Results, conduct};
 use meshlock_study::files;
-use meshlock_study::identity::CODE_VERSION;
 use meshlock_study::page::Background;
 use meshlock_study::plan::Plan;
-use meshlock_study::shell::quoted;
 use meshlock_study::store::{Begin, Store};
 use meshlock_study::subject::Simulator;
 use meshlock_study::summary::Summary;
@@ -134,7 +134,7 @@ fn read(args: &Args) -> anyhow::Result<Subject> {
 fn command(args: &Args, file: &str, out: Option<&Path>) -> String {
     let mut command = format!("meshlock study {}", quoted(file));
     for (key, value) in &args.set {
-        command.push_str(&meshlock_study::shell::set(key, value));
+        command.push_str(&meshlock_study::plan::set_option(key, value));
     }
     if let Some(repeat) = args.repeat {
         command.push_str(&format!(" --repeat {repeat}"));

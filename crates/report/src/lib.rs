@@ -2,7 +2,8 @@
 //!
 //! - [`chart`]: lines with error bars, and bars, as SVG that prints in black and white and follows dark mode;
 //! - [`table`]: tables for pages and, as aligned text, for terminals;
-//! - [`page`]: one HTML file without external resources.
+//! - [`page`]: one HTML file without external resources;
+//! - [`shell`]: commands to copy.
 //!
 //! The SVG is written by hand, because the SVG backend of the `plotters` crate rounds to whole pixels, knows neither
 //! tooltips nor style classes (so no dark mode), and its legend lies over the data.
@@ -13,6 +14,7 @@ pub mod chart;
 mod markup;
 mod number;
 pub mod page;
+pub mod shell;
 pub mod table;
 mod text;
 

@@ -40,3 +40,16 @@ pub mod time;
 mod topology;
 mod watch;
 pub mod world;
+
+/// The version of the package, and a fingerprint of the sources of this crate and of all crates of ours it is built from:
+/// equal versions give equal runs.
+pub const CODE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("MESHLOCK_SOURCES"));
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_fingerprint_covers_all_that_decides_a_measure() {
+        // Also when this crate gets another dependency: the list is read from the manifests.
+        assert_eq!(env!("MESHLOCK_MEASURING"), "core properties sim statistics trace");
+    }
+}

@@ -7,15 +7,12 @@
 //! | [`store`], [`record`] | finished runs as files, one each |
 //! | [`conduct`](mod@conduct) | runs what is missing, on all cores; adds replications where an interval is too wide |
 //! | [`shard`] | a share of a study |
-//! | [`shell`] | commands to copy |
 //! | [`subject`] | what a study needs of a simulator |
 //! | [`summary`] | means with intervals, paired comparisons |
 //! | [`figure`], [`methods`], [`page`], [`files`] | plots, the text on methods, the report, and all files made of the runs |
-//! | [`mod@estimate`] | how sure a mean is |
 
 pub mod conduct;
 mod csv;
-pub mod estimate;
 pub mod figure;
 pub mod files;
 pub mod identity;
@@ -27,7 +24,6 @@ mod parquet;
 pub mod plan;
 pub mod record;
 pub mod shard;
-pub mod shell;
 pub mod store;
 pub mod subject;
 pub mod summary;

@@ -8,8 +8,7 @@ use meshlock_report::table::{Cell, Column, Table};
 use crate::figure::{Figure, cell};
 use crate::measure;
 use crate::methods::methods;
-use crate::plan::Plan;
-use crate::shell::set;
+use crate::plan::{Plan, set_option};
 use crate::summary::{PointSummary, Summary, wanted_measures};
 
 /// Where a study comes from.
@@ -84,7 +83,7 @@ fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Bloc
     let mut points = summary.warnings.clone();
     for violation in summary.violations.iter().take(MANY) {
         let (rule, seed, at) = (&violation.rule, violation.seed, violation.at_s);
-        let settings: String = violation.settings.iter().map(|(key, value)| set(key, value)).collect();
+        let settings: String = violation.settings.iter().map(|(key, value)| set_option(key, value)).collect();
         points.push(format!(
             "{} broke `{rule}` at {at} s with seed {seed}: {}. See it with `meshlock sim {} --seed {seed}{settings}`",
             place(&violation.measurement),
@@ -94,7 +93,7 @@ fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Bloc
     }
     for storm in summary.storms.iter().take(MANY) {
         let (seed, words) = (storm.seed, &storm.words);
-        let settings: String = storm.settings.iter().map(|(key, value)| set(key, value)).collect();
+        let settings: String = storm.settings.iter().map(|(key, value)| set_option(key, value)).collect();
         points.push(format!(
             "{} was stopped with seed {seed}: {words}. See it with `meshlock sim {} --seed {seed}{settings}`",
             place(&storm.measurement),

@@ -3,6 +3,7 @@
 mod quantity;
 mod sieve;
 
+use meshlock_report::shell::quoted;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::{Axis, Compare, PlotSpec, Stop, StudySpec};
 
@@ -229,6 +230,11 @@ impl Point {
 pub fn label(value: &str) -> String {
     let inner = |quote| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     inner('"').or_else(|| inner('\'')).unwrap_or(value).to_owned()
+}
+
+/// The option that sets a key on the command line, with a space before it.
+pub fn set_option(key: &str, value: &str) -> String {
+    format!(" --set {}", quoted(&format!("{key}={}", label(value))))
 }
 
 fn name_of(labels: &[(String, String)]) -> String {

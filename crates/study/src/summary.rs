@@ -4,14 +4,21 @@ mod compare;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshlock_statistics::percentile;
+use meshlock_statistics::{Estimate, percentile};
 use serde::{Serialize, Serializer};
 
 use crate::conduct::{Results, Run};
-use crate::estimate::estimate;
 use crate::plan::Plan;
 
 pub use self::compare::Comparison;
+
+/// The level of all intervals.
+const LEVEL: f64 = 0.95;
+
+/// The mean of samples with its interval; nothing if there are none.
+pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
+    (!samples.is_empty()).then(|| Estimate::of(samples, LEVEL))
+}
 
 /// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize)]

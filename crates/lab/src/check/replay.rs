@@ -1,7 +1,7 @@
 //! The command that runs the same model again: what was typed, without what only concerns output, and without limits
 //! that depend on the machine.
 
-use meshlock_study::shell::quoted;
+use meshlock_report::shell::quoted;
 
 /// The command line without options of output, time and memory.
 pub(super) fn command(words: &[String]) -> String {

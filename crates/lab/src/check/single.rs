@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use meshlock_check::{Search, Shown, Trial, Way};
 
-use meshlock_study::shell::quoted;
+use meshlock_report::shell::quoted;
 
 use super::describe::describe;
 use super::job::{Done, Job, Judgement, expected_text};

@@ -1,10 +1,10 @@
 //! `--json`: a run for programs. The same run gives the same document; fields are only ever added.
 
+use meshlock_sim::CODE_VERSION;
 use meshlock_sim::measures::Measures;
 use meshlock_sim::outcome::{Broken, Kind};
 use meshlock_sim::run::watched;
 use meshlock_sim::scenario::Text;
-use meshlock_study::identity::CODE_VERSION;
 use serde::Serialize;
 
 use super::{Ran, Subject};

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, anyhow};
+use meshlock_sim::CODE_VERSION;
 use meshlock_sim::edit::file::{Header, VERSION};
 use meshlock_sim::edit::{Change, Edits};
 use meshlock_sim::live::{Abilities, Ending, Live, Start, wall_clock};
 use meshlock_sim::record::About;
-use meshlock_study::identity::CODE_VERSION;
 use meshlock_viewer::source::{Acting, Kind, TapeName};
 use meshlock_viewer::{Action, Done, Playing, Refusal, Source, Tape, TapeWriter};
 use tokio::sync::watch;

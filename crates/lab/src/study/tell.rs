@@ -5,8 +5,7 @@ use std::path::Path;
 
 use meshlock_study::conduct::Results;
 use meshlock_study::page::overview;
-use meshlock_study::plan::Plan;
-use meshlock_study::shell::set;
+use meshlock_study::plan::{Plan, set_option};
 use meshlock_study::summary::Summary;
 use serde_json::json;
 
@@ -76,13 +75,13 @@ pub(super) fn trouble(summary: &Summary, file: &str) {
         anstream::eprintln!("{} {warning}", styled(PARTIAL, "warning:"));
     }
     for violation in summary.violations.iter().take(SHOWN) {
-        let settings: String = violation.settings.iter().map(|(key, value)| set(key, value)).collect();
+        let settings: String = violation.settings.iter().map(|(key, value)| set_option(key, value)).collect();
         let (rule, seed, at) = (&violation.rule, violation.seed, violation.at_s);
         anstream::eprintln!("{} {rule} at {at} s: {}", styled(ALARM, "broken:"), violation.words);
         anstream::eprintln!("  see it with: meshlock sim {file} --seed {seed}{settings}");
     }
     for storm in summary.storms.iter().take(SHOWN) {
-        let settings: String = storm.settings.iter().map(|(key, value)| set(key, value)).collect();
+        let settings: String = storm.settings.iter().map(|(key, value)| set_option(key, value)).collect();
         anstream::eprintln!("{} {}", styled(PARTIAL, "stopped:"), storm.words);
         anstream::eprintln!("  see it with: meshlock sim {file} --seed {}{settings}", storm.seed);
     }

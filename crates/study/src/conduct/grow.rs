@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use meshlock_sim::scenario::file::Stop;
 
-use crate::estimate::estimate;
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::shard::Shard;
+use crate::summary::estimate;
 
 /// Raises the numbers of replications where that is needed; false if nothing is needed any more.
 pub(super) fn grow(plan: &Plan, records: &BTreeMap<String, Record>, replications: &mut [u32], shard: Shard) -> bool {

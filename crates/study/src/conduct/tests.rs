@@ -104,7 +104,7 @@ fn replications_are_added_until_the_interval_is_narrow() {
     for point in 0..4 {
         let samples: Vec<f64> = one.complete(point).map(|run| run.record.measures["wait.mean"]).collect();
         assert!(samples.len() > 3 && samples.len() < 60, "{}", samples.len());
-        let estimate = crate::estimate::estimate(&samples).unwrap();
+        let estimate = crate::summary::estimate(&samples).unwrap();
         assert!(estimate.relative_half_width() <= 0.05, "{estimate:?}");
     }
 }

@@ -10,7 +10,6 @@ use meshlock_statistics::{holm, paired};
 use serde::Serialize;
 
 use crate::conduct::Results;
-use crate::estimate::LEVEL;
 use crate::plan::{Plan, label};
 
 /// One value of an axis compared with the baseline.
@@ -66,7 +65,7 @@ fn family(plan: &Plan, results: &Results, compare: &Compare) -> Vec<Comparison> 
         let Some(base) = (0..plan.points.len()).find(is_base) else { continue };
         for measure in &compare.measures {
             let (ours, theirs) = pairs(results, place, base, measure);
-            let Some(compared) = paired(&ours, &theirs, LEVEL).filter(|_| !ours.is_empty()) else { continue };
+            let Some(compared) = paired(&ours, &theirs, super::LEVEL).filter(|_| !ours.is_empty()) else { continue };
             let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;
             family.push(Comparison {
                 axis: compare.axis.clone(),
