@@ -33,13 +33,13 @@ impl<B: Copy + PartialEq> Planted<B> {
 
     /// Whether this bug is planted here.
     #[cfg(feature = "mutants")]
-    pub(crate) fn has(self, bug: B) -> bool {
+    pub fn has(self, bug: B) -> bool {
         self.bug == Some(bug)
     }
 
     /// Whether this bug is planted here: never.
     #[cfg(not(feature = "mutants"))]
-    pub(crate) const fn has(self, _bug: B) -> bool {
+    pub const fn has(self, _bug: B) -> bool {
         false
     }
 }

@@ -302,23 +302,48 @@ pub enum Rejection {
     /// A message about a node that is no member.
     #[error("a message about an unknown node")]
     UnknownNode,
+    /// A message of another protocol than the one this node runs.
+    #[error("a message of another protocol")]
+    OtherProtocol,
 }
 
 impl<M> Event<M> {
     /// The same event with its message replaced.
     pub fn map<N>(self, f: impl FnOnce(M) -> N) -> Event<N> {
-        match self {
+        match self.try_map(|message| Ok::<N, core::convert::Infallible>(f(message))) {
+            Ok(event) => event,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same event with its message replaced, if it can be.
+    pub fn try_map<N, E>(self, f: impl FnOnce(M) -> Result<N, E>) -> Result<Event<N>, E> {
+        Ok(match self {
             Self::Request { request, demand } => Event::Request { request, demand },
             Self::Cancel { request } => Event::Cancel { request },
             Self::Reprioritize { request, urgency } => Event::Reprioritize { request, urgency },
             Self::Release { request, units } => Event::Release { request, units },
             Self::LinkUp { neighbour } => Event::LinkUp { neighbour },
             Self::LinkDown { neighbour } => Event::LinkDown { neighbour },
-            Self::Receive { from, message } => Event::Receive { from, message: f(message) },
+            Self::Receive { from, message } => Event::Receive { from, message: f(message)? },
             Self::Expired { timer } => Event::Expired { timer },
             Self::Resize { version, capacity } => Event::Resize { version, capacity },
             Self::Leave => Event::Leave,
             Self::Resume => Event::Resume,
+        })
+    }
+}
+
+impl<M> Effect<M> {
+    /// The same effect with its message replaced.
+    pub fn map<N>(self, f: impl FnOnce(M) -> N) -> Effect<N> {
+        match self {
+            Self::Send { to, message } => Effect::Send { to, message: f(message) },
+            Self::Multicast { to, message } => Effect::Multicast { to, message: f(message) },
+            Self::Broadcast { message } => Effect::Broadcast { message: f(message) },
+            Self::Granted { grant } => Effect::Granted { grant },
+            Self::Arm { timer, after } => Effect::Arm { timer, after },
+            Self::Reject { from, reason } => Effect::Reject { from, reason },
         }
     }
 }
@@ -336,7 +361,7 @@ impl Misuse {
     }
 
     /// The answer to [`Event::Resize`] of a protocol whose capacity never changes.
-    pub(crate) const fn check_resize(version: u64) -> Result<(), Self> {
+    pub const fn check_resize(version: u64) -> Result<(), Self> {
         if version == 0 { Ok(()) } else { Err(Self::Unsupported("change its capacity")) }
     }
 }

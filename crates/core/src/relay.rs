@@ -262,14 +262,14 @@ impl<P: Protocol> Protocol for Relayed<P> {
                 return Ok(effects);
             }
             Event::Receive { from, message } => return self.on_message(from, message),
-            Event::Request { request, demand } => Event::Request { request, demand },
-            Event::Cancel { request } => Event::Cancel { request },
-            Event::Reprioritize { request, urgency } => Event::Reprioritize { request, urgency },
-            Event::Release { request, units } => Event::Release { request, units },
-            Event::Expired { timer } => Event::Expired { timer },
-            Event::Resize { version, capacity } => Event::Resize { version, capacity },
-            Event::Leave => Event::Leave,
-            Event::Resume => Event::Resume,
+            Event::Request { .. }
+            | Event::Cancel { .. }
+            | Event::Reprioritize { .. }
+            | Event::Release { .. }
+            | Event::Expired { .. }
+            | Event::Resize { .. }
+            | Event::Leave
+            | Event::Resume => event.map(|carried| carried.into_payload()),
         };
         let said = self.inner.handle(event)?;
         self.carry(said, &mut effects)?;

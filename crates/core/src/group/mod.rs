@@ -7,7 +7,6 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`Node`] | the repaired protocol, for any network: messages may be late, reordered, doubled or lost |
-//! | [`published`] | the printed text, with each repair of a defect to be switched on alone |
 //! | [`readers_writer`] | readers and writers as sessions |
 //!
 //! `docs/protocols/group.md` tells the whole story.
@@ -17,7 +16,6 @@ mod holder;
 mod look;
 pub mod message;
 mod node;
-pub mod published;
 pub mod readers_writer;
 pub mod token;
 
@@ -109,7 +107,7 @@ impl Level {
 }
 
 /// What a group protocol needs of a demand: one unit, a session, a level.
-fn asked(demand: &Demand, levels: Level) -> Result<(Session, Level), Misuse> {
+pub fn asked(demand: &Demand, levels: Level) -> Result<(Session, Level), Misuse> {
     Misuse::check_units(demand, Units(1))?;
     let session = demand.session.ok_or(Misuse::SessionNeeded)?;
     Ok((session, Level::asked(demand.urgency, levels)?))

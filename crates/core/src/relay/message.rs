@@ -50,6 +50,13 @@ impl<M> Message<M> {
         }
     }
 
+    /// What is carried, by value.
+    pub fn into_payload(self) -> M {
+        match self {
+            Self::Flood { payload, .. } | Self::Hop { payload, .. } => payload,
+        }
+    }
+
     /// What is carried.
     pub const fn payload(&self) -> &M {
         match self {

@@ -26,7 +26,6 @@ mod height;
 mod leaving;
 mod message;
 mod node;
-pub mod published;
 mod questions;
 mod queue;
 mod settle;

@@ -46,7 +46,7 @@ impl Token {
     }
 
     /// Units that are in the ledger.
-    pub(crate) fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.ledger.iter().map(|loan| u64::from(loan.units.0)).sum()
     }
 
@@ -80,7 +80,7 @@ impl Token {
     }
 
     /// Enters a grant into the ledger and numbers it.
-    pub(crate) fn lend(&mut self, grant: GrantId, claim: &Claim) -> Fence {
+    pub fn lend(&mut self, grant: GrantId, claim: &Claim) -> Fence {
         if claim.session.is_some() && self.session().is_none() {
             self.joined = 0;
         }
@@ -90,11 +90,12 @@ impl Token {
     }
 
     /// Takes a released grant out of the ledger. A second copy of the same release finds nothing.
-    pub(crate) fn strike(&mut self, grant: GrantId) {
+    pub fn strike(&mut self, grant: GrantId) {
         self.ledger.retain(|loan| loan.grant != grant);
     }
 
-    pub(crate) fn view(&self) -> TokenView {
+    /// What others may see of it.
+    pub fn view(&self) -> TokenView {
         let line = |loan: &Loan| LedgerView { grant: loan.grant, units: loan.units, session: loan.session };
         TokenView {
             pass: Some(self.pass),

@@ -1,0 +1,204 @@
+//! One token; everybody points to where it last knew the end of the queue, and every request turns the pointers.
+//!
+//! Mohamed Naimi, Michel Trehel and Andre Arnold, "A log(N) distributed mutual exclusion algorithm based on path
+//! reversal", JPDC 34(1), 1996; names follow the paper.
+//!
+//! ```text
+//!   father:  cy -> bob -> ann (token)      cy asks bob; bob asks ann for cy and now points to cy
+//!            cy <- bob                     ann, inside, notes that cy is next, and points to cy as well
+//!            cy <- ann                     when ann leaves, the token goes straight to cy
+//! ```
+//!
+//! The fathers lead to the node that asked last; it is nobody's child and has no father. The chain of `next` is the
+//! queue. Needs no clock; bears messages that overtake each other.
+
+use std::collections::BTreeSet;
+use std::vec::Vec;
+
+use super::check_number;
+use super::single::{self, Caller, Turn, token_view};
+use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::planted::Planted;
+use meshlock_core::protocol::Rejection;
+use meshlock_core::view::TokenView;
+use meshlock_core::vocabulary::{Fence, NodeId, Units};
+
+/// How a node is set up.
+pub type Config = single::Config<Bug>;
+
+/// Bugs that can be planted, to see whether the checker finds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bug {
+    /// Whoever leaves keeps the token although somebody is next.
+    ForgetNext,
+    /// The end of the queue does not point to who comes behind it.
+    ForgetFather,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::ForgetNext, Self::ForgetFather];
+}
+
+/// What nodes say to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// This node wants the token.
+    Request {
+        /// Who asked; others pass it on.
+        site: NodeId,
+    },
+    /// The token.
+    Token {
+        /// Of the latest grant.
+        fence: Fence,
+    },
+}
+
+/// The state of one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Algorithm {
+    planted: Planted<Bug>,
+    /// Who asked last, as far as this node knows; `None` if it was this node itself.
+    father: Option<NodeId>,
+    /// Who gets the token after this node. Invariant: only while the caller waits or is inside.
+    next: Option<NodeId>,
+    /// The token, if it is here, with the fence of the latest grant.
+    token: Option<Fence>,
+}
+
+/// One node.
+pub type Node = single::Node<Algorithm>;
+
+impl Node {
+    /// A node before anything has happened.
+    pub fn new(config: Config) -> Self {
+        let Config { id, members, planted } = config;
+        Self::with(id, members, |members| {
+            let father = members.first().copied().filter(|&root| root != id);
+            let token = father.is_none().then_some(Fence(0));
+            Algorithm { planted, father, next: None, token }
+        })
+    }
+}
+
+impl Algorithm {
+    fn enter(&mut self, turn: &mut Turn<'_, Message>) {
+        if let Some(fence) = &mut self.token {
+            fence.0 += 1;
+            turn.enter(Some(*fence));
+        }
+    }
+
+    fn give(&mut self, to: NodeId, turn: &mut Turn<'_, Message>) {
+        if let Some(fence) = self.token.take() {
+            turn.send(to, Message::Token { fence });
+        }
+    }
+
+    fn on_request(&mut self, site: NodeId, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+        if !turn.others.contains(&site) {
+            return Err(Rejection::UnknownNode);
+        }
+        let caller = turn.caller();
+        match self.father {
+            Some(father) => turn.send(father, Message::Request { site }),
+            None if caller.waits() || caller.is_inside() => {
+                if self.next.is_some() {
+                    return Err(Rejection::UnexpectedAnswer); // after the first, the father is set
+                }
+                self.next = Some(site);
+                if self.planted.has(Bug::ForgetFather) {
+                    return Ok(());
+                }
+            }
+            None if self.token.is_some() => self.give(site, turn),
+            None => return Err(Rejection::UnexpectedAnswer), // a node without a father has asked, or has the token
+        }
+        self.father = Some(site);
+        Ok(())
+    }
+
+    /// Whether a token would be taken now.
+    fn check_token(&self, caller: &Caller, fence: Fence) -> Result<(), Rejection> {
+        match self.token {
+            Some(_) => Err(Rejection::SecondToken),
+            None if !caller.waits() => Err(Rejection::UnwantedToken),
+            None => check_number(fence.0),
+        }
+    }
+}
+
+impl single::Algorithm for Algorithm {
+    type Message = Message;
+
+    const BY_PERMISSION: bool = false;
+
+    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+        match self.father.take() {
+            Some(father) => turn.send(father, Message::Request { site: turn.id }),
+            None => self.enter(turn),
+        }
+    }
+
+    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Message>) {
+        if let Some(next) = self.next.take()
+            && !self.planted.has(Bug::ForgetNext)
+        {
+            self.give(next, turn);
+        }
+    }
+
+    fn receive(&mut self, _from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+        match message {
+            Message::Request { site } => self.on_request(site, turn),
+            Message::Token { fence } => {
+                self.check_token(turn.caller(), fence)?;
+                self.token = Some(fence);
+                self.enter(turn);
+                Ok(())
+            }
+        }
+    }
+
+    fn token(&self, caller: &Caller) -> Option<TokenView> {
+        self.token.map(|_| token_view(caller, std::iter::empty()))
+    }
+
+    fn token_in(
+        &self,
+        _from: NodeId,
+        message: &Message,
+        caller: &Caller,
+        _others: &BTreeSet<NodeId>,
+    ) -> Option<TokenView> {
+        let Message::Token { fence } = message else { return None };
+        self.check_token(caller, *fence).ok().map(|()| token_view(caller, std::iter::empty()))
+    }
+
+    fn queue(&self) -> Vec<NodeId> {
+        self.next.into_iter().collect()
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request { .. } => "request",
+            Message::Token { .. } => "token",
+        }
+    }
+
+    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+        if let Some(fence) = &mut self.token {
+            visitor.number(Line::CLOCK, &mut fence.0);
+        }
+    }
+
+    fn visit_message_counters(message: &mut Message, visitor: &mut dyn CounterVisitor) {
+        match message {
+            Message::Request { .. } => {}
+            Message::Token { fence } => visitor.number(Line::CLOCK, &mut fence.0),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! h out of k units by permission: everybody says how many it does not need.
+//!
+//! Michel Raynal, "A distributed solution to the k-out-of-M resources allocation problem", ICCI 1991, LNCS 497. It
+//! grows out of Ricart and Agrawala, and for k = 1 it is the same.
+//!
+//! ```text
+//!   k = 3; cy uses 2                  ann wants 1
+//!   ann --request(4)--> bob, cy
+//!   bob --permit 3--> ann             bob wants nothing: all of them
+//!   cy  --permit 1--> ann             cy needs 2 itself; ann counts 0 + 2 in use, and 1 fits: it enters
+//!   cy  --permit 2--> ann             when cy leaves
+//! ```
+//!
+//! Whoever asks takes it that each other node uses all k units, and takes off what that node permits. It enters as soon
+//! as what may be in use and its own demand are k at most. A node that is inside, or asked earlier, permits all but its
+//! own units at once (nothing is sent if that is none) and these when it leaves.
+//!
+//! Permits for an earlier request may still be under way when the next one is made. So what a node may use is not set to
+//! k for a new request but raised by k, and a node that still owes its units for the request before permits all k for the
+//! next: the sum always comes out. Bears messages that overtake each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::vec::Vec;
+
+use super::check_number;
+use super::single::{self, Turn};
+use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::planted::Planted;
+use meshlock_core::protocol::Rejection;
+use meshlock_core::vocabulary::{NodeId, Units};
+
+/// How a node is set up. All but `id` must be the same everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Config {
+    /// This node.
+    pub id: NodeId,
+    /// All nodes.
+    pub members: Vec<NodeId>,
+    /// The k of h-out-of-k (the paper's M).
+    pub capacity: Units,
+    /// For the checker's own tests.
+    pub planted: Planted<Bug>,
+}
+
+/// Bugs that can be planted, to see whether the checker finds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bug {
+    /// A new request forgets what is still to come for the one before.
+    ForgetOutstanding,
+    /// A node that waits permits everything.
+    PermitAllWhileWaiting,
+    /// Whoever leaves does not permit the rest.
+    KeepRest,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ForgetOutstanding, Self::PermitAllWhileWaiting, Self::KeepRest];
+}
+
+/// What nodes say to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// I want units. How many is my own business.
+    Request {
+        /// The sender's clock when it asked.
+        clock: u64,
+    },
+    /// As far as I am concerned you may use these.
+    Permit {
+        /// How many.
+        units: Units,
+    },
+}
+
+/// The state of one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Algorithm {
+    planted: Planted<Bug>,
+    capacity: Units,
+    /// The greatest clock seen in any request, the own ones included.
+    clock: u64,
+    /// The clock of the own request; zero while the caller is away.
+    asked_at: u64,
+    /// What each other node may be using: permits that are still to come. Nodes with none are left out.
+    used: BTreeMap<NodeId, u64>,
+    /// Who gets the caller's units when it leaves. Invariant: empty while it is away.
+    owed: BTreeSet<NodeId>,
+}
+
+/// One node.
+pub type Node = single::Node<Algorithm>;
+
+impl Node {
+    /// A node before anything has happened.
+    pub fn new(config: Config) -> Self {
+        let Config { id, members, capacity, planted } = config;
+        let (used, owed) = (BTreeMap::new(), BTreeSet::new());
+        Self::with(id, members, |_| Algorithm { planted, capacity, clock: 0, asked_at: 0, used, owed })
+    }
+}
+
+impl Algorithm {
+    fn enter_if_it_fits(&self, turn: &mut Turn<'_, Message>) {
+        let wanted = u64::from(turn.caller().units().0);
+        if self.used.values().sum::<u64>() + wanted <= u64::from(self.capacity.0) {
+            turn.enter(None);
+        }
+    }
+
+    fn on_request(&mut self, from: NodeId, clock: u64, turn: &mut Turn<'_, Message>) {
+        self.clock = self.clock.max(clock);
+        let caller = turn.caller();
+        let earlier = caller.waits() && (self.asked_at, turn.id) < (clock, from);
+        let needs = caller.is_inside() || (earlier && !self.planted.has(Bug::PermitAllWhileWaiting));
+        // What is owed already for the request before is not kept back twice.
+        let kept = if needs && self.owed.insert(from) { caller.units() } else { Units(0) };
+        let units = Units(self.capacity.0.saturating_sub(kept.0));
+        if units > Units(0) {
+            turn.send(from, Message::Permit { units });
+        }
+    }
+
+    fn on_permit(&mut self, from: NodeId, units: Units, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+        if units == Units(0) {
+            return Err(Rejection::ImpossibleUnits);
+        }
+        let used = self.used.get_mut(&from).ok_or(Rejection::UnexpectedAnswer)?;
+        *used = used.checked_sub(units.0.into()).ok_or(Rejection::ImpossibleUnits)?;
+        if *used == 0 {
+            self.used.remove(&from);
+        }
+        self.enter_if_it_fits(turn);
+        Ok(())
+    }
+}
+
+impl single::Algorithm for Algorithm {
+    type Message = Message;
+
+    const BY_PERMISSION: bool = true;
+
+    fn capacity(&self) -> Units {
+        self.capacity
+    }
+
+    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+        self.clock += 1;
+        self.asked_at = self.clock;
+        if self.planted.has(Bug::ForgetOutstanding) {
+            self.used.clear();
+        }
+        for &node in turn.others {
+            *self.used.entry(node).or_default() += u64::from(self.capacity.0);
+        }
+        turn.send_to_all(&Message::Request { clock: self.clock });
+        self.enter_if_it_fits(turn);
+    }
+
+    fn leave(&mut self, units: Units, turn: &mut Turn<'_, Message>) {
+        self.asked_at = 0;
+        for node in std::mem::take(&mut self.owed) {
+            if !self.planted.has(Bug::KeepRest) {
+                turn.send(node, Message::Permit { units });
+            }
+        }
+    }
+
+    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+        match message {
+            Message::Request { clock } => {
+                check_number(clock)?;
+                self.on_request(from, clock, turn);
+                Ok(())
+            }
+            Message::Permit { units } => self.on_permit(from, units, turn),
+        }
+    }
+
+    fn queue(&self) -> Vec<NodeId> {
+        self.owed.iter().copied().collect()
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request { .. } => "request",
+            Message::Permit { .. } => "permit",
+        }
+    }
+
+    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+        visitor.number(STAMP, &mut self.clock);
+        visitor.number(STAMP, &mut self.asked_at);
+    }
+
+    fn visit_message_counters(message: &mut Message, visitor: &mut dyn CounterVisitor) {
+        match message {
+            Message::Request { clock } => visitor.number(STAMP, clock),
+            Message::Permit { .. } => {}
+        }
+    }
+}
+
+const STAMP: Line = Line::stepping("stamp");

@@ -1,0 +1,376 @@
+//! What the baselines with one request per node share: the caller and its mistakes, views, and the [`Protocol`] around.
+//!
+//! An [`Algorithm`] only says what to do when its application asks and leaves and when a message comes. It answers
+//! through a [`Turn`], which knows the node, the others and what the caller is doing.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::vec::Vec;
+
+use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::planted::Planted;
+use meshlock_core::protocol::{Effect, Event, Misuse, Protocol, Rejection};
+use meshlock_core::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
+use meshlock_core::vocabulary::{Demand, Fence, Grant, NodeId, Rank, RequestId, Units};
+
+/// How a node of an algorithm without parameters is set up. All but `id` must be the same everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Config<B> {
+    /// This node.
+    pub id: NodeId,
+    /// All nodes. Where there is a token, the one with the smallest id has it first.
+    pub members: Vec<NodeId>,
+    /// For the checker's own tests.
+    pub planted: Planted<B>,
+}
+
+/// One algorithm at one node, without the caller.
+pub trait Algorithm: Clone + Debug + Eq + Hash {
+    /// What travels between nodes.
+    type Message: Clone + Debug + Eq + Ord + Hash;
+
+    /// One enters by the permission of the others; there is no token.
+    const BY_PERMISSION: bool;
+
+    /// The k of h-out-of-k.
+    fn capacity(&self) -> Units {
+        Units(1)
+    }
+
+    /// The caller has begun to wait.
+    fn ask(&mut self, turn: &mut Turn<'_, Self::Message>);
+
+    /// The caller has left and gave back these units.
+    fn leave(&mut self, units: Units, turn: &mut Turn<'_, Self::Message>);
+
+    /// A message of another member. On `Err` nothing has changed.
+    fn receive(
+        &mut self,
+        from: NodeId,
+        message: Self::Message,
+        turn: &mut Turn<'_, Self::Message>,
+    ) -> Result<(), Rejection>;
+
+    /// The token, if it is here.
+    fn token(&self, caller: &Caller) -> Option<TokenView> {
+        let _ = caller;
+        None
+    }
+
+    /// The token that this message would bring if it came now, and would be accepted.
+    fn token_in(
+        &self,
+        from: NodeId,
+        message: &Self::Message,
+        caller: &Caller,
+        others: &BTreeSet<NodeId>,
+    ) -> Option<TokenView> {
+        let _ = (from, message, caller, others);
+        None
+    }
+
+    /// The node that has the outstanding request, where there is one such node.
+    fn asked(&self) -> Option<NodeId> {
+        None
+    }
+
+    /// Who waits, as far as this node keeps a queue; itself included.
+    fn queue(&self) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    /// The word under which a message is counted.
+    fn kind(message: &Self::Message) -> &'static str;
+
+    /// Whether a message of a member is ignored now and for ever.
+    fn is_stale(&self, from: NodeId, message: &Self::Message) -> bool {
+        let _ = (from, message);
+        false
+    }
+
+    /// Shows every growing number; see [`meshlock_core::counters`].
+    fn visit_counters(&mut self, id: NodeId, visitor: &mut dyn CounterVisitor);
+
+    /// Shows every growing number of a message.
+    fn visit_message_counters(message: &mut Self::Message, visitor: &mut dyn CounterVisitor);
+}
+
+/// What the application at a node is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Neither waiting nor inside.
+    Away,
+    /// Its request is not granted yet.
+    Waiting(Units),
+    /// It uses what it was granted.
+    Inside(Units, Option<Fence>),
+}
+
+/// The one request of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Caller {
+    /// The latest number used.
+    last: Option<RequestId>,
+    phase: Phase,
+}
+
+impl Caller {
+    /// What it is doing.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// It has asked and is not granted yet.
+    pub fn waits(&self) -> bool {
+        matches!(self.phase, Phase::Waiting(_))
+    }
+
+    /// It uses what it was granted.
+    pub fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Inside(..))
+    }
+
+    /// What it waits for or uses.
+    pub fn units(&self) -> Units {
+        match self.phase {
+            Phase::Away => Units(0),
+            Phase::Waiting(units) | Phase::Inside(units, _) => units,
+        }
+    }
+
+    /// Begins to wait, unless that is a mistake.
+    fn begin(&mut self, request: RequestId, demand: &Demand, capacity: Units) -> Result<(), Misuse> {
+        Misuse::check_units(demand, capacity)?;
+        if demand.session.is_some() {
+            return Err(Misuse::NoSessions);
+        }
+        if self.phase != Phase::Away {
+            return Err(Misuse::Busy);
+        }
+        if self.last.is_some_and(|last| request <= last) {
+            return Err(Misuse::RequestNumberUsed(request));
+        }
+        *self = Self { last: Some(request), phase: Phase::Waiting(demand.units) };
+        Ok(())
+    }
+
+    /// What is wrong with changing or cancelling this request; waiting is all right.
+    fn check_waiting(&self, request: RequestId) -> Result<(), Misuse> {
+        match (self.last, self.phase) {
+            (Some(last), Phase::Waiting(_)) if last == request => Ok(()),
+            (Some(last), Phase::Inside(..)) if last == request => Err(Misuse::AlreadyGranted(request)),
+            (Some(last), _) if request <= last => Err(Misuse::AlreadyOver(request)),
+            (Some(_) | None, _) => Err(Misuse::UnknownRequest(request)),
+        }
+    }
+
+    /// Leaves, unless that is a mistake.
+    fn end(&mut self, request: RequestId, units: Units) -> Result<(), Misuse> {
+        match (self.last, self.phase) {
+            (Some(last), Phase::Inside(held, _)) if last == request => {
+                if held != units {
+                    return Err(Misuse::PartialRelease { request, held, asked: units });
+                }
+                self.phase = Phase::Away;
+                Ok(())
+            }
+            (Some(_) | None, _) => {
+                self.check_waiting(request)?;
+                Err(Misuse::NotGranted(request))
+            }
+        }
+    }
+
+    fn grant(&self) -> Option<Grant> {
+        match (self.last, self.phase) {
+            (Some(request), Phase::Inside(units, fence)) => Some(Grant { request, units, session: None, fence }),
+            (Some(_) | None, _) => None,
+        }
+    }
+}
+
+/// One event at one node: what an algorithm may look at, and what it wants done.
+#[derive(Debug)]
+pub struct Turn<'a, M> {
+    /// This node.
+    pub id: NodeId,
+    /// All other members.
+    pub others: &'a BTreeSet<NodeId>,
+    caller: &'a mut Caller,
+    effects: Vec<Effect<M>>,
+}
+
+impl<M: Clone> Turn<'_, M> {
+    /// What the application is doing.
+    pub fn caller(&self) -> &Caller {
+        self.caller
+    }
+
+    /// Sends to one member.
+    pub fn send(&mut self, to: NodeId, message: M) {
+        self.effects.push(Effect::Send { to, message });
+    }
+
+    /// Sends to all other members, one by one.
+    pub fn send_to_all(&mut self, message: &M) {
+        self.effects.extend(self.others.iter().map(|&to| Effect::Send { to, message: message.clone() }));
+    }
+
+    /// The caller enters. Nothing happens unless it waits.
+    pub fn enter(&mut self, fence: Option<Fence>) {
+        let Phase::Waiting(units) = self.caller.phase else { return };
+        self.caller.phase = Phase::Inside(units, fence);
+        self.effects.extend(self.caller.grant().map(|grant| Effect::Granted { grant }));
+    }
+}
+
+/// An algorithm with its caller: one resource at one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Node<A> {
+    id: NodeId,
+    /// All members but this one.
+    others: BTreeSet<NodeId>,
+    caller: Caller,
+    algorithm: A,
+}
+
+impl<A: Algorithm> Node<A> {
+    /// A node whose caller has not asked yet. `make` gets all members in order and makes the algorithm.
+    pub(super) fn with(id: NodeId, members: Vec<NodeId>, make: impl FnOnce(&BTreeSet<NodeId>) -> A) -> Self {
+        let mut members: BTreeSet<_> = members.into_iter().collect();
+        members.insert(id);
+        let algorithm = make(&members);
+        members.remove(&id);
+        Self { id, others: members, caller: Caller { last: None, phase: Phase::Away }, algorithm }
+    }
+
+    /// Lets the algorithm act and collects what it wants done.
+    fn act<T>(&mut self, act: impl FnOnce(&mut A, &mut Turn<'_, A::Message>) -> T) -> (T, Vec<Effect<A::Message>>) {
+        let Self { id, others, caller, algorithm } = self;
+        let mut turn = Turn { id: *id, others, caller, effects: Vec::new() };
+        let result = act(algorithm, &mut turn);
+        (result, turn.effects)
+    }
+
+    fn on_message(&mut self, from: NodeId, message: A::Message) -> Vec<Effect<A::Message>> {
+        let (verdict, effects) = if self.others.contains(&from) {
+            self.act(|algorithm, turn| algorithm.receive(from, message, turn))
+        } else {
+            (Err(Rejection::UnknownSender), Vec::new())
+        };
+        match verdict {
+            Ok(()) => effects,
+            Err(reason) => [Effect::Reject { from, reason }].into(),
+        }
+    }
+}
+
+impl<A: Algorithm> Protocol for Node<A> {
+    type Message = A::Message;
+
+    fn id(&self) -> NodeId {
+        self.id
+    }
+
+    fn handle(&mut self, event: Event<A::Message>) -> Result<Vec<Effect<A::Message>>, Misuse> {
+        match event {
+            Event::Request { request, demand } => {
+                self.caller.begin(request, &demand, self.algorithm.capacity())?;
+                Ok(self.act(|algorithm, turn| algorithm.ask(turn)).1)
+            }
+            Event::Release { request, units } => {
+                self.caller.end(request, units)?;
+                Ok(self.act(|algorithm, turn| algorithm.leave(units, turn)).1)
+            }
+            Event::Cancel { request } => {
+                self.caller.check_waiting(request)?;
+                Err(Misuse::Unsupported("cancel a request: what was sent cannot be called back"))
+            }
+            Event::Reprioritize { request, .. } => {
+                self.caller.check_waiting(request)?;
+                Err(Misuse::Unsupported("change the urgency of a request: it ignores urgencies"))
+            }
+            Event::Receive { from, message } => Ok(self.on_message(from, message)),
+            // Everyone reaches everyone, and nothing is lost: links and timers are the business of others.
+            Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => Ok(Vec::new()),
+            Event::Resize { version, .. } => Misuse::check_resize(version).map(|()| Vec::new()),
+            Event::Leave => Err(Misuse::Unsupported("leave")),
+            Event::Resume => Err(Misuse::Unsupported("go on after a stop")),
+        }
+    }
+
+    fn view(&self) -> View {
+        let token = self.algorithm.token(&self.caller);
+        let role = match self.caller.phase {
+            Phase::Inside(..) => "inside",
+            Phase::Waiting(_) => "waiting",
+            Phase::Away if token.is_some() => "holder",
+            Phase::Away => "idle",
+        };
+        let waiting = self.caller.last.filter(|_| self.caller.waits()).map(|request| Waiting {
+            request,
+            rank: Rank(0),
+            units: self.caller.units(),
+            session: None,
+        });
+        let claimant = |node: NodeId| match waiting {
+            Some(own) if node == self.id => claim(Origin::Local(own.request)),
+            Some(_) | None => claim(Origin::Node(node)),
+        };
+        View {
+            role: role.into(),
+            token,
+            by_permission: A::BY_PERMISSION,
+            neighbours: self.others.iter().copied().collect(),
+            asked: self.algorithm.asked(),
+            queue: self.algorithm.queue().into_iter().map(claimant).collect(),
+            waiting: waiting.into_iter().collect(),
+            holding: self.caller.grant().into_iter().collect(),
+            ..View::default()
+        }
+    }
+
+    fn token_in(&self, from: NodeId, message: &A::Message) -> Option<TokenView> {
+        let Self { others, caller, algorithm, .. } = self;
+        if others.contains(&from) { algorithm.token_in(from, message, caller, others) } else { None }
+    }
+
+    fn returning_in(_message: &A::Message) -> Option<Returning> {
+        None
+    }
+
+    fn kind(message: &A::Message) -> &'static str {
+        A::kind(message)
+    }
+
+    fn is_stale(&self, from: NodeId, message: &A::Message) -> bool {
+        self.others.contains(&from) && self.algorithm.is_stale(from, message)
+    }
+
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
+        if let Some(last) = &mut self.caller.last {
+            visitor.number(Line::of("request", self.id), &mut last.0);
+        }
+        if let Phase::Inside(_, Some(fence)) = &mut self.caller.phase {
+            visitor.number(Line::CLOCK, &mut fence.0);
+        }
+        self.algorithm.visit_counters(self.id, visitor);
+    }
+
+    fn visit_message_counters(message: &mut A::Message, visitor: &mut dyn CounterVisitor) {
+        A::visit_message_counters(message, visitor);
+    }
+}
+
+/// One unit for somebody, without urgency.
+fn claim(origin: Origin) -> Claimant {
+    Claimant { origin, rank: Rank(0), units: Units(1), session: None }
+}
+
+/// A token of one unit without a ledger, and the members that it carries in its queue.
+pub(super) fn token_view(caller: &Caller, queue: impl Iterator<Item = NodeId>) -> TokenView {
+    let free = Units(u32::from(!caller.is_inside()));
+    TokenView { free, queue: queue.map(|node| claim(Origin::Node(node))).collect(), ..TokenView::default() }
+}

@@ -1,0 +1,248 @@
+//! From a name, a text and parameters to nodes.
+
+use meshlock_core::group::Level;
+use meshlock_core::{Aging, Delay, NodeId, Order, Planted, Units, flood, group, reverse_link};
+
+use crate::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
+use crate::list::{Name, Text};
+use crate::node::Node;
+use crate::printed;
+use crate::repairs::{Defect, Repairs};
+
+/// How the nodes of a network are set up. Node 0 starts with the token. What a protocol does not use, it ignores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The protocol.
+    pub name: Name,
+    /// Its text.
+    pub text: Text,
+    /// Places of the printed text that are read in another way than usual, by name (`section-3`).
+    pub readings: Vec<String>,
+    /// Inside a relay, for a protocol that sends to any node where only neighbours can be reached.
+    pub over_relay: bool,
+    /// The k of h-out-of-k.
+    pub capacity: u32,
+    /// How requests are ordered.
+    pub order: Order,
+    /// How many may join a session past the front (reverse-link, central).
+    pub joins: u32,
+    /// The greatest level of priority (group), the paper's K.
+    pub levels: u32,
+    /// What aging adds (printed reverse-link), the paper's epsilon.
+    pub epsilon: u32,
+    /// How long a node waits before it repeats itself (flood and group). Without it group never does.
+    pub retry: Option<Delay>,
+    /// Planted bugs.
+    pub seeds: Seeds,
+}
+
+/// Where retries make no difference: a network that loses nothing.
+const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
+
+/// Bugs to be planted, at most one, and only with the feature `mutants`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// Into the reverse-link protocol.
+    pub reverse_link: Planted<reverse_link::Bug>,
+    /// Into the flood protocol.
+    pub flood: Planted<flood::Bug>,
+    /// Into the group protocol.
+    pub group: Planted<group::Bug>,
+    /// Into the coordinator.
+    pub central: Planted<central::Bug>,
+    /// Into Raymond's protocol.
+    pub raymond: Planted<raymond::Bug>,
+    /// Into that of Suzuki and Kasami.
+    pub suzuki_kasami: Planted<suzuki_kasami::Bug>,
+    /// Into that of Ricart and Agrawala.
+    pub ricart_agrawala: Planted<ricart_agrawala::Bug>,
+    /// Into Lamport's.
+    pub lamport: Planted<lamport::Bug>,
+    /// Into that of Naimi and Trehel.
+    pub naimi_trehel: Planted<naimi_trehel::Bug>,
+    /// Into Raynal's.
+    pub raynal: Planted<raynal::Bug>,
+}
+
+impl Seeds {
+    /// No bug.
+    pub const NONE: Self = Self {
+        reverse_link: Planted::NONE,
+        flood: Planted::NONE,
+        group: Planted::NONE,
+        central: Planted::NONE,
+        raymond: Planted::NONE,
+        suzuki_kasami: Planted::NONE,
+        ricart_agrawala: Planted::NONE,
+        lamport: Planted::NONE,
+        naimi_trehel: Planted::NONE,
+        raynal: Planted::NONE,
+    };
+}
+
+/// Why nodes cannot be set up so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// A repair that does not exist.
+    #[error("{protocol} has no repair called {name}; there are {known}")]
+    NoSuchRepair {
+        /// The protocol.
+        protocol: Name,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A reading that does not exist.
+    #[error("{protocol} has no other reading called {name}; there are {known}")]
+    NoSuchReading {
+        /// The protocol.
+        protocol: Name,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Only printed texts are read.
+    #[error("{0} has no other readings: they are of the published reverse-link and flood texts")]
+    NoOtherReadings(Name),
+    /// A baseline has no printed text of its own.
+    #[error("{0} exists in one text only; leave out the variant")]
+    OneTextOnly(Name),
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            name: Name::ReverseLink,
+            text: Text::Repaired,
+            readings: Vec::new(),
+            over_relay: false,
+            capacity: 1,
+            order: Order::Priority { aging: Aging(0) },
+            joins: 0,
+            levels: 10,
+            epsilon: 0,
+            retry: Some(RETRY),
+            seeds: Seeds::NONE,
+        }
+    }
+}
+
+impl Setup {
+    /// The nodes `0..nodes` of a network with these links at the start, which the printed reverse-link text knows.
+    pub fn network(&self, nodes: u32, links: &[(u32, u32)]) -> Result<Vec<Node>, SetupError> {
+        let built = match &self.text {
+            _ if !self.readings.is_empty() && (self.text == Text::Repaired || !self.name.has_readings()) => {
+                Err(SetupError::NoOtherReadings(self.name))
+            }
+            Text::Repaired => Ok((0..nodes).map(|id| self.repaired(NodeId(id), nodes)).collect()),
+            Text::Published { repairs } => self.printed(repairs, nodes, links),
+        }?;
+        Ok(if self.over_relay { built.into_iter().map(Node::over_relay).collect() } else { built })
+    }
+
+    /// A node that comes to a running network, if this protocol knows its peers only as neighbours.
+    pub fn newcomer(&self, id: NodeId) -> Option<Node> {
+        let open = self.text == Text::Repaired && self.name.speaks_to_neighbours();
+        open.then(|| self.repaired(id, 0))
+    }
+
+    fn repaired(&self, id: NodeId, nodes: u32) -> Node {
+        let Self { order, joins, seeds, .. } = *self;
+        let (starts_with_token, capacity) = (id == NodeId(0), Units(self.capacity));
+        let members = || -> Vec<NodeId> { (0..nodes).map(NodeId).collect() };
+        match self.name {
+            Name::ReverseLink => {
+                let planted = seeds.reverse_link;
+                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, planted };
+                reverse_link::Node::new(config).into()
+            }
+            Name::Flood => {
+                let (retry, planted) = (self.retry.unwrap_or(RETRY), seeds.flood);
+                flood::Node::new(flood::Config { id, starts_with_token, retry, planted }).into()
+            }
+            Name::Group => {
+                let config = group::Config::among(members(), id, Level(self.levels), self.retry);
+                group::Node::new(group::Config { planted: seeds.group, ..config }).into()
+            }
+            Name::Central | Name::Omniscient => {
+                let (members, planted) = (members(), seeds.central);
+                central::Node::new(central::Config { id, members, capacity, order, joins, planted }).into()
+            }
+            Name::Raymond => {
+                let config = raymond::Config::new(id, members());
+                raymond::Node::new(raymond::Config { planted: seeds.raymond, ..config }).into()
+            }
+            Name::SuzukiKasami => {
+                let planted = seeds.suzuki_kasami;
+                suzuki_kasami::Node::new(suzuki_kasami::Config { id, members: members(), planted }).into()
+            }
+            Name::RicartAgrawala => {
+                let planted = seeds.ricart_agrawala;
+                ricart_agrawala::Node::new(ricart_agrawala::Config { id, members: members(), planted }).into()
+            }
+            Name::Lamport => {
+                let planted = seeds.lamport;
+                lamport::Node::new(lamport::Config { id, members: members(), planted }).into()
+            }
+            Name::NaimiTrehel => {
+                let planted = seeds.naimi_trehel;
+                naimi_trehel::Node::new(naimi_trehel::Config { id, members: members(), planted }).into()
+            }
+            Name::Raynal => {
+                let planted = seeds.raynal;
+                raynal::Node::new(raynal::Config { id, members: members(), capacity, planted }).into()
+            }
+        }
+    }
+
+    fn printed(&self, repairs: &[String], nodes: u32, links: &[(u32, u32)]) -> Result<Vec<Node>, SetupError> {
+        let ids = || (0..nodes).map(NodeId);
+        Ok(match self.name {
+            Name::ReverseLink => {
+                let (capacity, epsilon, repairs) = (Units(self.capacity), self.epsilon, self.repairs(repairs)?);
+                let config = printed::reverse_link::Config { capacity, epsilon, repairs };
+                let readings = self.other_readings()?;
+                let nodes = printed::reverse_link::network(nodes, links, NodeId(0), config);
+                nodes.into_iter().map(|node| node.read_as(readings).into()).collect()
+            }
+            Name::Flood => {
+                let (stations, repairs): (Vec<NodeId>, _) = (ids().collect(), self.repairs(repairs)?);
+                let readings = self.other_readings()?;
+                let config = |id| printed::flood::Config { id, stations: stations.clone(), repairs };
+                ids().map(|id| printed::flood::Node::new(config(id)).read_as(readings).into()).collect()
+            }
+            Name::Group => {
+                let (members, repairs): (Vec<NodeId>, _) = (ids().collect(), self.repairs(repairs)?);
+                let levels = Level(self.levels);
+                let config = |id| printed::group::Config { id, members: members.clone(), levels, repairs };
+                ids().map(|id| printed::group::Node::new(config(id)).into()).collect()
+            }
+            Name::Central
+            | Name::Raymond
+            | Name::SuzukiKasami
+            | Name::RicartAgrawala
+            | Name::Lamport
+            | Name::NaimiTrehel
+            | Name::Raynal
+            | Name::Omniscient => return Err(SetupError::OneTextOnly(self.name)),
+        })
+    }
+
+    fn repairs<D: Defect>(&self, names: &[String]) -> Result<Repairs<D>, SetupError> {
+        let protocol = self.name;
+        named(names).map_err(|(name, known)| SetupError::NoSuchRepair { protocol, name, known })
+    }
+
+    fn other_readings<D: Defect>(&self) -> Result<Repairs<D>, SetupError> {
+        let protocol = self.name;
+        named(&self.readings).map_err(|(name, known)| SetupError::NoSuchReading { protocol, name, known })
+    }
+}
+
+/// The set of these names; otherwise the one that is wrong, and all that there are.
+fn named<D: Defect>(names: &[String]) -> Result<Repairs<D>, (String, String)> {
+    let known = || D::ALL.iter().map(|defect| defect.name()).collect::<Vec<_>>().join(", ");
+    names.iter().map(|name| D::named(name).ok_or_else(|| (name.clone(), known()))).collect()
+}

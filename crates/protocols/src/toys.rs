@@ -1,0 +1,10 @@
+//! Small protocols, right and wrong, to try the checker itself.
+#![allow(missing_docs, reason = "for tests only")]
+
+mod desk;
+mod echo;
+mod hello;
+
+pub use desk::{Desk, DeskBug, DeskMessage};
+pub use echo::{Echo, EchoMessage};
+pub use hello::{Hello, HelloMessage};
