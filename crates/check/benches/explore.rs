@@ -108,8 +108,8 @@ fn space() -> Counts {
 }
 
 /// A mutex on a line, settled, where every node makes a few requests one after the other.
-fn model(rules: RuleSet) -> Model<Node> {
-    let nodes = (0..NODES).map(|id| Node::new(Config::mutex(NodeId(id), id == 0))).collect();
+fn model(rules: RuleSet) -> Model {
+    let nodes = (0..NODES).map(|id| Node::new(Config::mutex(NodeId(id), id == 0)));
     let settled = Model::settled(nodes, Topology::line(NODES), Vec::new()).expect("nodes on a line settle");
     Model { workload: Workload::same(NODES as usize, REQUESTS, vec![Demand::units(1, 0)]), rules, ..settled }
 }
@@ -118,17 +118,17 @@ fn plain(rules: RuleSet) -> Plain {
     Plain::of(&model(rules))
 }
 
-fn explorer(rules: RuleSet) -> Explorer<Node> {
+fn explorer(rules: RuleSet) -> Explorer {
     let options = Options { reduce: false, canonical: Some(false), ..Options::default() };
     Explorer::new(model(rules)).options(options)
 }
 
-fn explore(explorer: Explorer<Node>) -> Counts {
+fn explore(explorer: Explorer) -> Counts {
     let progress = finished(explorer);
     Counts { unique: progress.unique, generated: progress.generated }
 }
 
-fn finished(explorer: Explorer<Node>) -> Progress {
+fn finished(explorer: Explorer) -> Progress {
     let outcome = explorer.run(&mut Silent).expect("the model is sound");
     assert!(outcome.is_complete(), "everything was seen and nothing is wrong");
     outcome.progress

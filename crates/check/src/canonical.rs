@@ -8,6 +8,7 @@ use std::mem::size_of;
 
 use meshlock_core::counters::{CounterVisitor, Line};
 use meshlock_core::{Aging, NodeId, Order, Protocol};
+use meshlock_protocols::Node;
 
 use crate::environment::Environment;
 use crate::intern::{FixedMap, Interner, Sequences, map_bytes, next_id};
@@ -110,7 +111,7 @@ impl Canonical {
     }
 
     /// Replaces a state by the one that stands for all that differ from it in counters only.
-    pub(crate) fn renumber<P: Protocol>(&mut self, space: &mut Space<P>, row: &mut Row) {
+    pub(crate) fn renumber(&mut self, space: &mut Space, row: &mut Row) {
         self.gather(space, row);
         if !self.close_gaps() {
             return;
@@ -138,7 +139,7 @@ impl Canonical {
     }
 
     /// Collects all numbers of a state, sorted by line.
-    fn gather<P: Protocol>(&mut self, space: &Space<P>, row: &Row) {
+    fn gather(&mut self, space: &Space, row: &Row) {
         self.old.clear();
         for node in &row[..space.layout.nodes] {
             self.collect(space, Part::Node, *node);
@@ -155,7 +156,7 @@ impl Canonical {
         self.old.dedup();
     }
 
-    fn collect<P: Protocol>(&mut self, space: &Space<P>, part: Part, id: u32) {
+    fn collect(&mut self, space: &Space, part: Part, id: u32) {
         let known = &mut self.numbers[part as usize];
         if known.len() <= id as usize {
             known.resize(id as usize + 1, None);
@@ -187,7 +188,7 @@ impl Canonical {
         self.old.iter().zip(&self.new).any(|(old, new)| old.1 != *new)
     }
 
-    fn replace<P: Protocol>(&mut self, space: &mut Space<P>, part: Part, id: u32) -> u32 {
+    fn replace(&mut self, space: &mut Space, part: Part, id: u32) -> u32 {
         let Some(Some(numbers)) = self.numbers[part as usize].get(id as usize) else { return id };
         let (old, new) = (&self.old, &self.new);
         self.scratch.clear();
@@ -208,7 +209,7 @@ impl Canonical {
             }
             Part::Message => {
                 let mut message = space.local.message(id).clone();
-                P::visit_message_counters(&mut message, &mut visitor);
+                Node::visit_message_counters(&mut message, &mut visitor);
                 space.local.add_message(message)
             }
             Part::History => {
@@ -253,10 +254,10 @@ fn close_gaps(numbers: &mut [i64], reach: i64) {
     }
 }
 
-fn visit<P: Protocol>(space: &Space<P>, part: Part, id: u32, visitor: &mut dyn CounterVisitor) {
+fn visit(space: &Space, part: Part, id: u32, visitor: &mut dyn CounterVisitor) {
     match part {
         Part::Node => space.local.node(id).clone().visit_counters(visitor),
-        Part::Message => P::visit_message_counters(&mut space.local.message(id).clone(), visitor),
+        Part::Message => Node::visit_message_counters(&mut space.local.message(id).clone(), visitor),
         Part::History => space.histories.get(id).clone().visit_counters(visitor, space.model.clock_reach),
         Part::Environment => visit_environment(&mut space.environments.get(id).clone(), visitor),
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use meshlock_core::view::View;
 use meshlock_core::{Effect, Event, NodeId, Protocol};
+use meshlock_protocols::{Message, Node};
 
 use crate::action::Action;
 use crate::finding::Finding;
@@ -12,11 +13,11 @@ use crate::space::{Applied, Noted, Row, Space};
 
 /// A run from the start of a model.
 #[derive(Clone, Debug)]
-pub struct Counterexample<P: Protocol> {
+pub struct Counterexample {
     /// The nodes at the start.
-    pub start: Vec<P>,
+    pub start: Vec<Node>,
     /// What happened, in order.
-    pub steps: Vec<Step<P>>,
+    pub steps: Vec<Step>,
     /// If the run goes on for ever: the steps from this place on (counted from 0) repeat.
     pub cycle_from: Option<usize>,
     /// Numbers were replaced after each step, so that a message may not arrive as it was sent.
@@ -25,35 +26,35 @@ pub struct Counterexample<P: Protocol> {
 
 /// One step of a run.
 #[derive(Clone, Debug)]
-pub struct Step<P: Protocol> {
+pub struct Step {
     /// What the world did.
     pub action: Action,
     /// The link that changed or was noticed to be cut, if it was one.
     pub link: Option<(NodeId, NodeId)>,
     /// What the nodes made of it, in order: one node, two for a change of a link, none for a loss, several for a stop.
-    pub moves: Vec<Move<P>>,
+    pub moves: Vec<Move>,
     /// The messages that were sent, in order.
-    pub sent: Vec<Sent<P>>,
+    pub sent: Vec<Sent>,
     /// The messages that came to nothing in this step.
-    pub vanished: Vec<Message<P>>,
+    pub vanished: Vec<Vanished>,
 }
 
 /// One event at one node.
 #[derive(Clone, Debug)]
-pub struct Move<P: Protocol> {
+pub struct Move {
     /// Which node.
     pub node: NodeId,
     /// What happened to it.
-    pub event: Event<P::Message>,
+    pub event: Event<Message>,
     /// What it wanted done.
-    pub effects: Vec<Effect<P::Message>>,
+    pub effects: Vec<Effect<Message>>,
     /// The node before.
-    pub before: P,
+    pub before: Node,
     /// The node after.
-    pub after: P,
+    pub after: Node,
 }
 
-impl<P: Protocol> Move<P> {
+impl Move {
     /// What the node showed before.
     pub fn view_before(&self) -> View {
         self.before.view()
@@ -67,7 +68,7 @@ impl<P: Protocol> Move<P> {
 
 /// A message that was sent.
 #[derive(Clone, Debug)]
-pub struct Sent<P: Protocol> {
+pub struct Sent {
     /// By which of [`Step::moves`].
     pub by: usize,
     /// Who sent it.
@@ -75,18 +76,18 @@ pub struct Sent<P: Protocol> {
     /// To whom.
     pub to: NodeId,
     /// What it says.
-    pub message: P::Message,
+    pub message: Message,
 }
 
 /// A message that will not be delivered.
 #[derive(Clone, Debug)]
-pub struct Message<P: Protocol> {
+pub struct Vanished {
     /// Who sent it.
     pub from: NodeId,
     /// Who will not get it.
     pub to: NodeId,
     /// What it said.
-    pub message: P::Message,
+    pub message: Message,
     /// Why.
     pub fate: Fate,
 }
@@ -102,9 +103,9 @@ pub enum Fate {
     Stale,
 }
 
-impl<P: Protocol> Counterexample<P> {
+impl Counterexample {
     /// Follows a path of actions from the start, with the numbers as they are if possible.
-    pub(crate) fn replay(space: &Space<P>, path: &[Action], cycle_from: Option<usize>) -> Self {
+    pub(crate) fn replay(space: &Space, path: &[Action], cycle_from: Option<usize>) -> Self {
         let (reduce, canonical) = space.reductions();
         let follow = |canonical| follow(space, reduce, canonical, path);
         // Without order in channels, places depend on what messages say, so there the renumbered states are shown.
@@ -116,7 +117,7 @@ impl<P: Protocol> Counterexample<P> {
 }
 
 /// The steps of a path; `None` if it cannot be followed to its end.
-fn follow<P: Protocol>(space: &Space<P>, reduce: bool, canonical: bool, path: &[Action]) -> Option<Vec<Step<P>>> {
+fn follow(space: &Space, reduce: bool, canonical: bool, path: &[Action]) -> Option<Vec<Step>> {
     let mut space = Space::new(space.model.clone(), reduce, canonical).ok()?;
     let mut row = space.start();
     let mut next = row.clone();
@@ -135,19 +136,19 @@ fn follow<P: Protocol>(space: &Space<P>, reduce: bool, canonical: bool, path: &[
 }
 
 /// Makes a step and tells what happened in it.
-pub(crate) fn recorded<P: Protocol>(
-    space: &mut Space<P>,
+pub(crate) fn recorded(
+    space: &mut Space,
     row: &Row,
     action: Action,
     next: &mut Row,
-) -> (Result<Applied, Finding>, Step<P>) {
+) -> (Result<Applied, Finding>, Step) {
     space.local.record = Some(Vec::new());
     space.noted = Some(Noted::default());
     let applied = space.apply(row, action, next);
     (applied, told(space, action))
 }
 
-fn told<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
+fn told(space: &mut Space, action: Action) -> Step {
     let record = space.local.record.take().unwrap_or_default();
     let moves = record.into_iter().map(|(node, event)| {
         let before = space.local.node(node).clone();
@@ -167,7 +168,7 @@ fn told<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
     let vanished = vanished.into_iter().map(|vanished| {
         let channel = space.layout.channels[vanished.channel];
         let message = space.local.message(vanished.message).clone();
-        Message { from: channel.from, to: channel.to, message, fate: vanished.fate }
+        Vanished { from: channel.from, to: channel.to, message, fate: vanished.fate }
     });
     let link = match action {
         Action::Notice { link, .. } | Action::Cut { link } | Action::Form { link } => {
@@ -191,7 +192,7 @@ fn told<P: Protocol>(space: &mut Space<P>, action: Action) -> Step<P> {
     Step { action, link, moves, sent, vanished: vanished.collect() }
 }
 
-impl<P: Protocol> fmt::Display for Counterexample<P> {
+impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         render::counterexample(self, f)
     }

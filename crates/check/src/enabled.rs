@@ -9,7 +9,7 @@ use crate::layout::LinkPlace;
 use crate::model::{Failing, Pick};
 use crate::space::{EnvironmentFacts, Row, Space};
 
-impl<P: Protocol> Space<P> {
+impl Space {
     /// Appends the actions that may be possible here. What an application may ask is decided by its node, so a few
     /// of them turn out to be impossible when they are tried.
     pub(crate) fn enabled(&self, row: &Row, actions: &mut Vec<Action>) {

@@ -1,7 +1,5 @@
 //! Everything of a state that is neither in a node nor on its way: links, notices, timers, budgets, request numbers.
 
-use meshlock_core::Protocol;
-
 use crate::layout::Layout;
 use crate::model::{Failing, Model};
 
@@ -42,7 +40,7 @@ pub(crate) enum LinkState {
 }
 
 impl Environment {
-    pub(crate) fn of<P: Protocol>(model: &Model<P>, layout: &Layout) -> Self {
+    pub(crate) fn of(model: &Model, layout: &Layout) -> Self {
         let nodes = layout.nodes;
         let state = |up: bool| if up { LinkState::Up } else { LinkState::Down };
         Self {
@@ -174,12 +172,12 @@ impl Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Desk, DeskBug};
+    use crate::testing::{DeskBug, desk};
 
     const ROUNDS: Option<u8> = Some(2);
 
     fn two_armed() -> Environment {
-        let model = Desk::model(3, 1, DeskBug::None);
+        let model = desk(3, 1, DeskBug::None);
         let mut environment = Environment::of(&model, &Layout::of(&model));
         environment.timers = [None, Some(7), Some(7)].into();
         environment

@@ -9,15 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use meshlock_core::Protocol;
-use serde::Serialize;
-
 use crate::action::Action;
 use crate::clock::Stopwatch;
-use crate::model::{Model, ModelError};
 use crate::report::Progress;
 use crate::space::{Applied, Space};
-use crate::spec::{Spec, SpecError, Visitor};
+use crate::spec::{Spec, SpecError};
 use crate::store::Store;
 use situation::Edge;
 
@@ -68,42 +64,23 @@ pub fn search(
     limits: &ExampleLimits,
     observer: &mut dyn ExampleObserver,
 ) -> Result<ExampleEnd, SpecError> {
-    Ok(spec.with_model(Job { spec, limits, observer })??)
+    let model = spec.model()?;
+    let canonical = model.workload.endless;
+    let mut space = Space::new(model, limits.reduce, canonical)?;
+    let start = space.start();
+    let mut store = Store::new(space.layout.width());
+    store.insert(&start, 0, Action::Expire { node: 0 });
+    let (missing, watch) = (Situation::of(spec), Stopwatch::start());
+    let mut run = Run { limits, observer, watch, space, store, missing, at: 0, depth: 0 };
+    let complete = run.breadth_first();
+    Ok(ExampleEnd { progress: run.tell(), complete })
 }
 
-struct Job<'a> {
-    spec: &'a Spec,
-    limits: &'a ExampleLimits,
-    observer: &'a mut dyn ExampleObserver,
-}
-
-impl Visitor for Job<'_> {
-    type Output = Result<ExampleEnd, ModelError>;
-
-    fn visit<P>(self, model: Model<P>) -> Self::Output
-    where
-        P: Protocol + Send + 'static,
-        P::Message: Serialize + Send,
-    {
-        let canonical = model.workload.endless;
-        let mut space = Space::new(model, self.limits.reduce, canonical)?;
-        let start = space.start();
-        let mut store = Store::new(space.layout.width());
-        store.insert(&start, 0, Action::Expire { node: 0 });
-        let missing = Situation::of(self.spec);
-        let watch = Stopwatch::start();
-        let mut run =
-            Run { limits: self.limits, observer: self.observer, watch, space, store, missing, at: 0, depth: 0 };
-        let complete = run.breadth_first();
-        Ok(ExampleEnd { progress: run.tell(), complete })
-    }
-}
-
-struct Run<'a, P: Protocol> {
+struct Run<'a> {
     limits: &'a ExampleLimits,
     observer: &'a mut dyn ExampleObserver,
     watch: Stopwatch,
-    space: Space<P>,
+    space: Space,
     store: Store,
     missing: Vec<Situation>,
     /// The state that is looked at.
@@ -111,7 +88,7 @@ struct Run<'a, P: Protocol> {
     depth: u32,
 }
 
-impl<P: Protocol> Run<'_, P> {
+impl Run<'_> {
     /// Whether everything was looked at.
     fn breadth_first(&mut self) -> bool {
         let mut level_end = 1;

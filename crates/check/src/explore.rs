@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use meshlock_core::Protocol;
-
 use crate::action::Action;
 use crate::clock::Stopwatch;
 use crate::counterexample::Counterexample;
@@ -67,14 +65,14 @@ pub enum Search {
 }
 
 /// Explores one model.
-pub struct Explorer<P: Protocol> {
-    model: Model<P>,
+pub struct Explorer {
+    model: Model,
     options: Options,
 }
 
-impl<P: Protocol> Explorer<P> {
+impl Explorer {
     /// An exploration of this model with default options.
-    pub fn new(model: Model<P>) -> Self {
+    pub fn new(model: Model) -> Self {
         Self { model, options: Options::default() }
     }
 
@@ -86,7 +84,7 @@ impl<P: Protocol> Explorer<P> {
     }
 
     /// Explores until everything was seen, something is wrong, or a limit is reached.
-    pub fn run(self, observer: &mut dyn Observer) -> Result<Outcome<P>, ModelError> {
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Outcome, ModelError> {
         let canonical = self.options.canonical.unwrap_or(self.model.workload.endless);
         let mut space = Space::new(self.model, self.options.reduce, canonical)?;
         if self.options.graph && space.layout.nodes > 8 {
@@ -119,8 +117,8 @@ pub(crate) enum End {
     },
 }
 
-struct Run<'a, P: Protocol> {
-    space: &'a mut Space<P>,
+struct Run<'a> {
+    space: &'a mut Space,
     options: Options,
     observer: &'a mut dyn Observer,
     watch: Stopwatch,
@@ -134,8 +132,8 @@ struct Run<'a, P: Protocol> {
     next: Vec<u32>,
 }
 
-impl<'a, P: Protocol> Run<'a, P> {
-    fn new(space: &'a mut Space<P>, options: Options, observer: &'a mut dyn Observer) -> Self {
+impl<'a> Run<'a> {
+    fn new(space: &'a mut Space, options: Options, observer: &'a mut dyn Observer) -> Self {
         let width = space.layout.width();
         let graph = (options.graph && options.search == Search::BreadthFirst).then(Graph::new);
         Self {

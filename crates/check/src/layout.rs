@@ -51,7 +51,7 @@ impl LinkPlace {
 }
 
 impl Layout {
-    pub(crate) fn of<P: Protocol>(model: &Model<P>) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let nodes = model.nodes.len();
         let mut layout = Self { nodes, channels: Vec::new(), links: Vec::new(), channel_of: vec![None; nodes * nodes] };
         match model.medium {

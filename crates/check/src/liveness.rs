@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::NodeId;
 use meshlock_properties::{Rule, Violation};
 
 use crate::action::Action;
@@ -33,7 +33,7 @@ mod lasso;
 mod tests;
 
 /// Searches the complete graph of a model for bad fair runs.
-pub(crate) fn search<P: Protocol>(space: &Space<P>, store: &Store, graph: &Graph) -> End {
+pub(crate) fn search(space: &Space, store: &Store, graph: &Graph) -> End {
     let rules = space.model.rules;
     if rules.has(Rule::MessagesEnd) {
         let bad = Bad { space, store, graph, victim: None };
@@ -55,15 +55,15 @@ pub(crate) fn search<P: Protocol>(space: &Space<P>, store: &Store, graph: &Graph
 }
 
 /// The part of the graph that is bad if a run stays in it for ever.
-struct Bad<'a, P: Protocol> {
-    space: &'a Space<P>,
+struct Bad<'a> {
+    space: &'a Space,
     store: &'a Store,
     graph: &'a Graph,
     /// The node that waits; without one, runs of messages alone are bad.
     victim: Option<usize>,
 }
 
-impl<P: Protocol> Bad<'_, P> {
+impl Bad<'_> {
     /// The states of the first fair component.
     fn find(&self) -> Option<Vec<u32>> {
         let states = next_id(self.graph.len());

@@ -6,15 +6,16 @@ use std::mem::size_of;
 use meshlock_core::view::{Returning, TokenView, View};
 use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection};
 use meshlock_properties::{RuleSet, Setting, check_step};
+use meshlock_protocols::{Message, Node};
 
 use crate::finding::Finding;
 use crate::intern::{FixedMap, Interner, map_bytes, next_id};
 
 /// All node states, messages and local steps seen so far.
-pub(crate) struct Local<P: Protocol> {
-    nodes: Interner<P>,
+pub(crate) struct Local {
+    nodes: Interner<Node>,
     views: Vec<View>,
-    messages: Interner<P::Message>,
+    messages: Interner<Message>,
     message_facts: Vec<MessageFacts>,
     events: Interner<Event<u32>>,
     /// By node and event.
@@ -61,7 +62,7 @@ pub(crate) enum LocalEffect {
 
 const NONE: u32 = u32::MAX;
 
-impl<P: Protocol> Local<P> {
+impl Local {
     pub(crate) fn new(rules: RuleSet, setting: Setting) -> Self {
         Self {
             nodes: Interner::new(),
@@ -83,7 +84,7 @@ impl<P: Protocol> Local<P> {
         }
     }
 
-    pub(crate) fn node(&self, id: u32) -> &P {
+    pub(crate) fn node(&self, id: u32) -> &Node {
         self.nodes.get(id)
     }
 
@@ -91,7 +92,7 @@ impl<P: Protocol> Local<P> {
         &self.views[id as usize]
     }
 
-    pub(crate) fn message(&self, id: u32) -> &P::Message {
+    pub(crate) fn message(&self, id: u32) -> &Message {
         self.messages.get(id)
     }
 
@@ -103,7 +104,7 @@ impl<P: Protocol> Local<P> {
         &self.token_views[id as usize]
     }
 
-    pub(crate) fn add_node(&mut self, node: P) -> u32 {
+    pub(crate) fn add_node(&mut self, node: Node) -> u32 {
         let (id, new) = self.nodes.insert(node);
         if new {
             self.views.push(self.nodes.get(id).view());
@@ -111,11 +112,11 @@ impl<P: Protocol> Local<P> {
         id
     }
 
-    pub(crate) fn add_message(&mut self, message: P::Message) -> u32 {
+    pub(crate) fn add_message(&mut self, message: Message) -> u32 {
         let (id, new) = self.messages.insert(message);
         if new {
             let message = self.messages.get(id);
-            let facts = MessageFacts { kind: P::kind(message), returning: P::returning_in(message) };
+            let facts = MessageFacts { kind: Node::kind(message), returning: Node::returning_in(message) };
             self.message_facts.push(facts);
         }
         id
@@ -193,7 +194,7 @@ impl<P: Protocol> Local<P> {
         LocalStep { after, effects: self.effects.insert(effects).0, finding, misuse: NONE }
     }
 
-    fn translate(&mut self, effect: Effect<P::Message>) -> Vec<LocalEffect> {
+    fn translate(&mut self, effect: Effect<Message>) -> Vec<LocalEffect> {
         match effect {
             Effect::Send { to, message } => vec![LocalEffect::Send { to, message: self.add_message(message) }],
             Effect::Multicast { to, message } => {

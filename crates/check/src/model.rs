@@ -4,6 +4,7 @@ mod settle;
 
 use meshlock_core::{Aging, Demand, NodeId, Order, Protocol, Timer, Units, Urgency};
 use meshlock_properties::{RuleSet, Setting};
+use meshlock_protocols::Node;
 
 use crate::topology::{Link, MOST_NODES, Topology};
 
@@ -13,9 +14,9 @@ pub use settle::SettleError;
 ///
 /// All fields are open: start from [`Model::new`] or [`Model::settled`] and change what differs.
 #[derive(Clone, Debug)]
-pub struct Model<P> {
+pub struct Model {
     /// The nodes at the start, with ids 0, 1, 2, ... in this order.
-    pub nodes: Vec<P>,
+    pub nodes: Vec<Node>,
     /// Who can talk to whom.
     pub medium: Medium,
     /// The links, up at the start unless they are also in `down`. Without meaning in [`Medium::AnyToAny`].
@@ -57,9 +58,10 @@ pub struct Model<P> {
     pub clock_reach: i64,
 }
 
-impl<P: Protocol> Model<P> {
+impl Model {
     /// These nodes on neighbour links, all up, without trouble: one request of one unit at every node, one unit.
-    pub fn new(nodes: Vec<P>, topology: Topology) -> Self {
+    pub fn new<N: Into<Node>>(nodes: impl IntoIterator<Item = N>, topology: Topology) -> Self {
+        let nodes: Vec<Node> = nodes.into_iter().map(Into::into).collect();
         let count = nodes.len();
         Self {
             armed: vec![None; count],

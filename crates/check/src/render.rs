@@ -4,12 +4,13 @@ use std::fmt::{self, Write};
 
 use meshlock_core::view::{Claimant, Origin, TokenView, View};
 use meshlock_core::{Demand, Effect, Event, GrantId, NodeId, Protocol, Urgency};
+use meshlock_protocols::{Message, Node};
 
 use crate::action::Action;
 use crate::counterexample::{Counterexample, Fate, Move, Step};
 
 /// Writes all steps.
-pub(crate) fn counterexample<P: Protocol>(run: &Counterexample<P>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(crate) fn counterexample(run: &Counterexample, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (place, step) in run.steps.iter().enumerate() {
         if run.cycle_from == Some(place) {
             writeln!(f, "     -- from here on the steps repeat for ever --")?;
@@ -18,7 +19,7 @@ pub(crate) fn counterexample<P: Protocol>(run: &Counterexample<P>, f: &mut fmt::
         for made in &step.moves {
             let name = if step.moves.len() > 1 { format!("node {}: ", made.node) } else { String::new() };
             for effect in &made.effects {
-                writeln!(f, "        {name}-> {}", describe_effect::<P>(made.node, effect))?;
+                writeln!(f, "        {name}-> {}", describe_effect(made.node, effect))?;
             }
             let changes = changes(&made.view_before(), &made.view());
             if !changes.is_empty() {
@@ -31,23 +32,23 @@ pub(crate) fn counterexample<P: Protocol>(run: &Counterexample<P>, f: &mut fmt::
                 Fate::Cut => "is lost with the link",
                 Fate::Stale => "will be ignored and is left out",
             };
-            writeln!(f, "        {} from {} to {} {why}", P::kind(&gone.message), gone.from, gone.to)?;
+            writeln!(f, "        {} from {} to {} {why}", Node::kind(&gone.message), gone.from, gone.to)?;
         }
     }
     Ok(())
 }
 
 /// What happens in a step, told apart from everything else that may happen in its place.
-pub(crate) fn label<P: Protocol>(step: &Step<P>) -> String {
+pub(crate) fn label(step: &Step) -> String {
     match (step.action, step.vanished.first()) {
         (Action::Lose { .. }, Some(lost)) => {
-            format!("{} from {} to {} is lost", describe_message::<P>(&lost.message), lost.from, lost.to)
+            format!("{} from {} to {} is lost", describe_message(&lost.message), lost.from, lost.to)
         }
         _ => title(step),
     }
 }
 
-fn title<P: Protocol>(step: &Step<P>) -> String {
+fn title(step: &Step) -> String {
     let link = || step.link.map(|(low, high)| format!("{low}-{high}")).unwrap_or_default();
     match step.action {
         Action::Cut { .. } => format!("link {} is cut", link()),
@@ -69,7 +70,7 @@ fn title<P: Protocol>(step: &Step<P>) -> String {
     }
 }
 
-fn describe_event<P: Protocol>(made: &Move<P>) -> String {
+fn describe_event(made: &Move) -> String {
     let node = made.node;
     let name = |request| GrantId { node, request };
     match &made.event {
@@ -83,7 +84,7 @@ fn describe_event<P: Protocol>(made: &Move<P>) -> String {
         Event::Release { request, .. } => format!("node {node} releases {}", name(*request)),
         Event::LinkUp { neighbour } => format!("node {node} learns that the link to {neighbour} is up"),
         Event::LinkDown { neighbour } => format!("node {node} learns that the link to {neighbour} is down"),
-        Event::Receive { from, message } => format!("node {node} gets {} from {from}", describe_message::<P>(message)),
+        Event::Receive { from, message } => format!("node {node} gets {} from {from}", describe_message(message)),
         Event::Expired { .. } => format!("the timer of node {node} runs out"),
         Event::Resize { version, capacity } => {
             format!("node {node} hears that the resource has {capacity} units (version {version})")
@@ -93,14 +94,14 @@ fn describe_event<P: Protocol>(made: &Move<P>) -> String {
     }
 }
 
-fn describe_effect<P: Protocol>(node: NodeId, effect: &Effect<P::Message>) -> String {
+fn describe_effect(node: NodeId, effect: &Effect<Message>) -> String {
     match effect {
-        Effect::Send { to, message } => format!("{} to {to}", describe_message::<P>(message)),
+        Effect::Send { to, message } => format!("{} to {to}", describe_message(message)),
         Effect::Multicast { to, message } => {
             let to: Vec<String> = to.iter().map(ToString::to_string).collect();
-            format!("{} to {}", describe_message::<P>(message), to.join(", "))
+            format!("{} to {}", describe_message(message), to.join(", "))
         }
-        Effect::Broadcast { message } => format!("{} to all neighbours", describe_message::<P>(message)),
+        Effect::Broadcast { message } => format!("{} to all neighbours", describe_message(message)),
         Effect::Granted { grant } => {
             let fence = grant.fence.map(|fence| format!(", fence {fence}")).unwrap_or_default();
             format!("granted: {}{fence}", GrantId { node, request: grant.request })
@@ -111,8 +112,8 @@ fn describe_effect<P: Protocol>(node: NodeId, effect: &Effect<P::Message>) -> St
 }
 
 /// The protocol's word for a message, and what is in it.
-fn describe_message<P: Protocol>(message: &P::Message) -> String {
-    let kind = P::kind(message);
+fn describe_message(message: &Message) -> String {
+    let kind = Node::kind(message);
     let content = compact(&format!("{message:?}"));
     let bare = kind.replace(['-', ' '], "");
     let content = match content.split_once([' ', '(']) {

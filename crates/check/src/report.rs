@@ -3,8 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use meshlock_core::Protocol;
-
 use crate::counterexample::Counterexample;
 use crate::finding::Finding;
 
@@ -60,18 +58,18 @@ impl Progress {
 
 /// What came out of an exploration.
 #[derive(Clone, Debug)]
-pub struct Outcome<P: Protocol> {
+pub struct Outcome {
     /// The numbers at the end.
     pub progress: Progress,
     /// Why it ended.
     pub verdict: Verdict,
     /// What was wrong, with a run that shows it.
-    pub violation: Option<Broken<P>>,
+    pub violation: Option<Broken>,
     /// How many different node states, messages and local steps there were.
     pub parts: [usize; 3],
 }
 
-impl<P: Protocol> Outcome<P> {
+impl Outcome {
     /// Whether every state within the model's budgets was looked at (and none was wrong).
     pub fn is_complete(&self) -> bool {
         self.verdict == Verdict::Holds
@@ -85,11 +83,11 @@ impl<P: Protocol> Outcome<P> {
 
 /// A finding and a run that leads to it.
 #[derive(Clone, Debug)]
-pub struct Broken<P: Protocol> {
+pub struct Broken {
     /// What is wrong.
     pub finding: Finding,
     /// How it comes about; the shortest way if the search was breadth first.
-    pub counterexample: Counterexample<P>,
+    pub counterexample: Counterexample,
 }
 
 /// Why an exploration ended.

@@ -4,7 +4,7 @@ mod effects;
 mod restart;
 mod turn;
 
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::NodeId;
 use meshlock_properties::{History, Occurrence};
 
 use crate::action::Action;
@@ -22,10 +22,10 @@ use turn::Turn;
 pub(crate) type Row = [u32];
 
 /// Everything known about the states of one model.
-pub(crate) struct Space<P: Protocol> {
-    pub(crate) model: Model<P>,
+pub(crate) struct Space {
+    pub(crate) model: Model,
     pub(crate) layout: Layout,
-    pub(crate) local: Local<P>,
+    pub(crate) local: Local,
     pub(crate) channels: Sequences,
     pub(crate) environments: Interner<Environment>,
     pub(crate) environment_facts: Vec<EnvironmentFacts>,
@@ -88,15 +88,15 @@ pub(crate) struct EnvironmentFacts {
     pub(crate) changes: Box<[Action]>,
 }
 
-impl<P: Protocol> Space<P> {
+impl Space {
     /// The space of a model, with the tables still empty.
-    pub(crate) fn new(model: Model<P>, reduce: bool, canonical: bool) -> Result<Self, ModelError> {
+    pub(crate) fn new(model: Model, reduce: bool, canonical: bool) -> Result<Self, ModelError> {
         model.validate()?;
         let layout = Layout::of(&model);
         Ok(Self::tables(model, layout, reduce, canonical))
     }
 
-    fn tables(model: Model<P>, layout: Layout, reduce: bool, canonical: bool) -> Self {
+    fn tables(model: Model, layout: Layout, reduce: bool, canonical: bool) -> Self {
         Self {
             layout,
             local: Local::new(model.rules, model.setting),

@@ -1,186 +1,27 @@
 //! A model as data: which protocol, which network, which requests, what may go wrong.
 //!
-//! The suite, the command line and the tests of planted bugs all describe models this way; [`Spec::with_model`] turns
-//! a description into nodes of the right type.
+//! The suite, the command line and the tests of planted bugs all describe models this way; [`Spec::model`] turns
+//! a description into nodes.
 
-mod baselines;
-mod build;
 mod demand;
 mod rules;
 
-use std::fmt;
-
-use meshlock_core::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
-use meshlock_core::{Aging, Order, Planted, Units, Urgency, flood, group, reverse_link};
+use meshlock_core::{Aging, Delay, Order, Units, Urgency};
 use meshlock_properties::{RuleSet, Setting};
+use meshlock_protocols::{Name, Seeds, Setup, SetupError, Text};
 
-use crate::model::{Budgets, Failing, ModelError, Timers, Workload};
+use crate::model::{Budgets, Failing, Medium, Model, ModelError, Timers, Workload};
 use crate::topology::{Link, Topology};
 
-pub use build::Visitor;
-pub use demand::{DemandError, parse_demand, parse_work};
-
-/// Which protocol is explored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// Jiang's prioritized h-out-of-k over the reverse-link graph.
-    ReverseLink,
-    /// The report's Suzuki-Kasami by flooding.
-    Flood,
-    /// Swaroop and Singh's prioritized group mutual exclusion, everyone to everyone.
-    Group,
-    /// The same over neighbour links, by the relay.
-    GroupOverRelay,
-    /// Baseline: a coordinator.
-    Central,
-    /// Baseline: Raymond's tree.
-    Raymond,
-    /// Baseline: Suzuki and Kasami.
-    SuzukiKasami,
-    /// Baseline: Ricart and Agrawala.
-    RicartAgrawala,
-    /// Baseline: Lamport.
-    Lamport,
-    /// Baseline: Naimi and Trehel.
-    NaimiTrehel,
-    /// Baseline: Raynal's h-out-of-k by permission.
-    Raynal,
-}
-
-impl Subject {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::ReverseLink,
-        Self::Flood,
-        Self::Group,
-        Self::GroupOverRelay,
-        Self::Central,
-        Self::Raymond,
-        Self::SuzukiKasami,
-        Self::RicartAgrawala,
-        Self::Lamport,
-        Self::NaimiTrehel,
-        Self::Raynal,
-    ];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ReverseLink => "reverse-link",
-            Self::Flood => "flood",
-            Self::Group => "group",
-            Self::GroupOverRelay => "group-over-relay",
-            Self::Central => "central",
-            Self::Raymond => "raymond",
-            Self::SuzukiKasami => "suzuki-kasami",
-            Self::RicartAgrawala => "ricart-agrawala",
-            Self::Lamport => "lamport",
-            Self::NaimiTrehel => "naimi-trehel",
-            Self::Raynal => "raynal",
-        }
-    }
-
-    /// Whether it is one of the classics that we compare with. They exist in one text only.
-    pub const fn is_baseline(self) -> bool {
-        match self {
-            Self::ReverseLink | Self::Flood | Self::Group | Self::GroupOverRelay => false,
-            Self::Central
-            | Self::Raymond
-            | Self::SuzukiKasami
-            | Self::RicartAgrawala
-            | Self::Lamport
-            | Self::NaimiTrehel
-            | Self::Raynal => true,
-        }
-    }
-
-    /// Whether it assumes that everyone reaches everyone; otherwise it lives on links.
-    pub const fn is_any_to_any(self) -> bool {
-        matches!(self, Self::Group) || self.is_baseline()
-    }
-
-    /// The subject of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|subject| subject.name() == name)
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Which text of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Variant {
-    /// What a node runs.
-    Repaired,
-    /// The printed text, with some of its defects repaired, by name (`p1`, `g3`, `f7`).
-    Published {
-        /// The repaired ones.
-        repairs: Vec<String>,
-    },
-}
-
-impl Variant {
-    /// The text as printed.
-    pub const PRINTED: Self = Self::Published { repairs: Vec::new() };
-
-    /// The printed text with these defects repaired.
-    pub fn with_repairs(repairs: &[&str]) -> Self {
-        Self::Published { repairs: repairs.iter().map(ToString::to_string).collect() }
-    }
-}
-
-/// Bugs to be planted, at most one, and only with the feature `mutants` of the core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seeds {
-    /// Into the reverse-link protocol.
-    pub reverse_link: Planted<reverse_link::Bug>,
-    /// Into the flood protocol.
-    pub flood: Planted<flood::Bug>,
-    /// Into the group protocol.
-    pub group: Planted<group::Bug>,
-    /// Into the coordinator.
-    pub central: Planted<central::Bug>,
-    /// Into Raymond's protocol.
-    pub raymond: Planted<raymond::Bug>,
-    /// Into that of Suzuki and Kasami.
-    pub suzuki_kasami: Planted<suzuki_kasami::Bug>,
-    /// Into that of Ricart and Agrawala.
-    pub ricart_agrawala: Planted<ricart_agrawala::Bug>,
-    /// Into Lamport's.
-    pub lamport: Planted<lamport::Bug>,
-    /// Into that of Naimi and Trehel.
-    pub naimi_trehel: Planted<naimi_trehel::Bug>,
-    /// Into Raynal's.
-    pub raynal: Planted<raynal::Bug>,
-}
-
-impl Seeds {
-    /// No bug.
-    pub const NONE: Self = Self {
-        reverse_link: Planted::NONE,
-        flood: Planted::NONE,
-        group: Planted::NONE,
-        central: Planted::NONE,
-        raymond: Planted::NONE,
-        suzuki_kasami: Planted::NONE,
-        ricart_agrawala: Planted::NONE,
-        lamport: Planted::NONE,
-        naimi_trehel: Planted::NONE,
-        raynal: Planted::NONE,
-    };
-}
+pub use demand::{DemandError, parse_demand, parse_work, plain_demand};
 
 /// A model in words. Node 0 starts with the token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Which protocol.
-    pub subject: Subject,
+    pub subject: Name,
     /// Which text of it.
-    pub variant: Variant,
+    pub text: Text,
     /// Places of the printed text that are read in another way than usual, by name (`section-3`).
     pub readings: Vec<String>,
     /// Planted bugs.
@@ -227,14 +68,14 @@ pub struct Spec {
 
 impl Spec {
     /// One request of one unit at every node of this network; nothing goes wrong.
-    pub fn new(subject: Subject, variant: Variant, topology: Topology) -> Self {
+    pub fn new(subject: Name, text: Text, topology: Topology) -> Self {
         let nodes = topology.len();
         Self {
             subject,
-            variant,
+            text,
             readings: Vec::new(),
             seeds: Seeds::NONE,
-            workload: Workload::same(nodes, 1, vec![subject.plain_demand()]),
+            workload: Workload::same(nodes, 1, vec![plain_demand(subject)]),
             topology,
             down: Vec::new(),
             changeable: None,
@@ -294,59 +135,85 @@ impl Spec {
 
     /// What the rules need to know.
     pub fn setting(&self) -> Setting {
-        let capacity = match self.subject {
-            // Everyone may be inside together: units do not limit anything.
-            Subject::Group | Subject::GroupOverRelay => u32::try_from(self.topology.len()).unwrap_or(u32::MAX),
-            Subject::ReverseLink
-            | Subject::Flood
-            | Subject::Central
-            | Subject::Raymond
-            | Subject::SuzukiKasami
-            | Subject::RicartAgrawala
-            | Subject::Lamport
-            | Subject::NaimiTrehel
-            | Subject::Raynal => self.capacity,
-        };
+        // Sessions of group have no limit of units: all nodes may be inside together.
+        let capacity = if self.subject.has_sessions_only() { self.nodes() } else { self.capacity };
         let (order, joins) = (self.order, self.joins);
         Setting { capacity: Units(capacity), order, joins, overtaking_bound: self.overtaking_bound }
+    }
+
+    fn nodes(&self) -> u32 {
+        u32::try_from(self.topology.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The model that is described.
+    pub fn model(&self) -> Result<Model, SpecError> {
+        let Self { subject, .. } = *self;
+        if self.capacity != 1 && !subject.has_units() && !subject.has_sessions_only() {
+            return Err(SpecError::OneUnitOnly(subject));
+        }
+        if subject == Name::GroupOverRelay && self.text != Text::Repaired {
+            return Err(SpecError::PublishedOverRelay);
+        }
+        let up = self.topology.links().iter().filter(|link| !self.down.contains(link));
+        let links: Vec<_> = up.map(|link| (link.low().0, link.high().0)).collect();
+        let nodes = self.setup().network(self.nodes(), &links)?;
+        // The printed reverse-link text is built knowing its links; the others that live on links hear of them first.
+        let knows_links = subject == Name::ReverseLink && self.text != Text::Repaired;
+        let model = if subject.speaks_to_neighbours() && !knows_links {
+            Model::settled(nodes, self.topology.clone(), self.down.clone()).map_err(ModelError::from)?
+        } else {
+            Model::new(nodes, self.topology.clone())
+        };
+        Ok(Model {
+            medium: if subject.speaks_to_neighbours() { Medium::Links } else { Medium::AnyToAny },
+            down: self.down.clone(),
+            changeable: self.changeable.clone(),
+            keep_connected: self.keep_connected,
+            failing: self.failing,
+            fifo: self.fifo,
+            workload: self.workload.clone(),
+            budgets: self.budgets.clone(),
+            timers: self.timers,
+            setting: self.setting(),
+            rules: self.watched(),
+            max_level: self.max_level,
+            max_channel: self.max_channel,
+            clock_reach: self.clock_reach(),
+            ..model
+        })
+    }
+
+    fn setup(&self) -> Setup {
+        // How long a delay is means nothing to the checker.
+        let retry = (self.repeats || self.subject == Name::Flood).then_some(Delay { least_ms: 1_000, most_ms: 2_000 });
+        Setup {
+            name: self.subject,
+            text: self.text.clone(),
+            readings: self.readings.clone(),
+            over_relay: false,
+            capacity: self.capacity,
+            order: self.order,
+            joins: self.joins,
+            levels: self.levels,
+            epsilon: self.epsilon,
+            retry,
+            seeds: self.seeds,
+        }
     }
 }
 
 /// Why a description makes no model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// A repair that does not exist.
-    #[error("{subject} has no repair called {name}; there are {known}")]
-    NoSuchRepair {
-        /// The protocol.
-        subject: Subject,
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// A reading that does not exist.
-    #[error("{subject} has no other reading called {name}; there are {known}")]
-    NoSuchReading {
-        /// The protocol.
-        subject: Subject,
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// Only printed texts are read.
-    #[error("{0} has no other readings: they are of the published reverse-link and flood texts")]
-    NoOtherReadings(Subject),
+    /// Nodes cannot be set up so.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     /// The printed group text needs everyone to reach everyone.
     #[error("the published text is explored only as group, not over the relay")]
     PublishedOverRelay,
-    /// A baseline has no printed text of its own.
-    #[error("{0} exists in one text only; leave out the variant")]
-    OneTextOnly(Subject),
     /// More than one unit where the protocol has one.
     #[error("{0} knows one unit only; leave --k at 1")]
-    OneUnitOnly(Subject),
+    OneUnitOnly(Name),
     /// The parts do not fit.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -5,19 +5,17 @@
 
 mod known;
 
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::NodeId;
 use meshlock_trace::{Header, Record};
-use serde::Serialize;
 
 use crate::action::Action;
 use crate::finding::Finding;
-use crate::model::{Model, ModelError};
-use crate::spec::{SpecError, Visitor};
+use crate::spec::SpecError;
 use crate::trial::{Trial, Way};
 use known::Known;
 
 /// Steps through one model, whatever its protocol. What was seen once is remembered, so that one step further is quick.
-pub struct Stepper(Box<dyn Steps>);
+pub struct Stepper(Known);
 
 /// One state of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +110,15 @@ impl Stepper {
     /// At the start of the model of a trial. `replay` is the command for it. With `reduce`, messages that their receiver
     /// is certain to ignore are removed, as in the search whose paths are to be followed.
     pub fn new(trial: &Trial, reduce: bool, replay: &str) -> Result<Self, SpecError> {
-        Ok(Self(trial.spec.with_model(Build { trial, reduce, replay })??))
+        let spec = &trial.spec;
+        let renumbers = match trial.way {
+            Way::Explore { canonical, .. } => canonical.unwrap_or(spec.workload.endless),
+            Way::Walk { .. } => false,
+        };
+        // Numbers as they are read better. Without order in channels a place depends on what messages say, so there the
+        // numbers of the search are kept.
+        let canonical = renumbers && !spec.fifo;
+        Ok(Self(Known::new(spec, spec.model()?, reduce, canonical, replay)?))
     }
 
     /// The state at the end of a path.
@@ -129,38 +135,6 @@ impl Stepper {
 impl std::fmt::Debug for Stepper {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Stepper").finish_non_exhaustive()
-    }
-}
-
-/// What a stepper does, whatever the type of the protocol.
-trait Steps: Send {
-    fn at(&mut self, path: &[u32]) -> Result<Place, StepError>;
-    fn path(&mut self, run: &[Action]) -> Result<Vec<u32>, StepError>;
-}
-
-struct Build<'a> {
-    trial: &'a Trial,
-    reduce: bool,
-    replay: &'a str,
-}
-
-impl Visitor for Build<'_> {
-    type Output = Result<Box<dyn Steps>, ModelError>;
-
-    fn visit<P>(self, model: Model<P>) -> Self::Output
-    where
-        P: Protocol + Send + 'static,
-        P::Message: Serialize + Send,
-    {
-        let spec = &self.trial.spec;
-        let renumbers = match self.trial.way {
-            Way::Explore { canonical, .. } => canonical.unwrap_or(spec.workload.endless),
-            Way::Walk { .. } => false,
-        };
-        // Numbers as they are read better. Without order in channels a place depends on what messages say, so there the
-        // numbers of the search are kept.
-        let canonical = renumbers && !spec.fifo;
-        Ok(Box::new(Known::new(spec, model, self.reduce, canonical, self.replay)?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! One exploration of one described model, with a report that no longer depends on the protocol's type.
+//! One exploration of one described model.
 
 pub(crate) mod causes;
 pub(crate) mod trace;
@@ -7,16 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use meshlock_core::Protocol;
 use meshlock_properties::Rule;
-use serde::Serialize;
 
 use crate::action::Action;
 use crate::explore::{Explorer, Options, Search};
 use crate::finding::Finding;
-use crate::model::{Model, ModelError};
 use crate::report::{Broken, Observer, Progress, Verdict};
-use crate::spec::{Spec, SpecError, Visitor};
+use crate::spec::{Spec, SpecError};
 use crate::walk::{WalkCounts, WalkOptions, Walker};
 
 /// How a model is looked at.
@@ -118,41 +115,22 @@ pub struct Shown {
 impl Trial {
     /// Runs it. `replay` is the command that does the same, for the trace.
     pub fn run(&self, limits: &Limits, replay: &str, observer: &mut dyn Observer) -> Result<Report, SpecError> {
-        let job = Job { trial: self, limits, replay, observer };
-        Ok(self.spec.with_model(job)??)
-    }
-}
-
-struct Job<'a> {
-    trial: &'a Trial,
-    limits: &'a Limits,
-    replay: &'a str,
-    observer: &'a mut dyn Observer,
-}
-
-impl Visitor for Job<'_> {
-    type Output = Result<Report, ModelError>;
-
-    fn visit<P>(self, model: Model<P>) -> Self::Output
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        match self.trial.way {
+        let model = self.spec.model()?;
+        match self.way {
             Way::Explore { search, graph, canonical } => {
                 let options = Options {
                     search,
-                    reduce: self.limits.reduce,
+                    reduce: limits.reduce,
                     canonical,
                     graph,
-                    max_states: self.limits.states,
-                    max_depth: self.limits.depth,
-                    max_time: self.limits.time,
-                    max_bytes: self.limits.bytes,
-                    cancel: self.limits.cancel.clone(),
+                    max_states: limits.states,
+                    max_depth: limits.depth,
+                    max_time: limits.time,
+                    max_bytes: limits.bytes,
+                    cancel: limits.cancel.clone(),
                 };
-                let outcome = Explorer::new(model).options(options).run(self.observer)?;
-                let broken = outcome.violation.map(|broken| self.show(&broken, None));
+                let outcome = Explorer::new(model).options(options).run(observer)?;
+                let broken = outcome.violation.map(|broken| self.show(&broken, None, replay));
                 Ok(Report { progress: outcome.progress, walked: None, verdict: outcome.verdict, broken })
             }
             Way::Walk { seed, walks, steps } => {
@@ -160,14 +138,14 @@ impl Visitor for Job<'_> {
                     seed,
                     walks,
                     steps,
-                    reduce: self.limits.reduce,
-                    max_time: self.limits.time,
-                    cancel: self.limits.cancel.clone(),
+                    reduce: limits.reduce,
+                    max_time: limits.time,
+                    cancel: limits.cancel.clone(),
                     ..WalkOptions::default()
                 };
-                let outcome = Walker::new(model).options(options).run(self.observer)?;
+                let outcome = Walker::new(model).options(options).run(observer)?;
                 let seed = outcome.seed;
-                let broken = outcome.violation.map(|broken| self.show(&broken, seed));
+                let broken = outcome.violation.map(|broken| self.show(&broken, seed, replay));
                 Ok(Report {
                     progress: outcome.progress,
                     walked: Some(outcome.counts),
@@ -177,14 +155,8 @@ impl Visitor for Job<'_> {
             }
         }
     }
-}
 
-impl Job<'_> {
-    fn show<P>(&self, broken: &Broken<P>, seed: Option<u64>) -> Shown
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
+    fn show(&self, broken: &Broken, seed: Option<u64>, replay: &str) -> Shown {
         let Broken { finding, counterexample } = broken;
         let steps = counterexample.steps.len();
         Shown {
@@ -195,7 +167,7 @@ impl Job<'_> {
             seed,
             text: counterexample.to_string(),
             run: counterexample.steps.iter().map(|step| step.action).collect(),
-            trace: trace::write(&self.trial.spec, broken, seed, self.replay),
+            trace: trace::write(&self.spec, broken, seed, replay),
         }
     }
 }

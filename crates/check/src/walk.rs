@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::NodeId;
 use meshlock_properties::{Rule, Violation};
 
 use crate::action::Action;
@@ -125,7 +125,7 @@ impl Rates {
 
 /// What came out of walking.
 #[derive(Clone, Debug)]
-pub struct WalkOutcome<P: Protocol> {
+pub struct WalkOutcome {
     /// The numbers at the end; every step is a state.
     pub progress: Progress,
     /// What happened on the way.
@@ -133,7 +133,7 @@ pub struct WalkOutcome<P: Protocol> {
     /// Why it ended; [`Verdict::Holds`] if all walks ended well.
     pub verdict: Verdict,
     /// What was wrong, and the walk that shows it.
-    pub violation: Option<Broken<P>>,
+    pub violation: Option<Broken>,
     /// The seed of that walk: one walk from this seed shows it again.
     pub seed: Option<u64>,
 }
@@ -154,8 +154,8 @@ pub struct WalkCounts {
 }
 
 /// Walks through one model.
-pub struct Walker<P: Protocol> {
-    model: Model<P>,
+pub struct Walker {
+    model: Model,
     options: WalkOptions,
 }
 
@@ -170,9 +170,9 @@ impl From<Finding> for Stop {
     }
 }
 
-impl<P: Protocol> Walker<P> {
+impl Walker {
     /// Walks through this model with default options.
-    pub fn new(model: Model<P>) -> Self {
+    pub fn new(model: Model) -> Self {
         Self { model, options: WalkOptions::default() }
     }
 
@@ -184,7 +184,7 @@ impl<P: Protocol> Walker<P> {
     }
 
     /// Walks until all walks are done, something is wrong, or a limit is reached.
-    pub fn run(mut self, observer: &mut dyn Observer) -> Result<WalkOutcome<P>, ModelError> {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<WalkOutcome, ModelError> {
         let rates = self.options.rates;
         let endless = |budget: &mut u32, rate: u32| *budget = if *budget > 0 && rate > 0 { u32::MAX } else { 0 };
         let budgets = &mut self.model.budgets;
@@ -240,7 +240,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn walk<P: Protocol>(&mut self, mut space: Space<P>, seed: u64, path: &mut Vec<Action>) -> Result<(), Stop> {
+    fn walk(&mut self, mut space: Space, seed: u64, path: &mut Vec<Action>) -> Result<(), Stop> {
         let mut random = Random::new(seed);
         let slowness: Vec<u32> = space.layout.channels.iter().map(|_| 1 << (2 * random.below(3))).collect();
         let mut row = space.start();
@@ -332,7 +332,7 @@ impl Run<'_> {
 }
 
 /// Adds the links that were up at the start and are down.
-fn mend<P: Protocol>(space: &Space<P>, row: &[u32], actions: &mut Vec<Action>) {
+fn mend(space: &Space, row: &[u32], actions: &mut Vec<Action>) {
     let links = &space.environment(row).links;
     for (place, link) in space.layout.links.iter().enumerate() {
         if link.up_at_start && links[place] == LinkState::Down {
@@ -341,7 +341,7 @@ fn mend<P: Protocol>(space: &Space<P>, row: &[u32], actions: &mut Vec<Action>) {
     }
 }
 
-fn everyone_is_served<P: Protocol>(space: &Space<P>, row: &[u32]) -> Result<(), Stop> {
+fn everyone_is_served(space: &Space, row: &[u32]) -> Result<(), Stop> {
     for (place, id) in row.iter().take(space.layout.nodes).enumerate() {
         if let Some(waiting) = space.local.view(*id).waiting.first() {
             let node = NodeId(next_id(place));

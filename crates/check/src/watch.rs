@@ -1,14 +1,14 @@
 //! The rules over whole states, with what they need to see.
 
 use meshlock_core::view::View;
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::NodeId;
 use meshlock_properties::{Flight, Snapshot, check_snapshot};
 
 use crate::finding::Finding;
 use crate::intern::{Sequences, next_id};
 use crate::space::{Row, Space};
 
-impl<P: Protocol> Space<P> {
+impl Space {
     /// Checks everything that must hold in a state.
     pub(crate) fn check(&mut self, row: &Row) -> Result<(), Finding> {
         self.check_levels(row)?;

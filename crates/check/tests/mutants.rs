@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use meshlock_check::{Limits, Seeds, Silent, Way, suite};
-use meshlock_core::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use meshlock_core::{Planted, flood, group, reverse_link};
+use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 
 /// What catches a bug: a standard model, and the word of the rule that it breaks.
 struct Caught<B>(B, &'static str, &'static str);

@@ -78,6 +78,14 @@ struct Route {
 
 type Outer<P> = Vec<Effect<Message<<P as Protocol>::Message>>>;
 
+impl<P> Relayed<P> {
+    /// The same relay around another form of the protocol inside.
+    pub fn map<Q>(self, f: impl FnOnce(P) -> Q) -> Relayed<Q> {
+        let Self { inner, config, neighbours, sent, routes, met } = self;
+        Relayed { inner: f(inner), config, neighbours, sent, routes, met }
+    }
+}
+
 impl<P: Protocol> Relayed<P> {
     /// Puts a protocol into a relay. No links yet.
     pub fn new(inner: P, config: Config) -> Self {

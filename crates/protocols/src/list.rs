@@ -11,6 +11,8 @@ pub enum Name {
     Flood,
     /// Swaroop and Singh: prioritized group mutual exclusion.
     Group,
+    /// The same over neighbour links, by the relay. The simulator calls it group with `over = "relay"`.
+    GroupOverRelay,
     /// A coordinator at node 0.
     Central,
     /// Raymond's tree.
@@ -30,8 +32,23 @@ pub enum Name {
 }
 
 impl Name {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
+    /// Those that the checker explores.
+    pub const CHECKED: [Self; 11] = [
+        Self::ReverseLink,
+        Self::Flood,
+        Self::Group,
+        Self::GroupOverRelay,
+        Self::Central,
+        Self::Raymond,
+        Self::SuzukiKasami,
+        Self::RicartAgrawala,
+        Self::Lamport,
+        Self::NaimiTrehel,
+        Self::Raynal,
+    ];
+
+    /// Those that the simulator runs.
+    pub const SIMULATED: [Self; 11] = [
         Self::ReverseLink,
         Self::Flood,
         Self::Group,
@@ -51,6 +68,7 @@ impl Name {
             Self::ReverseLink => "reverse-link",
             Self::Flood => "flood",
             Self::Group => "group",
+            Self::GroupOverRelay => "group-over-relay",
             Self::Central => "central",
             Self::Raymond => "raymond",
             Self::SuzukiKasami => "suzuki-kasami",
@@ -62,19 +80,24 @@ impl Name {
         }
     }
 
-    /// The protocol of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|protocol| protocol.name() == name)
+    /// The protocol of this name, among those of [`Self::CHECKED`] or [`Self::SIMULATED`].
+    pub fn named(name: &str, among: &[Self]) -> Option<Self> {
+        among.iter().copied().find(|protocol| protocol.name() == name)
+    }
+
+    /// Whether it is group mutual exclusion: sessions instead of units.
+    pub const fn has_sessions_only(self) -> bool {
+        matches!(self, Self::Group | Self::GroupOverRelay)
     }
 
     /// Whether it is one of the classics. They exist in one text only and tolerate no faults.
     pub const fn is_baseline(self) -> bool {
-        !matches!(self, Self::ReverseLink | Self::Flood | Self::Group)
+        !matches!(self, Self::ReverseLink | Self::Flood | Self::Group | Self::GroupOverRelay)
     }
 
     /// Whether its messages go to neighbours only. All others send to any node.
     pub const fn speaks_to_neighbours(self) -> bool {
-        matches!(self, Self::ReverseLink | Self::Flood)
+        matches!(self, Self::ReverseLink | Self::Flood | Self::GroupOverRelay)
     }
 
     /// Whether it serves several requests of a node at the same time.

@@ -139,12 +139,13 @@ impl Setup {
             Text::Repaired => Ok((0..nodes).map(|id| self.repaired(NodeId(id), nodes)).collect()),
             Text::Published { repairs } => self.printed(repairs, nodes, links),
         }?;
-        Ok(if self.over_relay { built.into_iter().map(Node::over_relay).collect() } else { built })
+        let relayed = self.over_relay || self.name == Name::GroupOverRelay;
+        Ok(if relayed { built.into_iter().map(Node::over_relay).collect() } else { built })
     }
 
     /// A node that comes to a running network, if this protocol knows its peers only as neighbours.
     pub fn newcomer(&self, id: NodeId) -> Option<Node> {
-        let open = self.text == Text::Repaired && self.name.speaks_to_neighbours();
+        let open = self.text == Text::Repaired && matches!(self.name, Name::ReverseLink | Name::Flood);
         open.then(|| self.repaired(id, 0))
     }
 
@@ -162,7 +163,7 @@ impl Setup {
                 let (retry, planted) = (self.retry.unwrap_or(RETRY), seeds.flood);
                 flood::Node::new(flood::Config { id, starts_with_token, retry, planted }).into()
             }
-            Name::Group => {
+            Name::Group | Name::GroupOverRelay => {
                 let config = group::Config::among(members(), id, Level(self.levels), self.retry);
                 group::Node::new(group::Config { planted: seeds.group, ..config }).into()
             }
@@ -213,7 +214,7 @@ impl Setup {
                 let config = |id| printed::flood::Config { id, stations: stations.clone(), repairs };
                 ids().map(|id| printed::flood::Node::new(config(id)).read_as(readings).into()).collect()
             }
-            Name::Group => {
+            Name::Group | Name::GroupOverRelay => {
                 let (members, repairs): (Vec<NodeId>, _) = (ids().collect(), self.repairs(repairs)?);
                 let levels = Level(self.levels);
                 let config = |id| printed::group::Config { id, members: members.clone(), levels, repairs };

@@ -61,7 +61,7 @@ pub(crate) struct Counts {
 
 impl Plain {
     /// The same start, work and number of units as in our model. Panics unless it is one that this side can play.
-    pub(crate) fn of(model: &Model<Node>) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let work = &model.workload.nodes[0];
         assert!(
             model.workload.nodes.iter().all(|other| other == work) && work.demands.len() == 1,
@@ -72,7 +72,7 @@ impl Plain {
         let directions = links.flat_map(|(low, high)| [(low, high), (high, low)]);
         let application = Application { requests_left: work.count, doing: Doing::Nothing };
         let start = World {
-            nodes: model.nodes.clone(),
+            nodes: model.nodes.iter().map(plain).collect(),
             channels: directions.map(|direction| (direction, VecDeque::new())).collect(),
             applications: vec![application; model.nodes.len()],
         };
@@ -175,4 +175,10 @@ impl World {
         };
         self.applications.iter().map(used).sum()
     }
+}
+
+/// The node without the enum around it.
+fn plain(node: &meshlock_protocols::Node) -> Node {
+    let meshlock_protocols::Node::ReverseLink(node) = node else { panic!("the benchmark is of reverse-link") };
+    node.clone()
 }

@@ -1,14 +1,15 @@
 //! Situations, for which models they make sense, and how they are seen.
 
 use meshlock_core::view::View;
-use meshlock_core::{Demand, NodeId, Protocol, Urgency};
+use meshlock_core::{Demand, NodeId, Urgency};
+use meshlock_protocols::Name;
 
 use crate::action::Action;
 use crate::environment::LinkState;
 use crate::intern::Sequences;
 use crate::model::Failing;
 use crate::space::{Row, Space};
-use crate::spec::{Spec, Subject};
+use crate::spec::Spec;
 
 /// Something that can be reached in some models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,7 +111,7 @@ impl Situation {
 
     fn makes_sense(self, spec: &Spec, facts: &Facts) -> bool {
         let budgets = &spec.budgets;
-        let changes = budgets.link_changes > 0 && !spec.subject.is_any_to_any();
+        let changes = budgets.link_changes > 0 && spec.subject.speaks_to_neighbours();
         let losses = budgets.losses > 0 || (changes && spec.failing == Failing::Harsh);
         match self {
             Granted => !facts.units.is_empty(),
@@ -119,10 +120,8 @@ impl Situation {
             AllInUse => !facts.in_sessions && facts.units.iter().sum::<u64>() > u64::from(spec.capacity),
             AnotherSession => facts.sessions > 1,
             GoesAhead => {
-                let by_urgency = matches!(
-                    spec.subject,
-                    Subject::ReverseLink | Subject::Group | Subject::GroupOverRelay | Subject::Central
-                );
+                let by_urgency =
+                    matches!(spec.subject, Name::ReverseLink | Name::Group | Name::GroupOverRelay | Name::Central);
                 by_urgency && (facts.urgencies > 1 || budgets.reprioritisations > 0) && facts.asking_nodes() > 1
             }
             MessageLost => losses,
@@ -136,7 +135,7 @@ impl Situation {
     }
 
     /// Whether a step leads to it.
-    pub(super) fn is_seen<P: Protocol>(self, space: &mut Space<P>, edge: &Edge<'_>) -> bool {
+    pub(super) fn is_seen(self, space: &mut Space, edge: &Edge<'_>) -> bool {
         match self {
             Granted => edge.granted != 0,
             TokenMoves => token_comes(space, edge),
@@ -218,7 +217,7 @@ impl Facts {
         let mut least: Vec<u64> =
             asking().filter_map(|work| work.demands.iter().map(|demand| u64::from(demand.units.0)).min()).collect();
         least.sort_unstable();
-        let in_sessions = matches!(spec.subject, Subject::Group | Subject::GroupOverRelay);
+        let in_sessions = matches!(spec.subject, Name::Group | Name::GroupOverRelay);
         let two_fit = least.len() > 1 && least[..2].iter().sum::<u64>() <= u64::from(spec.setting().capacity.0);
         let mut sessions: Vec<_> = demands.iter().filter_map(|demand| demand.session).collect();
         sessions.sort_unstable();
@@ -232,10 +231,7 @@ impl Facts {
             in_sessions,
             sessions: sessions.len(),
             urgencies: urgencies.len(),
-            token: !matches!(
-                spec.subject,
-                Subject::Central | Subject::RicartAgrawala | Subject::Lamport | Subject::Raynal
-            ),
+            token: !matches!(spec.subject, Name::Central | Name::RicartAgrawala | Name::Lamport | Name::Raynal),
             few: asking().all(|work| work.count < u32::MAX),
         }
     }
@@ -262,7 +258,7 @@ pub(super) struct Edge<'a> {
 
 impl Edge<'_> {
     /// The messages that are lost in this step, with their channels.
-    fn lost_messages<P: Protocol>(&self, space: &Space<P>) -> Vec<(usize, u32)> {
+    fn lost_messages(&self, space: &Space) -> Vec<(usize, u32)> {
         match self.action {
             Action::Lose { channel, place } => {
                 let channel = usize::from(channel);
@@ -292,28 +288,28 @@ impl Edge<'_> {
     }
 }
 
-fn views<'a, P: Protocol>(space: &'a Space<P>, row: &'a Row) -> impl Iterator<Item = &'a View> {
+fn views<'a>(space: &'a Space, row: &'a Row) -> impl Iterator<Item = &'a View> {
     row.iter().take(space.layout.nodes).map(|node| space.local.view(*node))
 }
 
-fn somebody_waits<P: Protocol>(space: &Space<P>, row: &Row) -> bool {
+fn somebody_waits(space: &Space, row: &Row) -> bool {
     views(space, row).any(|view| !view.waiting.is_empty())
 }
 
 /// Whether a node has the token that did not have it before.
-fn token_comes<P: Protocol>(space: &Space<P>, edge: &Edge<'_>) -> bool {
+fn token_comes(space: &Space, edge: &Edge<'_>) -> bool {
     let (before, after) = (views(space, edge.before), views(space, edge.after));
     before.zip(after).any(|(before, after)| before.token.is_none() && after.token.is_some())
 }
 
 /// Whether a link is missing that was there at the start.
-fn is_cut<P: Protocol>(space: &Space<P>, row: &Row) -> bool {
+fn is_cut(space: &Space, row: &Row) -> bool {
     let states = &space.environment(row).links;
     space.layout.links.iter().zip(states).any(|(link, state)| link.up_at_start && *state != LinkState::Up)
 }
 
 /// The messages on their way to a node, with their channels.
-fn under_way_to<P: Protocol>(space: &Space<P>, row: &Row, to: NodeId) -> Vec<(usize, u32)> {
+fn under_way_to(space: &Space, row: &Row, to: NodeId) -> Vec<(usize, u32)> {
     let channels = space.layout.channels.iter().enumerate().filter(|(_, channel)| channel.to == to);
     let filled = channels.map(|(place, _)| (place, row[space.layout.channel(place)]));
     let filled = filled.filter(|(_, content)| *content != Sequences::EMPTY);
@@ -321,7 +317,7 @@ fn under_way_to<P: Protocol>(space: &Space<P>, row: &Row, to: NodeId) -> Vec<(us
 }
 
 /// Whether a message in this channel would bring the token.
-fn token_in<P: Protocol>(space: &mut Space<P>, row: &Row, channel: usize, message: u32) -> bool {
+fn token_in(space: &mut Space, row: &Row, channel: usize, message: u32) -> bool {
     let channel = space.layout.channels[channel];
     space.local.token_in(row[channel.to.0 as usize], channel.from, message).is_some()
 }

@@ -4,7 +4,7 @@ use meshlock_properties::{Rule, RuleSet};
 use super::*;
 use crate::model::{Medium, Work, Workload};
 use crate::report::Silent;
-use crate::testing::{Desk, DeskBug, explore, explore_with};
+use crate::testing::{DeskBug, desk, explore, explore_with, repeating_desk};
 use crate::topology::Topology;
 
 fn depth_first() -> Options {
@@ -12,7 +12,7 @@ fn depth_first() -> Options {
 }
 
 /// The broken rule and the number of steps that show it.
-fn broken<P: Protocol>(outcome: &Outcome<P>) -> Option<(Option<Rule>, usize)> {
+fn broken(outcome: &Outcome) -> Option<(Option<Rule>, usize)> {
     let broken = outcome.violation.as_ref()?;
     Some((broken.finding.rule(), broken.counterexample.steps.len()))
 }
@@ -24,7 +24,7 @@ fn a_right_desk_holds_and_every_state_of_it_is_seen() {
     // twice.
     let table = [(2, 1, 6, 5), (3, 1, 9 + 2 * 3 * 4, 10), (3, 2, 123, 20), (4, 2, 1238, 30)];
     for (nodes, requests, unique, depth) in table {
-        let outcome = explore(Desk::model(nodes, requests, DeskBug::None));
+        let outcome = explore(desk(nodes, requests, DeskBug::None));
         assert_eq!(outcome.verdict, Verdict::Holds, "{:?}", outcome.finding());
         let seen = (outcome.progress.unique, outcome.progress.depth);
         assert_eq!(seen, (unique, depth), "{nodes} nodes, {requests} requests");
@@ -38,7 +38,7 @@ fn every_broken_desk_is_found_by_the_shortest_run() {
         (DeskBug::Forgets, Rule::NobodyWaits, 7), // both ask, one is served, the other is left waiting
     ];
     for (bug, rule, steps) in table {
-        let outcome = explore(Desk::model(3, 1, bug));
+        let outcome = explore(desk(3, 1, bug));
         assert_eq!(outcome.verdict, Verdict::Violated);
         assert_eq!(broken(&outcome), Some((Some(rule), steps)), "{bug:?}");
     }
@@ -46,7 +46,7 @@ fn every_broken_desk_is_found_by_the_shortest_run() {
 
 #[test]
 fn two_keys_also_break_exclusion_later_on() {
-    let mut model = Desk::model(3, 1, DeskBug::TwoKeys);
+    let mut model = desk(3, 1, DeskBug::TwoKeys);
     model.rules = [Rule::Exclusion].into_iter().collect();
     assert_eq!(broken(&explore(model)), Some((Some(Rule::Exclusion), 6)));
 }
@@ -55,7 +55,7 @@ fn two_keys_also_break_exclusion_later_on() {
 fn all_ways_to_search_agree() {
     let bugs = [DeskBug::None, DeskBug::TwoKeys, DeskBug::Forgets, DeskBug::SendsAstray, DeskBug::Rejects];
     for bug in bugs {
-        let plain = explore(Desk::model(3, 2, bug));
+        let plain = explore(desk(3, 2, bug));
         let ways = [
             depth_first(),
             Options { reduce: false, ..Options::default() },
@@ -63,7 +63,7 @@ fn all_ways_to_search_agree() {
             Options { canonical: Some(true), ..depth_first() },
         ];
         for options in ways {
-            let other = explore_with(Desk::model(3, 2, bug), options.clone());
+            let other = explore_with(desk(3, 2, bug), options.clone());
             assert_eq!(other.verdict, plain.verdict, "{bug:?} {options:?}");
             let rules = [&other, &plain].map(|outcome| outcome.finding().and_then(Finding::rule));
             assert_eq!(rules[0], rules[1], "{bug:?} {options:?}");
@@ -77,7 +77,7 @@ fn all_ways_to_search_agree() {
 #[test]
 fn leaving_stale_messages_out_makes_fewer_states_and_the_same_verdict() {
     let repeating = || {
-        let mut model = Desk::repeating(3, 1);
+        let mut model = repeating_desk(3, 1);
         model.budgets.early_timers = 2;
         model
     };
@@ -89,7 +89,7 @@ fn leaving_stale_messages_out_makes_fewer_states_and_the_same_verdict() {
 
 #[test]
 fn endless_requests_have_finitely_many_states() {
-    let mut model = Desk::model(3, 1, DeskBug::None);
+    let mut model = desk(3, 1, DeskBug::None);
     model.workload = model.workload.endless();
     let outcome = explore(model);
     assert_eq!((outcome.verdict, outcome.progress.unique), (Verdict::Holds, 196));
@@ -97,11 +97,11 @@ fn endless_requests_have_finitely_many_states() {
 
 #[test]
 fn a_lost_message_is_fatal_unless_somebody_asks_again() {
-    let mut model = Desk::model(2, 1, DeskBug::None);
+    let mut model = desk(2, 1, DeskBug::None);
     model.budgets.losses = 1;
     assert_eq!(broken(&explore(model)), Some((Some(Rule::NobodyWaits), 2)));
 
-    let mut model = Desk::repeating(2, 1);
+    let mut model = repeating_desk(2, 1);
     model.budgets.losses = 1;
     model.budgets.early_timers = 1;
     assert_eq!(explore(model).verdict, Verdict::Holds);
@@ -109,7 +109,7 @@ fn a_lost_message_is_fatal_unless_somebody_asks_again() {
 
 #[test]
 fn a_timer_that_mends_nothing_does_not_go_on_for_ever() {
-    let mut model = Desk::repeating(2, 1);
+    let mut model = repeating_desk(2, 1);
     model.budgets.losses = 3;
     model.timers.rounds = Some(0);
     let outcome = explore(model);
@@ -118,7 +118,7 @@ fn a_timer_that_mends_nothing_does_not_go_on_for_ever() {
 
 #[test]
 fn a_desk_works_where_everyone_reaches_everyone_and_without_order() {
-    let mut model = Desk::model(3, 2, DeskBug::None);
+    let mut model = desk(3, 2, DeskBug::None);
     model.medium = Medium::AnyToAny;
     let ordered = explore(model.clone());
     assert_eq!((ordered.verdict, ordered.progress.unique), (Verdict::Holds, 123));
@@ -129,7 +129,7 @@ fn a_desk_works_where_everyone_reaches_everyone_and_without_order() {
 
 #[test]
 fn what_a_node_calls_a_mistake_is_not_tried() {
-    let mut model = Desk::model(2, 1, DeskBug::None);
+    let mut model = desk(2, 1, DeskBug::None);
     let mistakes = vec![Demand::units(0, 0), Demand::units(2, 0), Demand::units(1, 0)];
     model.workload = model.workload.with(1, Work::any(1, mistakes)).with(0, Work::any(1, vec![Demand::units(1, 0)]));
     assert_eq!(explore(model).progress.unique, 6);
@@ -137,7 +137,7 @@ fn what_a_node_calls_a_mistake_is_not_tried() {
 
 #[test]
 fn a_message_to_nowhere_is_found_and_shown() {
-    let outcome = explore(Desk::model(3, 2, DeskBug::SendsAstray));
+    let outcome = explore(desk(3, 2, DeskBug::SendsAstray));
     assert_eq!(outcome.verdict, Verdict::Violated);
     let broken = outcome.violation.unwrap();
     assert_eq!(broken.finding.to_string(), "node 0 sends Key to node 9, to which it has no link");
@@ -155,10 +155,10 @@ fn a_message_to_nowhere_is_found_and_shown() {
 
 #[test]
 fn a_rejected_message_is_a_finding_unless_it_is_allowed() {
-    let outcome = explore(Desk::model(2, 1, DeskBug::Rejects));
+    let outcome = explore(desk(2, 1, DeskBug::Rejects));
     let finding = outcome.finding().unwrap().to_string();
     assert_eq!(finding, "node 0 rejects a message from node 1: a message about an unknown node");
-    let mut model = Desk::model(2, 1, DeskBug::Rejects);
+    let mut model = desk(2, 1, DeskBug::Rejects);
     model.allow_rejects = true;
     model.rules = RuleSet::NONE;
     assert_eq!(explore(model).verdict, Verdict::Holds);
@@ -166,7 +166,7 @@ fn a_rejected_message_is_a_finding_unless_it_is_allowed() {
 
 #[test]
 fn a_channel_that_overflows_shows_that_messages_do_not_end() {
-    let mut model = Desk::repeating(2, 1);
+    let mut model = repeating_desk(2, 1);
     model.budgets.early_timers = 9;
     model.max_channel = 4;
     assert_eq!(broken(&explore(model)), Some((Some(Rule::MessagesEnd), 5)));
@@ -174,7 +174,7 @@ fn a_channel_that_overflows_shows_that_messages_do_not_end() {
 
 #[test]
 fn where_requests_are_endless_a_full_channel_makes_the_sender_wait() {
-    let mut model = Desk::repeating(2, 1);
+    let mut model = repeating_desk(2, 1);
     model.workload = model.workload.endless();
     model.budgets.early_timers = 9;
     model.max_channel = 2;
@@ -185,7 +185,7 @@ fn where_requests_are_endless_a_full_channel_makes_the_sender_wait() {
 
 #[test]
 fn limits_end_a_search_without_a_verdict() {
-    let model = || Desk::model(4, 2, DeskBug::None);
+    let model = || desk(4, 2, DeskBug::None);
     let limited = |options| explore_with(model(), options).verdict;
     assert_eq!(limited(Options { max_states: Some(100), ..Options::default() }), Verdict::StateLimit);
     assert_eq!(limited(Options { max_depth: Some(5), ..Options::default() }), Verdict::DepthLimit);
@@ -200,7 +200,7 @@ fn limits_end_a_search_without_a_verdict() {
 #[test]
 fn a_stored_state_of_three_nodes_takes_less_than_200_bytes() {
     let config = |id| reverse_link::Config { capacity: Units(2), ..reverse_link::Config::mutex(NodeId(id), id == 0) };
-    let nodes = (0..3).map(|id| reverse_link::Node::new(config(id))).collect();
+    let nodes = (0..3).map(|id| reverse_link::Node::new(config(id)));
     let mut model = Model::settled(nodes, Topology::line(3), Vec::new()).unwrap();
     model.workload = Workload::same(3, 2, vec![Demand::units(1, 0)]);
     model.rules = RuleSet::NONE;
@@ -212,17 +212,17 @@ fn a_stored_state_of_three_nodes_takes_less_than_200_bytes() {
 
 #[test]
 fn a_model_whose_parts_do_not_fit_is_refused() {
-    let mut model = Desk::model(3, 1, DeskBug::None);
+    let mut model = desk(3, 1, DeskBug::None);
     model.nodes.swap(1, 2);
     let error = Explorer::new(model).run(&mut Silent).unwrap_err();
     assert_eq!(error.to_string(), "the node in place 1 has id 2; ids must be 0, 1, 2, ... in order");
 
-    let mut model = Desk::model(3, 1, DeskBug::None);
+    let mut model = desk(3, 1, DeskBug::None);
     model.nodes.pop();
     let error = Explorer::new(model).run(&mut Silent).unwrap_err();
     assert_eq!(error.to_string(), "2 nodes do not fit the topology star:3");
 
-    let mut model = Desk::model(2, 1, DeskBug::None);
+    let mut model = desk(2, 1, DeskBug::None);
     model.changeable = Some(vec!["0-5".parse().unwrap()]);
     assert_eq!(Explorer::new(model).run(&mut Silent).unwrap_err().to_string(), "there is no link 0-5 in this network");
 }

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use meshlock_core::Protocol;
-
 use super::{Bad, Class, Places};
 use crate::action::Action;
 
 /// The actions of a round trip from the first state of a sorted component back to it.
-pub(super) fn cycle<P: Protocol>(bad: &Bad<'_, P>, component: &[u32]) -> Vec<Action> {
+pub(super) fn cycle(bad: &Bad<'_>, component: &[u32]) -> Vec<Action> {
     let places: Places = component.iter().enumerate().map(|(place, state)| (*state, place)).collect();
     let trip = Trip { bad, component, places };
     let start = component[0];
@@ -33,13 +31,13 @@ struct Step {
     to: u32,
 }
 
-struct Trip<'a, 'b, P: Protocol> {
-    bad: &'a Bad<'b, P>,
+struct Trip<'a, 'b> {
+    bad: &'a Bad<'b>,
     component: &'a [u32],
     places: Places,
 }
 
-impl<P: Protocol> Trip<'_, '_, P> {
+impl Trip<'_, '_> {
     /// The steps within the component, with where they lead.
     fn steps(&self, state: u32) -> impl Iterator<Item = Step> + '_ {
         let edges = self.bad.graph.edges(state);

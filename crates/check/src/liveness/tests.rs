@@ -1,18 +1,18 @@
-use meshlock_core::{Effect, NodeId, Protocol, reverse_link};
+use meshlock_core::{Effect, NodeId, reverse_link};
 use meshlock_properties::{Rule, RuleSet};
 
 use crate::explore::Options;
 use crate::model::Model;
 use crate::report::{Outcome, Verdict};
-use crate::testing::{Desk, DeskBug, Echo, explore_with};
+use crate::testing::{DeskBug, desk, echo, explore_with};
 use crate::topology::Topology;
 
-fn search<P: Protocol>(model: Model<P>) -> Outcome<P> {
+fn search(model: Model) -> Outcome {
     explore_with(model, Options { graph: true, ..Options::default() })
 }
 
-fn endless(nodes: u32, bug: DeskBug) -> Model<Desk> {
-    let mut model = Desk::model(nodes, 1, bug);
+fn endless(nodes: u32, bug: DeskBug) -> Model {
+    let mut model = desk(nodes, 1, bug);
     model.workload = model.workload.endless();
     model
 }
@@ -51,7 +51,7 @@ fn who_has_to_wait_for_a_full_channel_is_not_starved_by_a_fair_run() {
     // With room for two messages, the token for node 0 does not fit behind two notices to it. If that excused the
     // delivery of its request from happening, nodes 1 and 2 could pass the token to and fro for ever.
     let config = |id| reverse_link::Config::mutex(NodeId(id), id == 0);
-    let nodes = (0..3).map(|id| reverse_link::Node::new(config(id))).collect();
+    let nodes = (0..3).map(|id| reverse_link::Node::new(config(id)));
     let mut model = Model::settled(nodes, Topology::line(3), Vec::new()).unwrap();
     model.workload = model.workload.endless();
     model.max_channel = 2;
@@ -68,7 +68,7 @@ fn without_the_rule_starvation_is_not_searched() {
 
 #[test]
 fn a_desk_that_is_asked_again_at_once_chatters_for_ever() {
-    let outcome = search(Desk::model(3, 1, DeskBug::Chatters));
+    let outcome = search(desk(3, 1, DeskBug::Chatters));
     let broken = outcome.violation.unwrap();
     assert_eq!(broken.finding.rule(), Some(Rule::MessagesEnd));
     let run = broken.counterexample;
@@ -77,8 +77,8 @@ fn a_desk_that_is_asked_again_at_once_chatters_for_ever() {
     assert!(cycle.iter().all(|step| step.moves[0].effects.len() == 1));
 }
 
-fn game(says_stop: bool) -> Outcome<Echo> {
-    let mut model = Echo::model(says_stop);
+fn game(says_stop: bool) -> Outcome {
+    let mut model = echo(says_stop);
     model.rules = RuleSet::NONE.with(Rule::MessagesEnd);
     search(model)
 }

@@ -3,15 +3,21 @@
 use std::collections::VecDeque;
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, Rejection, Timer};
+use meshlock_protocols::{Message, Node};
 
 use super::Model;
 use crate::topology::{Link, Topology};
 
-impl<P: Protocol> Model<P> {
+impl Model {
     /// Nodes that know of no link yet, after every link of the topology that is not in `down` came up (in order, the
     /// lower end first) and everything sent was delivered, channel by channel in turn.
-    pub fn settled(isolated: Vec<P>, topology: Topology, down: Vec<Link>) -> Result<Self, SettleError> {
-        let mut room = Room { armed: vec![None; isolated.len()], nodes: isolated, channels: Vec::new(), steps: 0 };
+    pub fn settled<N: Into<Node>>(
+        isolated: impl IntoIterator<Item = N>,
+        topology: Topology,
+        down: Vec<Link>,
+    ) -> Result<Self, SettleError> {
+        let nodes: Vec<Node> = isolated.into_iter().map(Into::into).collect();
+        let mut room = Room { armed: vec![None; nodes.len()], nodes, channels: Vec::new(), steps: 0 };
         for link in topology.links().iter().filter(|link| !down.contains(link)) {
             room.channels.push(Channel::new(link.low(), link.high()));
             room.channels.push(Channel::new(link.high(), link.low()));
@@ -27,26 +33,26 @@ impl<P: Protocol> Model<P> {
     }
 }
 
-struct Room<P: Protocol> {
-    nodes: Vec<P>,
+struct Room {
+    nodes: Vec<Node>,
     armed: Vec<Option<Timer>>,
-    channels: Vec<Channel<P::Message>>,
+    channels: Vec<Channel>,
     steps: usize,
 }
 
-struct Channel<M> {
+struct Channel {
     from: NodeId,
     to: NodeId,
-    content: VecDeque<M>,
+    content: VecDeque<Message>,
 }
 
-impl<M> Channel<M> {
+impl Channel {
     fn new(from: NodeId, to: NodeId) -> Self {
         Self { from, to, content: VecDeque::new() }
     }
 }
 
-impl<P: Protocol> Room<P> {
+impl Room {
     /// Delivers the head of every channel once; whether there was any.
     fn deliver_one_each(&mut self) -> Result<bool, SettleError> {
         let mut any = false;
@@ -61,13 +67,13 @@ impl<P: Protocol> Room<P> {
         Ok(any)
     }
 
-    fn push(&mut self, node: NodeId, to: NodeId, message: P::Message) -> Result<(), SettleError> {
+    fn push(&mut self, node: NodeId, to: NodeId, message: Message) -> Result<(), SettleError> {
         let channel = self.channels.iter_mut().find(|channel| channel.from == node && channel.to == to);
         channel.ok_or(SettleError::StraySend { node, to })?.content.push_back(message);
         Ok(())
     }
 
-    fn handle(&mut self, node: NodeId, event: Event<P::Message>) -> Result<(), SettleError> {
+    fn handle(&mut self, node: NodeId, event: Event<Message>) -> Result<(), SettleError> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             return Err(SettleError::Endless);
@@ -139,13 +145,21 @@ const MOST_STEPS: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::testing::Hello;
+
+    use meshlock_protocols::toys::Hello;
+
+    fn greeted_by(model: &Model, node: usize) -> &BTreeSet<NodeId> {
+        let Node::Hello(hello) = &model.nodes[node] else { panic!("another protocol") };
+        &hello.greeted_by
+    }
 
     #[test]
     fn settled_nodes_know_their_neighbours_and_have_heard_of_them() {
         let model = Model::settled(Hello::isolated(3), Topology::line(3), Vec::new()).unwrap();
-        let greeted = |node: usize| model.nodes[node].greeted_by.iter().map(|id| id.0).collect::<Vec<_>>();
+        let greeted = |node: usize| greeted_by(&model, node).iter().map(|id| id.0).collect::<Vec<_>>();
         assert_eq!([greeted(0), greeted(1), greeted(2)], [vec![1], vec![0, 2], vec![1]]);
     }
 
@@ -153,7 +167,7 @@ mod tests {
     fn a_link_that_is_down_is_not_known() {
         let down = vec!["1-2".parse().unwrap()];
         let model = Model::settled(Hello::isolated(3), Topology::line(3), down).unwrap();
-        assert!(model.nodes[2].greeted_by.is_empty());
+        assert!(greeted_by(&model, 2).is_empty());
     }
 
     #[test]

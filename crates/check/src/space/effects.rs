@@ -1,6 +1,6 @@
 //! What a node wants done, put into effect: messages into channels, grants into the history, timers into the world.
 
-use meshlock_core::{NodeId, Protocol};
+use meshlock_core::NodeId;
 use meshlock_properties::{Occurrence, Violation};
 
 use super::turn::Turn;
@@ -10,7 +10,7 @@ use crate::environment::LinkState;
 use crate::finding::Finding;
 use crate::local::{LocalEffect, LocalStep};
 
-impl<P: Protocol> Space<P> {
+impl Space {
     /// Puts a local step into effect.
     pub(super) fn finish(&mut self, turn: &mut Turn<'_>, node: NodeId, step: LocalStep) -> Result<(), Finding> {
         let place = node.0 as usize;

@@ -5,7 +5,7 @@
 //! Then it is away with all that it knows, while the world goes on. When it starts again its timers do not run, it is
 //! told so by [`Event::Resume`], and its links come up.
 
-use meshlock_core::{Event, NodeId, Protocol};
+use meshlock_core::{Event, NodeId};
 
 use super::Space;
 use super::turn::Turn;
@@ -15,7 +15,7 @@ use crate::finding::Finding;
 use crate::intern::Sequences;
 use crate::model::Medium;
 
-impl<P: Protocol> Space<P> {
+impl Space {
     pub(super) fn stop(&mut self, turn: &mut Turn<'_>, node: u8) -> Result<bool, Finding> {
         let place = usize::from(node);
         let id = NodeId(node.into());

@@ -1,18 +1,19 @@
 //! Links that fail, gently and harshly. Numbers of states are small enough to be counted by hand.
 
 use crate::model::{Failing, Model, Workload};
-use crate::testing::{Hello, explore};
+use crate::testing::{explore, hello};
 use crate::topology::Topology;
+use meshlock_protocols::toys::Hello;
 
-fn pair(failing: Failing, link_changes: u32) -> Model<Hello> {
-    let mut model = Hello::model(Topology::line(2));
+fn pair(failing: Failing, link_changes: u32) -> Model {
+    let mut model = hello(Topology::line(2));
     model.failing = failing;
     model.budgets.link_changes = link_changes;
     model
 }
 
 /// The link is down at the start, and nobody has greeted anybody.
-fn strangers(failing: Failing, link_changes: u32) -> Model<Hello> {
+fn strangers(failing: Failing, link_changes: u32) -> Model {
     let link = "0-1".parse().unwrap();
     let mut model = Model::settled(Hello::isolated(2), Topology::line(2), vec![link]).unwrap();
     model.workload = Workload::none(2);
@@ -21,7 +22,7 @@ fn strangers(failing: Failing, link_changes: u32) -> Model<Hello> {
     model
 }
 
-fn states(model: Model<Hello>) -> u64 {
+fn states(model: Model) -> u64 {
     let outcome = explore(model);
     assert!(outcome.is_complete(), "{:?}", outcome.finding());
     outcome.progress.unique
@@ -68,11 +69,11 @@ fn a_link_forms_again_only_after_both_ends_have_noticed() {
 
 #[test]
 fn a_network_that_must_stay_connected_loses_no_bridge() {
-    let mut line = Hello::model(Topology::line(3));
+    let mut line = hello(Topology::line(3));
     line.budgets.link_changes = 1;
     line.keep_connected = true;
     assert_eq!(states(line), 1);
-    let mut ring = Hello::model(Topology::ring(3));
+    let mut ring = hello(Topology::ring(3));
     ring.budgets.link_changes = 2;
     ring.keep_connected = true;
     // Whole; one of three links cut; formed again, with each of two greetings on its way or not.
@@ -81,7 +82,7 @@ fn a_network_that_must_stay_connected_loses_no_bridge() {
 
 #[test]
 fn only_changeable_links_change() {
-    let mut model = Hello::model(Topology::line(3));
+    let mut model = hello(Topology::line(3));
     model.budgets.link_changes = 1;
     model.changeable = Some(vec!["1-2".parse().unwrap()]);
     assert_eq!(states(model), 2);

@@ -1,6 +1,6 @@
 //! One step: what an action does to the world, and which nodes hear of it.
 
-use meshlock_core::{Demand, Event, NodeId, Protocol, Rank, RequestId, Timer, Units, Urgency};
+use meshlock_core::{Demand, Event, NodeId, Rank, RequestId, Timer, Units, Urgency};
 use meshlock_properties::Occurrence;
 
 use super::{Row, Space};
@@ -25,7 +25,7 @@ pub(super) struct Turn<'a> {
     pub(super) overfull: bool,
 }
 
-impl<P: Protocol> Space<P> {
+impl Space {
     /// Whether the action was possible.
     pub(super) fn act(&mut self, turn: &mut Turn<'_>, action: Action) -> Result<bool, Finding> {
         match action {

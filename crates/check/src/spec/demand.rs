@@ -2,25 +2,12 @@
 
 use meshlock_core::{Deadline, Demand, Priority, Session, Units, Urgency};
 
-use super::Subject;
 use crate::model::Work;
+use meshlock_protocols::Name;
 
-impl Subject {
-    /// The smallest demand of this protocol.
-    pub const fn plain_demand(self) -> Demand {
-        match self {
-            Self::Group | Self::GroupOverRelay => Demand::session(1, 1),
-            Self::ReverseLink
-            | Self::Flood
-            | Self::Central
-            | Self::Raymond
-            | Self::SuzukiKasami
-            | Self::RicartAgrawala
-            | Self::Lamport
-            | Self::NaimiTrehel
-            | Self::Raynal => Demand::units(1, 0),
-        }
-    }
+/// The smallest demand of a protocol.
+pub const fn plain_demand(protocol: Name) -> Demand {
+    if protocol.has_sessions_only() { Demand::session(1, 1) } else { Demand::units(1, 0) }
 }
 
 /// What is wrong with a demand.

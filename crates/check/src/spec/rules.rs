@@ -2,20 +2,19 @@
 
 use meshlock_core::{Aging, Order};
 use meshlock_properties::{Rule, RuleSet};
+use meshlock_protocols::{Name, Text};
 
-use super::{Spec, Subject, Variant};
+use super::Spec;
 
 /// The rules that hold for every run of the protocol in this model, or are claimed to.
 pub(super) fn promised(spec: &Spec) -> RuleSet {
     let rules = match spec.subject {
-        Subject::ReverseLink => reverse_link(spec),
-        Subject::Flood => flood(spec),
-        Subject::Group | Subject::GroupOverRelay => group(spec),
-        Subject::Central => central(spec),
-        Subject::Raymond | Subject::SuzukiKasami | Subject::NaimiTrehel => {
-            any_lock().with(Rule::OneToken).with(Rule::Fences)
-        }
-        Subject::RicartAgrawala | Subject::Lamport | Subject::Raynal => any_lock(),
+        Name::ReverseLink => reverse_link(spec),
+        Name::Flood => flood(spec),
+        Name::Group | Name::GroupOverRelay => group(spec),
+        Name::Central | Name::Omniscient => central(spec),
+        Name::Raymond | Name::SuzukiKasami | Name::NaimiTrehel => any_lock().with(Rule::OneToken).with(Rule::Fences),
+        Name::RicartAgrawala | Name::Lamport | Name::Raynal => any_lock(),
     };
     rules.with(Rule::Forgotten).with(Rule::MessagesEnd).with(Rule::Starvation)
 }
@@ -35,7 +34,7 @@ fn reverse_link(spec: &Spec) -> RuleSet {
         Rule::Queues,
     ];
     let mut rules: RuleSet = rules.into_iter().collect();
-    if spec.variant == Variant::Repaired {
+    if spec.text == Text::Repaired {
         rules = rules.with(Rule::Fences);
     }
     if spec.budgets.leaves > 0 {
@@ -50,21 +49,21 @@ fn reverse_link(spec: &Spec) -> RuleSet {
 fn flood(spec: &Spec) -> RuleSet {
     let rules = [Rule::Exclusion, Rule::OneToken, Rule::NobodyWaits, Rule::UnwantedGrant, Rule::Cancelled];
     let rules: RuleSet = rules.into_iter().collect();
-    if spec.variant == Variant::Repaired { rules.with(Rule::Fences) } else { rules }
+    if spec.text == Text::Repaired { rules.with(Rule::Fences) } else { rules }
 }
 
 fn group(spec: &Spec) -> RuleSet {
     let rules =
         [Rule::OneSession, Rule::OneToken, Rule::NobodyWaits, Rule::UnwantedGrant, Rule::Cancelled, Rule::Occupancy];
     let mut rules: RuleSet = rules.into_iter().collect();
-    if spec.variant == Variant::Repaired {
+    if spec.text == Text::Repaired {
         rules = rules.with(Rule::Fences);
     }
     // Repeated starts are not counted one by one, and a request that was cancelled is reported by no complete: so the
     // count is exact only where nothing is lost or cancelled.
     let budgets = &spec.budgets;
     let exact = budgets.losses == 0 && budgets.early_timers == 0 && budgets.cancels == 0 && budgets.stops == 0;
-    if exact && spec.subject == Subject::Group {
+    if exact && spec.subject == Name::Group {
         rules = rules.with(Rule::Followers);
     }
     rules

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use meshlock_core::Protocol;
 use meshlock_trace::{At, Header, Record};
-use serde::Serialize;
 
-use super::{Choice, MOST_STEPS, Place, StepError, Steps, Wrong};
+use super::{Choice, MOST_STEPS, Place, StepError, Wrong};
 use crate::action::Action;
 use crate::counterexample::{Step, recorded};
 use crate::finding::Finding;
@@ -21,22 +19,22 @@ use crate::trial::trace::{self, HEADER_LINE};
 pub(super) const MOST_VISITED: usize = if cfg!(test) { 500 } else { 20_000 };
 
 /// A model with everything that was seen of it.
-pub(super) struct Known<P: Protocol> {
+pub(super) struct Known {
     header: Header,
-    space: Space<P>,
+    space: Space,
     /// The start is the first.
-    visited: Vec<Visited<P::Message>>,
+    visited: Vec<Visited>,
 }
 
 /// A state at the end of a path.
-struct Visited<M> {
+struct Visited {
     row: Box<Row>,
     /// What the step that leads here is in a trace.
     records: Vec<Record>,
     /// The last line of the trace up to here.
     line: u64,
     /// What is under way in that trace.
-    causes: Causes<M>,
+    causes: Causes,
     broken: Option<Finding>,
     /// The step that leads here was a mistake, so nothing follows.
     is_end: bool,
@@ -46,14 +44,10 @@ struct Visited<M> {
     after: BTreeMap<u32, usize>,
 }
 
-impl<P> Known<P>
-where
-    P: Protocol,
-    P::Message: Serialize,
-{
+impl Known {
     pub(super) fn new(
         spec: &Spec,
-        model: Model<P>,
+        model: Model,
         reduce: bool,
         canonical: bool,
         replay: &str,
@@ -163,17 +157,13 @@ where
 }
 
 /// Where a step happens; a change of a link is not at one node.
-fn node_of<P: Protocol>(step: &Step<P>) -> Option<u32> {
+fn node_of(step: &Step) -> Option<u32> {
     let at_one = !matches!(step.action, Action::Cut { .. } | Action::Form { .. });
     step.moves.first().filter(|_| at_one).map(|made| made.node.0)
 }
 
-impl<P> Steps for Known<P>
-where
-    P: Protocol + Send,
-    P::Message: Serialize + Send,
-{
-    fn at(&mut self, path: &[u32]) -> Result<Place, StepError> {
+impl Known {
+    pub(super) fn at(&mut self, path: &[u32]) -> Result<Place, StepError> {
         let way = self.follow(path)?;
         let at = way.last().copied().unwrap_or(0);
         let actions = self.possible(at).to_vec();
@@ -189,7 +179,7 @@ where
         })
     }
 
-    fn path(&mut self, run: &[Action]) -> Result<Vec<u32>, StepError> {
+    pub(super) fn path(&mut self, run: &[Action]) -> Result<Vec<u32>, StepError> {
         if run.len() > MOST_STEPS {
             return Err(StepError::TooLong(run.len()));
         }

@@ -2,10 +2,11 @@
 
 use meshlock_core::{Aging, Demand, Order, Priority, Urgency};
 use meshlock_properties::Rule;
+use meshlock_protocols::{Name, Text};
 
 use super::{Entry, Expected, network};
 use crate::model::{Work, Workload};
-use crate::spec::{Spec, Subject, Variant};
+use crate::spec::Spec;
 use crate::trial::Way;
 
 pub(super) fn entries() -> Vec<Entry> {
@@ -15,12 +16,12 @@ pub(super) fn entries() -> Vec<Entry> {
 const ONE: Demand = Demand::units(1, 0);
 
 /// Every node makes `count` requests, each time any of the demands.
-fn asking(subject: Subject, nodes: usize, count: u32, demands: &[Demand]) -> Spec {
-    let spec = Spec::new(subject, Variant::Repaired, network(&format!("complete:{nodes}")));
+fn asking(subject: Name, nodes: usize, count: u32, demands: &[Demand]) -> Spec {
+    let spec = Spec::new(subject, Text::Repaired, network(&format!("complete:{nodes}")));
     Spec { workload: Workload::same(nodes, count, demands.to_vec()), ..spec }
 }
 
-fn mutex(subject: Subject, nodes: usize, count: u32) -> Spec {
+fn mutex(subject: Name, nodes: usize, count: u32) -> Spec {
     asking(subject, nodes, count, &[ONE])
 }
 
@@ -30,7 +31,7 @@ fn unordered(spec: Spec) -> Spec {
 
 fn central() -> Vec<Entry> {
     let mixed = [ONE, Demand::units(2, 1)];
-    let units = |nodes, count| Spec { capacity: 2, ..asking(Subject::Central, nodes, count, &mixed) };
+    let units = |nodes, count| Spec { capacity: 2, ..asking(Name::Central, nodes, count, &mixed) };
     let mut thoughts = units(3, 1);
     thoughts.workload.outstanding = 2;
     thoughts.budgets.cancels = 1;
@@ -38,21 +39,21 @@ fn central() -> Vec<Entry> {
     thoughts.budgets.urgencies = vec![Urgency::Priority(Priority(-1)), Urgency::Priority(Priority(9))];
     thoughts.workload.nodes[1] = Work::any(2, mixed.to_vec());
     let two = [Demand::session(1, 0), Demand::session(2, 0)];
-    let meeting = Spec { capacity: 3, joins: 1, ..asking(Subject::Central, 4, 1, &two) };
+    let meeting = Spec { capacity: 3, joins: 1, ..asking(Name::Central, 4, 1, &two) };
     let urgent = [ONE, Demand::units(1, 1)];
-    let strict = || asking(Subject::Central, 3, 1, &urgent).endless(0);
+    let strict = || asking(Name::Central, 3, 1, &urgent).endless(0);
     let aged = Spec { order: Order::Priority { aging: Aging(1) }, overtaking_bound: 4, ..strict() };
-    let mut joining = Spec { capacity: 3, joins: 1, ..asking(Subject::Central, 2, 1, &[]) }.endless(0);
+    let mut joining = Spec { capacity: 3, joins: 1, ..asking(Name::Central, 2, 1, &[]) }.endless(0);
     joining.workload.outstanding = 2;
     for (work, session) in joining.workload.nodes.iter_mut().zip([1, 2]) {
         *work = Work::in_order(vec![Demand::session(session, 0)]);
     }
     vec![
-        Entry::holds("central/three", "mutex, two requests each", mutex(Subject::Central, 3, 2), 955),
+        Entry::holds("central/three", "mutex, two requests each", mutex(Name::Central, 3, 2), 955),
         Entry::holds("central/units", "1 or 2 of 2 units, two priorities, two requests each", units(3, 2), 7_279),
         Entry::holds("central/second-thoughts", "the same, cancelled and changed", thoughts, 194_407),
         Entry::holds("central/sessions", "two sessions, one may join past the front", meeting, 15_712),
-        Entry::holds("central/endless", "equal priorities for ever", mutex(Subject::Central, 3, 1).endless(1), 1_125),
+        Entry::holds("central/endless", "equal priorities for ever", mutex(Name::Central, 3, 1).endless(1), 1_125),
         Entry::new(
             "central/strict-endless",
             "two strict priorities for ever: the less urgent one starves, as it must",
@@ -66,7 +67,7 @@ fn central() -> Vec<Entry> {
 }
 
 fn tokens() -> Vec<Entry> {
-    use Subject::{NaimiTrehel, Raymond, SuzukiKasami};
+    use meshlock_protocols::Name::{NaimiTrehel, Raymond, SuzukiKasami};
     vec![
         Entry::holds("raymond/three", "a node and its two children, three requests each", mutex(Raymond, 3, 3), 2_688),
         Entry::holds("raymond/four", "a tree of three levels, two requests each", mutex(Raymond, 4, 2), 11_079),
@@ -96,7 +97,7 @@ fn tokens() -> Vec<Entry> {
 }
 
 fn permissions() -> Vec<Entry> {
-    use Subject::{Lamport, RicartAgrawala};
+    use meshlock_protocols::Name::{Lamport, RicartAgrawala};
     let mut four = mutex(RicartAgrawala, 4, 1);
     four.workload.nodes[0].count = 0;
     vec![
@@ -124,7 +125,7 @@ fn permissions() -> Vec<Entry> {
 
 fn raynal() -> Vec<Entry> {
     let three = [ONE, Demand::units(2, 0), Demand::units(3, 0)];
-    let units = |nodes, count| Spec { capacity: 3, ..asking(Subject::Raynal, nodes, count, &three) };
+    let units = |nodes, count| Spec { capacity: 3, ..asking(Name::Raynal, nodes, count, &three) };
     let mut twice = units(3, 2);
     for (work, [first, second]) in twice.workload.nodes.iter_mut().zip([[3, 1], [2, 1], [1, 2]]) {
         *work = Work::in_order(vec![Demand::units(first, 0), Demand::units(second, 0)]);

@@ -1,13 +1,14 @@
 //! Suzuki-Kasami by flooding: the defects F1 to F9 of the printed text, and the repaired protocol.
 
 use meshlock_core::Demand;
-use meshlock_core::flood::published::Defect;
-use meshlock_core::repairs::Defect as _;
 use meshlock_properties::{Rule, RuleSet};
+use meshlock_protocols::printed::flood::Defect;
+use meshlock_protocols::repairs::Defect as _;
+use meshlock_protocols::{Name, Text};
 
 use super::{Entry, WALK_CHANNEL, network};
 use crate::model::{Budgets, Failing, Workload};
-use crate::spec::{Spec, Subject, Variant};
+use crate::spec::Spec;
 use crate::topology::parse_links;
 
 /// Each defect with all the others repaired.
@@ -106,14 +107,14 @@ pub(super) fn repaired() -> Vec<Entry> {
 }
 
 fn flood(topology: &str) -> Spec {
-    Spec::new(Subject::Flood, Variant::Repaired, network(topology))
+    Spec::new(Name::Flood, Text::Repaired, network(topology))
 }
 
 /// The printed text with all repairs but these, watching one rule.
 fn without(missing: &[&str], topology: &str, requests: u32, rule: Rule) -> Spec {
     let all = Defect::ALL.iter().map(|defect| defect.name());
     let repairs: Vec<_> = all.filter(|repair| !missing.contains(repair)).collect();
-    let spec = Spec::new(Subject::Flood, Variant::with_repairs(&repairs), network(topology));
+    let spec = Spec::new(Name::Flood, Text::with_repairs(&repairs), network(topology));
     asking(Spec { rules: Some(RuleSet::NONE.with(rule)), ..spec }, requests)
 }
 

@@ -1,14 +1,15 @@
 //! Group mutual exclusion: the defects G1 to G10 of the printed text, and the repaired protocol.
 
-use meshlock_core::group::published::Defect;
 use meshlock_core::group::readers_writer;
-use meshlock_core::repairs::Defect as _;
 use meshlock_core::{Demand, NodeId};
 use meshlock_properties::{Rule, RuleSet};
+use meshlock_protocols::printed::group::Defect;
+use meshlock_protocols::repairs::Defect as _;
+use meshlock_protocols::{Name, Text};
 
 use super::{Entry, WALK_CHANNEL, network};
 use crate::model::{Failing, Work, Workload};
-use crate::spec::{Spec, Subject, Variant};
+use crate::spec::Spec;
 
 const X: Demand = Demand::session(1, 1);
 const Y: Demand = Demand::session(2, 1);
@@ -63,9 +64,9 @@ pub(super) fn published() -> Vec<Entry> {
 }
 
 pub(super) fn repaired() -> Vec<Entry> {
-    let plain = |n, requests| asking(group(Subject::Group, &format!("complete:{n}")), requests, &[X, Y]);
+    let plain = |n, requests| asking(group(Name::Group, &format!("complete:{n}")), requests, &[X, Y]);
     let lossy = |spec: Spec, losses, early| with_losses(spec, losses, early);
-    let relayed = |topology| Spec { repeats: true, ..asking(group(Subject::GroupOverRelay, topology), 1, &[X, Y]) };
+    let relayed = |topology| Spec { repeats: true, ..asking(group(Name::GroupOverRelay, topology), 1, &[X, Y]) };
     let urgent = [X, Demand::session(1, 3), Y, Demand::session(2, 2)];
     let mut three_endless = plain(3, 1).endless(0);
     for (work, session) in three_endless.workload.nodes.iter_mut().zip([X, Y, X]) {
@@ -89,7 +90,7 @@ pub(super) fn repaired() -> Vec<Entry> {
     broken_link.budgets.link_changes = 1;
     broken_link.workload.nodes[0] = Work::any(0, Vec::new());
     broken_link.failing = Failing::Harsh;
-    let mut walk = lossy(asking(group(Subject::Group, "complete:12"), u32::MAX, &urgent), 1, 1);
+    let mut walk = lossy(asking(group(Name::Group, "complete:12"), u32::MAX, &urgent), 1, 1);
     walk.budgets.cancels = 1;
     walk.max_channel = WALK_CHANNEL;
     let mut walk_relay = asking(relayed("grid:3x4"), u32::MAX, &urgent);
@@ -134,7 +135,7 @@ pub(super) fn repaired() -> Vec<Entry> {
         Entry::holds(
             "group-over-relay/pair-stop",
             "a node stops, is away, and goes on with what it saved",
-            stopped(asking(group(Subject::GroupOverRelay, "pair"), 2, &[X]), 1, 0),
+            stopped(asking(group(Name::GroupOverRelay, "pair"), 2, &[X]), 1, 0),
             22_017,
         ),
         Entry::holds_everywhere("group-over-relay/line-3-harsh", "the same, and links fail", broken_link, 6_569),
@@ -143,15 +144,15 @@ pub(super) fn repaired() -> Vec<Entry> {
     ]
 }
 
-fn group(subject: Subject, topology: &str) -> Spec {
-    Spec::new(subject, Variant::Repaired, network(topology))
+fn group(subject: Name, topology: &str) -> Spec {
+    Spec::new(subject, Text::Repaired, network(topology))
 }
 
 /// The printed text with all repairs but these, watching one rule, on two sessions.
 fn without(missing: &[&str], n: u32, requests: u32, rule: Rule) -> Spec {
     let all = Defect::ALL.iter().map(|defect| defect.name());
     let repairs: Vec<_> = all.filter(|repair| !missing.contains(repair)).collect();
-    let spec = Spec::new(Subject::Group, Variant::with_repairs(&repairs), network(&format!("complete:{n}")));
+    let spec = Spec::new(Name::Group, Text::with_repairs(&repairs), network(&format!("complete:{n}")));
     asking(Spec { rules: Some(RuleSet::NONE.with(rule)), ..spec }, requests, &[X, Y])
 }
 
@@ -168,7 +169,7 @@ fn with_losses(mut spec: Spec, losses: u32, early_timers: u32) -> Spec {
 
 /// Everyone reads or writes, as it likes.
 fn readers_and_writers(n: u32, requests: u32) -> Spec {
-    let spec = group(Subject::Group, &format!("complete:{n}"));
+    let spec = group(Name::Group, &format!("complete:{n}"));
     let mut workload = Workload::none(spec.topology.len());
     for node in 0..n {
         let demands = vec![readers_writer::write(NodeId(node), 1), readers_writer::read(1)];

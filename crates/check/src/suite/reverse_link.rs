@@ -4,10 +4,11 @@ use meshlock_core::{Aging, Demand, Order, Priority, Units, Urgency};
 
 use super::{Entry, Expected, WALK_CHANNEL, network};
 use meshlock_properties::Rule;
+use meshlock_protocols::{Name, Text};
 
 use crate::explore::Search;
 use crate::model::{Failing, Work, Workload};
-use crate::spec::{Spec, Subject, Variant};
+use crate::spec::Spec;
 use crate::trial::Way;
 
 pub(super) fn entries() -> Vec<Entry> {
@@ -18,7 +19,7 @@ pub(super) fn entries() -> Vec<Entry> {
 }
 
 fn repaired(topology: &str) -> Spec {
-    Spec { max_level: Some(MOST_RAISES), ..Spec::new(Subject::ReverseLink, Variant::Repaired, network(topology)) }
+    Spec { max_level: Some(MOST_RAISES), ..Spec::new(Name::ReverseLink, Text::Repaired, network(topology)) }
 }
 
 /// Every node makes `count` requests, each time any of the demands.

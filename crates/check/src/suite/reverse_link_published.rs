@@ -2,11 +2,12 @@
 
 use meshlock_core::Demand;
 use meshlock_properties::{Rule, RuleSet};
+use meshlock_protocols::{Name, Text};
 
 use super::{Entry, Expected, network};
 use crate::explore::Search;
 use crate::model::{Failing, Work, Workload};
-use crate::spec::{Spec, Subject, Variant};
+use crate::spec::Spec;
 use crate::topology::Link;
 use crate::trial::Way;
 
@@ -81,7 +82,7 @@ fn printed(topology: &str, repairs: &[&str], rule: Rule) -> Spec {
     Spec {
         keep_connected: true,
         rules: Some(RuleSet::NONE.with(rule)),
-        ..Spec::new(Subject::ReverseLink, Variant::with_repairs(repairs), network(topology))
+        ..Spec::new(Name::ReverseLink, Text::with_repairs(repairs), network(topology))
     }
 }
 

@@ -2,31 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use meshlock_core::{Effect, Event, NodeId, Protocol};
+use meshlock_core::{Effect, Event, NodeId};
+use meshlock_protocols::Message;
 
-use crate::counterexample::{Fate, Message, Move, Step};
+use crate::counterexample::{Fate, Move, Step, Vanished};
 
 /// What is under way, with the lines that sent and armed it.
 #[derive(Clone, Debug)]
-pub(crate) struct Causes<M> {
+pub(crate) struct Causes {
     /// By sender and receiver, in the order of sending.
-    sent: BTreeMap<(NodeId, NodeId), Vec<(M, u64)>>,
+    sent: BTreeMap<(NodeId, NodeId), Vec<(Message, u64)>>,
     armed: BTreeMap<(NodeId, u64), u64>,
     /// Messages arrive as they were sent; otherwise nothing can be said.
     known: bool,
 }
 
-impl<M: Clone + Eq> Causes<M> {
+impl Causes {
     /// Nothing is under way. Where numbers are replaced after each step, no cause is ever told.
     pub(crate) const fn new(renumbered: bool) -> Self {
         Self { sent: BTreeMap::new(), armed: BTreeMap::new(), known: !renumbered }
     }
 
     /// Takes in what one node of a step made of its event, told in this line, and returns what it answers.
-    pub(super) fn moves<P>(&mut self, step: &Step<P>, place: usize, made: &Move<P>, line: u64) -> Option<u64>
-    where
-        P: Protocol<Message = M>,
-    {
+    pub(super) fn moves(&mut self, step: &Step, place: usize, made: &Move, line: u64) -> Option<u64> {
         if !self.known {
             return None;
         }
@@ -55,10 +53,7 @@ impl<M: Clone + Eq> Causes<M> {
     }
 
     /// The line that sent a message which came to nothing in this step.
-    pub(super) fn vanishes<P>(&mut self, step: &Step<P>, gone: &Message<P>) -> Option<u64>
-    where
-        P: Protocol<Message = M>,
-    {
+    pub(super) fn vanishes(&mut self, step: &Step, gone: &Vanished) -> Option<u64> {
         // What a node sends over a link that is cut never gets on its way; an equal one before it may still arrive.
         let swallowed = gone.fate == Fate::Cut && step.moves.iter().any(|made| made.node == gone.from);
         let which = if swallowed { Which::Newest } else { Which::Oldest };
@@ -67,9 +62,9 @@ impl<M: Clone + Eq> Causes<M> {
 
     /// Takes a message from those under way. Of equal ones the oldest arrives first, also where the others may overtake
     /// each other: there any of them will do.
-    fn take(&mut self, from: NodeId, to: NodeId, message: &M, which: Which) -> Option<u64> {
+    fn take(&mut self, from: NodeId, to: NodeId, message: &Message, which: Which) -> Option<u64> {
         let queue = self.sent.get_mut(&(from, to))?;
-        let equal = |(sent, _): &(M, u64)| sent == message;
+        let equal = |(sent, _): &(Message, u64)| sent == message;
         let place = match which {
             Which::Oldest => queue.iter().position(equal),
             Which::Newest => queue.iter().rposition(equal),

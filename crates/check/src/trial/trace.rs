@@ -1,6 +1,7 @@
 //! A run in the trace format.
 
 use meshlock_core::{Effect, Event, NodeId, Protocol};
+use meshlock_protocols::{Message, Node, Text};
 use meshlock_trace::{At, End, Happening, Header, Link, Lost, NodeInfo, Record, Source, Violation, What, Writer};
 use serde::Serialize;
 use serde_json::Value;
@@ -9,14 +10,10 @@ use super::causes::Causes;
 use crate::action::Action;
 use crate::counterexample::Step;
 use crate::report::Broken;
-use crate::spec::{Spec, Variant};
+use crate::spec::Spec;
 
 /// The whole trace of a run that breaks a rule, as text.
-pub(super) fn write<P>(spec: &Spec, broken: &Broken<P>, seed: Option<u64>, replay: &str) -> String
-where
-    P: Protocol,
-    P::Message: Serialize,
-{
+pub(super) fn write(spec: &Spec, broken: &Broken, seed: Option<u64>, replay: &str) -> String {
     let counterexample = &broken.counterexample;
     let header = header(spec, &counterexample.start, seed, replay);
     let mut writer = Writer::new(Vec::new(), &header).expect("a header of our own is sound");
@@ -35,7 +32,7 @@ where
     };
     let repeats_from = counterexample.cycle_from.map(|from| from as u64 + 1);
     let end = End { violation: Some(violation), repeats_from, ..End::default() };
-    let end: Record<P::Message> = Record { at: At::Step(last), what: What::End(end) };
+    let end: Record<Message> = Record { at: At::Step(last), what: What::End(end) };
     writer.write(&end).expect("an end of our own is sound");
     let bytes = writer.finish().expect("writing into memory does not fail");
     String::from_utf8(bytes).expect("JSON is UTF-8")
@@ -45,23 +42,26 @@ where
 pub(crate) const HEADER_LINE: u64 = 1;
 
 /// The header of a trace of a model, with the nodes as they are at the start.
-pub(crate) fn header<P: Protocol>(spec: &Spec, start: &[P], seed: Option<u64>, replay: &str) -> Header {
-    let variant = match &spec.variant {
-        Variant::Repaired if spec.subject.is_baseline() => "baseline",
-        Variant::Repaired => "repaired",
-        Variant::Published { .. } => "published",
+pub(crate) fn header(spec: &Spec, start: &[Node], seed: Option<u64>, replay: &str) -> Header {
+    let variant = match &spec.text {
+        Text::Repaired if spec.subject.is_baseline() => "baseline",
+        Text::Repaired => "repaired",
+        Text::Published { .. } => "published",
     };
     let node =
-        |node: &P| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
+        |node: &Node| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
     let nodes = start.iter().map(node).collect();
     let up = spec.topology.links().iter().filter(|link| !spec.down.contains(link));
-    let links =
-        if spec.subject.is_any_to_any() { Vec::new() } else { up.map(|link| (link.low(), link.high())).collect() };
+    let links = if spec.subject.speaks_to_neighbours() {
+        up.map(|link| (link.low(), link.high())).collect()
+    } else {
+        Vec::new()
+    };
     let mut header = Header::new(Source::Check, spec.subject.name(), variant, nodes, links);
     let mut set = |name: &str, value: Value| header.parameters.insert(name.to_string(), value);
     set("topology", spec.topology.to_string().into());
     set("capacity", spec.setting().capacity.0.into());
-    if let Variant::Published { repairs } = &spec.variant {
+    if let Text::Published { repairs } = &spec.text {
         set("repairs", repairs.clone().into());
     }
     if !spec.readings.is_empty() {
@@ -74,11 +74,7 @@ pub(crate) fn header<P: Protocol>(spec: &Spec, start: &[P], seed: Option<u64>, r
 }
 
 /// What a step is in the words of a trace, from this line on: the link, the events, what was lost.
-pub(crate) fn happenings<P: Protocol>(
-    step: &Step<P>,
-    causes: &mut Causes<P::Message>,
-    first_line: u64,
-) -> Vec<What<P::Message>> {
+pub(crate) fn happenings(step: &Step, causes: &mut Causes, first_line: u64) -> Vec<What<Message>> {
     let mut all = Vec::new();
     match (step.action, step.link) {
         (Action::Cut { .. }, Some(between)) => all.push(What::Link(Link { between, up: false })),
