@@ -16,7 +16,7 @@ use std::time::Instant;
 use meshlock_core::Protocol;
 use meshlock_sim::build::{Visitor, with_world};
 use meshlock_sim::distribution::Distribution;
-use meshlock_sim::scenario::{Area, Class, Network, Over, ProtocolName, Scenario};
+use meshlock_sim::scenario::{Area, Class, Network, Over, Name, Scenario};
 use meshlock_sim::time::Time;
 use meshlock_sim::world::World;
 use serde::Serialize;
@@ -28,22 +28,22 @@ fn main() {
         "nodes", "set-up", "events", "events/s", "per event", "simsec/s", "memory/node"
     );
     for (nodes, seconds) in [(100, 60.0), (316, 20.0), (1_000, 10.0), (3_162, 4.0), (10_000, 2.0)] {
-        row(&reference(nodes, ProtocolName::ReverseLink), seconds);
+        row(&reference(nodes, Name::ReverseLink), seconds);
     }
     println!("\nother protocols, 100 nodes");
     for (name, seconds) in [
-        (ProtocolName::Flood, 10.0),
-        (ProtocolName::Central, 60.0),
-        (ProtocolName::Raymond, 60.0),
-        (ProtocolName::NaimiTrehel, 60.0),
-        (ProtocolName::Omniscient, 60.0),
+        (Name::Flood, 10.0),
+        (Name::Central, 60.0),
+        (Name::Raymond, 60.0),
+        (Name::NaimiTrehel, 60.0),
+        (Name::Omniscient, 60.0),
     ] {
         print!("{:15}", name.name());
         row(&reference(100, name), seconds);
     }
 }
 
-fn reference(nodes: u32, name: ProtocolName) -> Scenario {
+fn reference(nodes: u32, name: Name) -> Scenario {
     let mut scenario = Scenario { nodes, ..Scenario::reference() };
     let side = 600.0 * (f64::from(nodes) / 100.0).sqrt();
     if let Network::Radio(radio) = &mut scenario.network {

@@ -1,13 +1,15 @@
 //! Messages under way: queued at a transmitter or on the air.
 
+use meshlock_protocols::Message;
+
 use crate::links::Generation;
 
 /// A message under way to one or more neighbours.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame<M> {
+pub(crate) struct Frame {
     pub(crate) from: u32,
     pub(crate) to: Vec<Hop>,
-    pub(crate) message: M,
+    pub(crate) message: Message,
     /// Its place in the tally.
     pub(crate) kind: usize,
     pub(crate) bytes: u32,
@@ -41,20 +43,14 @@ pub(crate) struct Letter {
 }
 
 /// All frames under way, by slot.
-#[derive(Clone, Debug)]
-pub(crate) struct Frames<M> {
-    slots: Vec<Option<Frame<M>>>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frames {
+    slots: Vec<Option<Frame>>,
     free: Vec<u32>,
     sent: u64,
 }
 
-impl<M> Default for Frames<M> {
-    fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), sent: 0 }
-    }
-}
-
-impl<M> Frames<M> {
+impl Frames {
     /// The number of the next frame.
     pub(crate) fn next_number(&mut self) -> u64 {
         self.sent += 1;
@@ -62,7 +58,7 @@ impl<M> Frames<M> {
     }
 
     /// Keeps a frame until it is taken.
-    pub(crate) fn keep(&mut self, frame: Frame<M>) -> u32 {
+    pub(crate) fn keep(&mut self, frame: Frame) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(frame);
             return slot;
@@ -72,7 +68,7 @@ impl<M> Frames<M> {
     }
 
     /// Takes a frame out.
-    pub(crate) fn take(&mut self, slot: u32) -> Option<Frame<M>> {
+    pub(crate) fn take(&mut self, slot: u32) -> Option<Frame> {
         let frame = self.slots.get_mut(slot as usize)?.take()?;
         self.free.push(slot);
         Some(frame)
@@ -84,12 +80,12 @@ impl<M> Frames<M> {
     }
 
     /// All of them, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame<M>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame> {
         self.slots.iter().flatten()
     }
 
     /// The same, to be changed.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Frame<M>> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Frame> {
         self.slots.iter_mut().flatten()
     }
 }

@@ -15,19 +15,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use meshlock_core::Protocol;
 use meshlock_trace::TraceError;
-use serde::Serialize;
 
 use self::player::{Next, Player};
-use crate::build::{Visitor, with_world};
-use crate::edit::{Change, Done, Edit, EditError, Edits};
+use crate::build::world;
+use crate::edit::{Change, Done, EditError, Edits};
 use crate::outcome::Outcome;
 use crate::record::{About, Recorder};
 use crate::run::{Course, RunError};
 use crate::scenario::Scenario;
 use crate::time::Time;
-use crate::world::World;
 
 pub use self::player::SPEEDS;
 
@@ -151,22 +148,27 @@ impl Live {
         let shared = Arc::clone(&state);
         let run = move || {
             let Start { scenario, seed, about, output, earlier, clock, on_change } = start;
-            let failed = ready.clone();
-            let visitor = Thread {
-                scenario: scenario.clone(),
-                seed,
-                about,
-                output,
-                earlier: earlier.edits,
-                clock,
-                on_change,
-                wanted,
-                ready,
-                state: shared,
+            let world = match world(&scenario, seed) {
+                Ok(world) => world,
+                Err(error) => {
+                    // The caller may have gone.
+                    let _ = ready.send(Err(error));
+                    return;
+                }
             };
-            if let Err(error) = with_world(&scenario, seed, visitor) {
-                // Whoever started it may have gone.
-                let _ = failed.send(Err(error));
+            let abilities = Abilities {
+                air: world.range_and_pace().is_some(),
+                links: world.has_links(),
+                join: world.can_join(),
+                leave: world.can_leave(),
+            };
+            let recorder = Recorder::begin(output, &world, &scenario, seed, &about);
+            let course = Course::new(world, &scenario);
+            let player = Player::new(course, recorder, scenario, earlier.edits);
+            *shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = player.state();
+            let board = Board { state: shared, on_change, told: None };
+            if ready.send(Ok(abilities)).is_ok() {
+                play(player, clock, &wanted, board);
             }
         };
         let thread = std::thread::Builder::new().name("simulation".to_owned()).spawn(run);
@@ -241,46 +243,6 @@ impl Drop for Live {
     }
 }
 
-/// What the thread of a world needs.
-struct Thread {
-    scenario: Scenario,
-    seed: u64,
-    about: About,
-    output: Box<dyn Write + Send>,
-    earlier: Vec<Edit>,
-    clock: Clock,
-    on_change: OnChange,
-    wanted: Receiver<Command>,
-    ready: Sender<Result<Abilities, RunError>>,
-    state: Arc<Shared<State>>,
-}
-
-impl Visitor for Thread {
-    type Output = ();
-
-    fn visit<P>(self, world: World<P>)
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let Self { scenario, seed, about, output, earlier, clock, on_change, wanted, ready, state } = self;
-        let abilities = Abilities {
-            air: world.range_and_pace().is_some(),
-            links: world.has_links(),
-            join: world.can_join(),
-            leave: world.can_leave(),
-        };
-        let recorder = Recorder::begin(output, &world, &scenario, seed, &about);
-        let course = Course::new(world, &scenario);
-        let player = Player::new(course, recorder, scenario, earlier);
-        *state.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = player.state();
-        let board = Board { state, on_change, told: None };
-        if ready.send(Ok(abilities)).is_ok() {
-            play(player, clock, &wanted, board);
-        }
-    }
-}
-
 /// Where others see how it goes.
 struct Board {
     state: Arc<Shared<State>>,
@@ -310,11 +272,7 @@ impl Board {
 }
 
 /// Plays until nobody wants anything any more.
-fn play<P>(mut player: Player<P>, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board)
-where
-    P: Protocol,
-    P::Message: Serialize,
-{
+fn play(mut player: Player, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board) {
     loop {
         let next = player.tick(clock());
         board.show(player.state(), clock());

@@ -1,23 +1,20 @@
 //! Who looks at a run while it goes on, event by event.
 
-use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+use meshlock_core::{Effect, Event, Misuse, NodeId};
+use meshlock_protocols::{Message, Node};
 
 use crate::geometry::{Leg, Point};
 use crate::time::Time;
 
 /// Told everything that happens, in order. It cannot change anything.
-pub trait Observer<P: Protocol> {
+pub trait Observer {
     /// Whether it wants to see events; if not, they need not be copied.
-    const SEES_EVENTS: bool = true;
+    fn sees_events(&self) -> bool {
+        true
+    }
 
     /// A node has handled an event.
-    fn handled(
-        &mut self,
-        now: Time,
-        node: &P,
-        event: Event<P::Message>,
-        effects: Result<&[Effect<P::Message>], Misuse>,
-    ) {
+    fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
         let _ = (now, node, event, effects);
     }
 
@@ -32,7 +29,7 @@ pub trait Observer<P: Protocol> {
     }
 
     /// A node is there that was not there before.
-    fn joined(&mut self, now: Time, node: &P, place: Option<Point>) {
+    fn joined(&mut self, now: Time, node: &Node, place: Option<Point>) {
         let _ = (now, node, place);
     }
 
@@ -42,12 +39,14 @@ pub trait Observer<P: Protocol> {
     }
 
     /// A message will not arrive.
-    fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &P::Message) {
+    fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {
         let _ = (now, from, to, message);
     }
 }
 
 /// Nobody looks.
-impl<P: Protocol> Observer<P> for () {
-    const SEES_EVENTS: bool = false;
+impl Observer for () {
+    fn sees_events(&self) -> bool {
+        false
+    }
 }

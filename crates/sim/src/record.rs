@@ -10,18 +10,19 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+use meshlock_protocols::{Message, Node};
 use meshlock_trace::{At, End, Happening, Header, Link, Lost, Move, NodeInfo, Record, Source, TraceError};
 use meshlock_trace::{Violation, What, Writer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::build::{PATIENT, Visitor, with_world};
+use crate::build::{PATIENT, world};
 use crate::edit::Edits;
 use crate::geometry::{Leg, Point};
 use crate::observe::Observer;
 use crate::outcome::{Broken, Outcome, Totals};
 use crate::run::{Progress, RunError, drive_either};
-use crate::scenario::{Network, Over, ProtocolName, Scenario, Text};
+use crate::scenario::{Name, Network, Over, Scenario, Text};
 use crate::time::Time;
 use crate::world::World;
 use causes::Causes;
@@ -57,8 +58,7 @@ pub fn run_traced<W: Write>(
     output: W,
     about: &About,
 ) -> Result<Traced, RunError> {
-    let output: Output<'_> = Box::new(output);
-    record(Recording { scenario, seed, edits: None, progress, output, about })
+    record(scenario, seed, None, progress, Box::new(output), about)
 }
 
 /// The same for a run in which somebody took part. An edit that cannot be made is an error; what happened before it is
@@ -71,40 +71,25 @@ pub fn run_traced_edited<W: Write>(
     output: W,
     about: &About,
 ) -> Result<Traced, RunError> {
-    let output: Output<'_> = Box::new(output);
-    record(Recording { scenario, seed, edits: Some(edits), progress, output, about })
-}
-
-/// Not generic over the output: worlds of so many protocols are compiled once.
-fn record(recording: Recording<'_>) -> Result<Traced, RunError> {
-    with_world(recording.scenario, recording.seed, recording)?
+    record(scenario, seed, Some(edits), progress, Box::new(output), about)
 }
 
 /// Where a trace goes.
 pub(crate) type Output<'a> = Box<dyn Write + 'a>;
 
-struct Recording<'a> {
-    scenario: &'a Scenario,
+fn record(
+    scenario: &Scenario,
     seed: u64,
-    edits: Option<&'a Edits>,
-    progress: &'a mut dyn Progress,
-    output: Output<'a>,
-    about: &'a About,
-}
-
-impl Visitor for Recording<'_> {
-    type Output = Result<Traced, RunError>;
-
-    fn visit<P>(self, world: World<P>) -> Self::Output
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let mut recorder = Recorder::begin(self.output, &world, self.scenario, self.seed, self.about);
-        let outcome = drive_either(world, self.scenario, self.edits, self.progress, &mut recorder)?;
-        let written = recorder.finish(&outcome);
-        Ok(Traced { outcome, written })
-    }
+    edits: Option<&Edits>,
+    progress: &mut dyn Progress,
+    output: Output<'_>,
+    about: &About,
+) -> Result<Traced, RunError> {
+    let world = world(scenario, seed)?;
+    let mut recorder = Recorder::begin(output, &world, scenario, seed, about);
+    let outcome = drive_either(world, scenario, edits, progress, &mut recorder)?;
+    let written = recorder.finish(&outcome);
+    Ok(Traced { outcome, written })
 }
 
 /// Writes what happens.
@@ -120,11 +105,7 @@ pub(crate) struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     /// Writes all that can be said before the first event.
-    pub(crate) fn begin<P>(output: Output<'a>, world: &World<P>, scenario: &Scenario, seed: u64, about: &About) -> Self
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
+    pub(crate) fn begin(output: Output<'a>, world: &World, scenario: &Scenario, seed: u64, about: &About) -> Self {
         let header = header(world, scenario, seed, about);
         let (writer, error) = match Writer::new(output, &header) {
             Ok(writer) => (Some(writer), None),
@@ -139,11 +120,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The header has places only; these are the first speeds.
-    fn first_moves<P>(&mut self, world: &World<P>)
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
+    fn first_moves(&mut self, world: &World) {
         for node in (0..self.nodes).map(NodeId) {
             if let Some(leg) = world.leg(node).filter(|leg| velocity(leg).is_some()) {
                 self.write_move(Time::ZERO, node, leg);
@@ -182,18 +159,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl<P> Observer<P> for Recorder<'_>
-where
-    P: Protocol,
-    P::Message: Serialize,
-{
-    fn handled(
-        &mut self,
-        now: Time,
-        node: &P,
-        event: Event<P::Message>,
-        effects: Result<&[Effect<P::Message>], Misuse>,
-    ) {
+impl Observer for Recorder<'_> {
+    fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
         if self.writer.is_none() {
             return;
         }
@@ -219,7 +186,7 @@ where
         self.write_move(now, node, leg);
     }
 
-    fn joined(&mut self, now: Time, node: &P, place: Option<Point>) {
+    fn joined(&mut self, now: Time, node: &Node, place: Option<Point>) {
         self.nodes += 1;
         self.causes.grow();
         let position = place.map(|place| [place.x, place.y]);
@@ -233,7 +200,7 @@ where
         self.write::<()>(now, What::Move(Move { node, position: [x, y], velocity: None, gone: true }));
     }
 
-    fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &P::Message) {
+    fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {
         // A printed text may write to somebody who does not exist.
         if self.writer.is_some() && to.0 < self.nodes {
             let cause = self.causes.of_message(from, to, message);
@@ -248,12 +215,8 @@ fn velocity(leg: &Leg) -> Option<[f64; 2]> {
     moves.then_some([leg.velocity.x, leg.velocity.y])
 }
 
-fn header<P>(world: &World<P>, scenario: &Scenario, seed: u64, about: &About) -> Header
-where
-    P: Protocol,
-    P::Message: Serialize,
-{
-    let node = |node: &P| {
+fn header(world: &World, scenario: &Scenario, seed: u64, about: &About) -> Header {
+    let node = |node: &Node| {
         let position = world.position(node.id()).map(|place| [place.x, place.y]);
         let view = about.views.then(|| node.view());
         NodeInfo { position, view, ..NodeInfo::new(node.id().0, format!("n{}", node.id())) }
@@ -300,7 +263,7 @@ fn for_replay(scenario: &Scenario) -> BTreeMap<String, Value> {
         Network::Wired(wired) => wired.fifo,
         Network::Radio(_) => true,
     };
-    let retry = if choice.name == ProtocolName::Flood { choice.retry.or(Some(PATIENT)) } else { choice.retry };
+    let retry = if choice.name == Name::Flood { choice.retry.or(Some(PATIENT)) } else { choice.retry };
     let all = [
         ("order", json!(choice.order)),
         ("joins", json!(choice.joins)),

@@ -1,10 +1,8 @@
 //! From a scenario and a seed to an outcome.
 
-use meshlock_core::Protocol;
 use meshlock_properties::RuleSet;
-use serde::Serialize;
 
-use crate::build::{Visitor, with_world};
+use crate::build::world;
 use crate::edit::{Edit, Edits};
 use crate::observe::Observer;
 use crate::outcome::Outcome;
@@ -36,7 +34,7 @@ const REPORT_EVERY: u64 = 4_096;
 
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Outcome, RunError> {
-    with_world(scenario, seed, Drive { scenario, progress, edits: None })?
+    Ok(drive(world(scenario, seed)?, scenario, progress, &mut ()))
 }
 
 /// Runs a scenario in which somebody took part. An edit that cannot be made is an error.
@@ -46,7 +44,7 @@ pub fn run_edited(
     edits: &Edits,
     progress: &mut dyn Progress,
 ) -> Result<Outcome, RunError> {
-    with_world(scenario, seed, Drive { scenario, progress, edits: Some(edits) })?
+    drive_edited(world(scenario, seed)?, scenario, edits, progress, &mut ())
 }
 
 /// The rules that are watched in every run of a protocol.
@@ -54,37 +52,14 @@ pub fn watched(choice: &ProtocolChoice) -> RuleSet {
     promised(choice)
 }
 
-struct Drive<'a> {
-    scenario: &'a Scenario,
-    progress: &'a mut dyn Progress,
-    edits: Option<&'a Edits>,
-}
-
-impl Visitor for Drive<'_> {
-    type Output = Result<Outcome, RunError>;
-
-    fn visit<P>(self, world: World<P>) -> Self::Output
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        drive_either(world, self.scenario, self.edits, self.progress, &mut ())
-    }
-}
-
 /// With edits or without.
-pub(crate) fn drive_either<P, O>(
-    world: World<P>,
+pub(crate) fn drive_either(
+    world: World,
     scenario: &Scenario,
     edits: Option<&Edits>,
     progress: &mut dyn Progress,
-    observer: &mut O,
-) -> Result<Outcome, RunError>
-where
-    P: Protocol,
-    P::Message: Serialize,
-    O: Observer<P>,
-{
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
     match edits {
         Some(edits) => drive_edited(world, scenario, edits, progress, observer),
         None => Ok(drive(world, scenario, progress, observer)),
@@ -92,12 +67,7 @@ where
 }
 
 /// Lets a world run: first until clients stop asking, then until everybody is served, then until nothing is under way.
-pub fn drive<P, O>(world: World<P>, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut O) -> Outcome
-where
-    P: Protocol,
-    P::Message: Serialize,
-    O: Observer<P>,
-{
+pub fn drive(world: World, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut dyn Observer) -> Outcome {
     let mut course = Course::new(world, scenario);
     let complete = course.go_on(course.end, progress, observer);
     conclude(course, complete, scenario, progress, observer)
@@ -105,18 +75,13 @@ where
 
 /// The same for a run in which somebody took part. If somebody ended it, it ends there; otherwise what is held by hand
 /// is given back when clients stop asking, or after the last edit if that is later.
-pub fn drive_edited<P, O>(
-    world: World<P>,
+pub fn drive_edited(
+    world: World,
     scenario: &Scenario,
     edits: &Edits,
     progress: &mut dyn Progress,
-    observer: &mut O,
-) -> Result<Outcome, RunError>
-where
-    P: Protocol,
-    P::Message: Serialize,
-    O: Observer<P>,
-{
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
     let mut course = Course::new(world, scenario);
     let mut complete = true;
     for (number, Edit { at, change }) in (1..).zip(&edits.edits) {
@@ -139,18 +104,13 @@ where
 }
 
 /// After clients have stopped asking.
-fn conclude<P, O>(
-    mut course: Course<P>,
+fn conclude(
+    mut course: Course,
     complete: bool,
     scenario: &Scenario,
     progress: &mut dyn Progress,
-    observer: &mut O,
-) -> Outcome
-where
-    P: Protocol,
-    P::Message: Serialize,
-    O: Observer<P>,
-{
+    observer: &mut dyn Observer,
+) -> Outcome {
     let mut measured = course.take_measured();
     let mut world = course.world;
     if complete && !world.has_stopped() {
@@ -168,8 +128,8 @@ where
 }
 
 /// A world on its way, and what was measured when clients stopped asking.
-pub(crate) struct Course<P: Protocol> {
-    pub(crate) world: World<P>,
+pub(crate) struct Course {
+    pub(crate) world: World,
     /// Clients stop asking.
     pub(crate) end: Time,
     measured: Option<Measured>,
@@ -186,16 +146,13 @@ pub(crate) enum Advance {
     Stopped,
 }
 
-impl<P: Protocol> Course<P>
-where
-    P::Message: Serialize,
-{
-    pub(crate) fn new(world: World<P>, scenario: &Scenario) -> Self {
+impl Course {
+    pub(crate) fn new(world: World, scenario: &Scenario) -> Self {
         Self { world, end: Time::ZERO + scenario.duration, measured: None }
     }
 
     /// Takes at most so many steps towards a moment.
-    pub(crate) fn advance<O: Observer<P>>(&mut self, until: Time, most: usize, observer: &mut O) -> Advance {
+    pub(crate) fn advance(&mut self, until: Time, most: usize, observer: &mut dyn Observer) -> Advance {
         for _ in 0..most {
             let bound = if self.measured.is_none() { until.min(self.end) } else { until };
             if self.world.next_at().is_some_and(|at| at <= bound) {
@@ -215,7 +172,7 @@ where
     }
 
     /// Goes on until a moment. False if the caller wants to end.
-    fn go_on<O: Observer<P>>(&mut self, until: Time, progress: &mut dyn Progress, observer: &mut O) -> bool {
+    fn go_on(&mut self, until: Time, progress: &mut dyn Progress, observer: &mut dyn Observer) -> bool {
         while self.advance(until, REPORT_EVERY as usize, observer) == Advance::More {
             if !progress.report(self.world.now(), self.world.events()) {
                 return false;
@@ -236,18 +193,13 @@ where
 }
 
 /// Steps until a moment, or until it is enough. False if the caller wants to end.
-fn go_on<P, O>(
-    world: &mut World<P>,
+fn go_on(
+    world: &mut World,
     until: Time,
     progress: &mut dyn Progress,
-    observer: &mut O,
-    enough: impl Fn(&World<P>) -> bool,
-) -> bool
-where
-    P: Protocol,
-    P::Message: Serialize,
-    O: Observer<P>,
-{
+    observer: &mut dyn Observer,
+    enough: impl Fn(&World) -> bool,
+) -> bool {
     let mut reported = world.events();
     while world.next_at().is_some_and(|at| at <= until) && !enough(world) {
         if !world.step(observer) {

@@ -5,8 +5,9 @@ pub mod file;
 mod network;
 mod protocol;
 
+pub use meshlock_protocols::{Name, Text};
 pub use network::{Area, Changes, MessageSize, Mobility, Network, Placement, Radio, ScriptedChange, Shape, Wired};
-pub use protocol::{Over, ProtocolChoice, ProtocolName, Text};
+pub use protocol::{Over, ProtocolChoice};
 
 use crate::distribution::Distribution;
 use crate::time::Span;

@@ -8,7 +8,7 @@ use meshlock_core::{GrantId, NodeId, Units};
 use meshlock_properties::{History, Occurrence, Rule, RuleSet, Setting, Violation};
 
 use crate::outcome::Broken;
-use crate::scenario::{ProtocolChoice, ProtocolName, Text};
+use crate::scenario::{Name, ProtocolChoice, Text};
 use crate::time::Time;
 
 /// Events per node between two looks at the whole network.
@@ -96,14 +96,14 @@ impl Watch {
 
 /// What limits how many may be inside. In a group protocol units do not.
 pub(crate) fn capacity(choice: &ProtocolChoice, nodes: u32) -> u32 {
-    if choice.name == ProtocolName::Group { nodes } else { choice.capacity }
+    if choice.name.has_sessions_only() { nodes } else { choice.capacity }
 }
 
 /// What each protocol promises of every run, or claims to.
 pub(crate) fn promised(choice: &ProtocolChoice) -> RuleSet {
     let all = [Rule::Exclusion, Rule::UnwantedGrant, Rule::Cancelled, Rule::Forgotten, Rule::NobodyWaits];
     let more: &[Rule] = match choice.name {
-        ProtocolName::ReverseLink => &[
+        Name::ReverseLink => &[
             Rule::OneToken,
             Rule::Conservation,
             Rule::GrantOrder,
@@ -112,24 +112,22 @@ pub(crate) fn promised(choice: &ProtocolChoice) -> RuleSet {
             Rule::OneSession,
             Rule::Queues,
         ],
-        ProtocolName::Group => &[Rule::OneToken, Rule::OneSession, Rule::Occupancy],
-        ProtocolName::Central | ProtocolName::Omniscient => &[Rule::OneSession],
-        ProtocolName::Flood | ProtocolName::Raymond | ProtocolName::SuzukiKasami | ProtocolName::NaimiTrehel => {
-            &[Rule::OneToken]
-        }
-        ProtocolName::RicartAgrawala | ProtocolName::Lamport | ProtocolName::Raynal => &[],
+        Name::Group | Name::GroupOverRelay => &[Rule::OneToken, Rule::OneSession, Rule::Occupancy],
+        Name::Central | Name::Omniscient => &[Rule::OneSession],
+        Name::Flood | Name::Raymond | Name::SuzukiKasami | Name::NaimiTrehel => &[Rule::OneToken],
+        Name::RicartAgrawala | Name::Lamport | Name::Raynal => &[],
     };
     let fenced = match choice.name {
-        ProtocolName::ReverseLink | ProtocolName::Flood | ProtocolName::Group => true,
+        Name::ReverseLink | Name::Flood | Name::Group | Name::GroupOverRelay => true,
         // With more units than one, two of the coordinator's grants may overtake each other on their way.
-        ProtocolName::Central => choice.capacity == 1,
-        ProtocolName::Raymond
-        | ProtocolName::SuzukiKasami
-        | ProtocolName::NaimiTrehel
-        | ProtocolName::RicartAgrawala
-        | ProtocolName::Lamport
-        | ProtocolName::Raynal
-        | ProtocolName::Omniscient => false,
+        Name::Central => choice.capacity == 1,
+        Name::Raymond
+        | Name::SuzukiKasami
+        | Name::NaimiTrehel
+        | Name::RicartAgrawala
+        | Name::Lamport
+        | Name::Raynal
+        | Name::Omniscient => false,
     };
     let fences = (fenced && choice.text == Text::Repaired).then_some(Rule::Fences);
     all.iter().chain(more).copied().chain(fences).collect()

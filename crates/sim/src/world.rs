@@ -21,8 +21,8 @@ mod route;
 
 use std::hash::Hasher;
 
-use meshlock_core::{NodeId, Protocol};
-use serde::Serialize;
+use meshlock_core::NodeId;
+use meshlock_protocols::{Node, Setup};
 use siphasher::sip::SipHasher13;
 
 use crate::agenda::{Agenda, Due};
@@ -42,7 +42,6 @@ use crate::topology::links_of;
 use crate::watch::{self, Watch};
 
 use carry::Outbox;
-pub(crate) use edit::Newcomers;
 use leave::Presence;
 use look::Figures;
 use route::Letters;
@@ -66,20 +65,20 @@ pub(crate) struct Manner {
 
 /// Nodes, links, messages and clients at one moment.
 #[derive(Clone, Debug)]
-pub struct World<P: Protocol> {
+pub struct World {
     seed: u64,
     now: Time,
     /// Clients stop asking.
     end: Time,
     agenda: Agenda,
-    nodes: Vec<P>,
+    nodes: Vec<Node>,
     manner: Manner,
     links: Links,
     medium: Medium,
     message_size: MessageSize,
-    frames: Frames<P::Message>,
+    frames: Frames,
     outboxes: Vec<Outbox>,
-    letters: Letters<P::Message>,
+    letters: Letters,
     clients: Clients,
     watch: Watch,
     tally: Tally,
@@ -104,7 +103,8 @@ pub struct World<P: Protocol> {
     presence: Vec<Presence>,
     /// Who is about to go.
     leaving: Vec<u32>,
-    newcomers: Newcomers<P>,
+    /// How nodes are made that come while it runs.
+    setup: Setup,
 }
 
 /// What carries messages.
@@ -157,19 +157,9 @@ impl Ground {
     }
 }
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// A world before its first event.
-    pub(crate) fn new(
-        scenario: &Scenario,
-        ground: Ground,
-        nodes: Vec<P>,
-        manner: Manner,
-        newcomers: Newcomers<P>,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(scenario: &Scenario, ground: Ground, nodes: Vec<Node>, manner: Manner, seed: u64) -> Self {
         let Ground { medium, links, mut agenda } = ground;
         let streams = Streams::new(seed);
         let end = Time::ZERO + scenario.duration;
@@ -211,7 +201,7 @@ where
             frozen: false,
             presence: vec![Presence::Here; count],
             leaving: Vec::new(),
-            newcomers,
+            setup: scenario.protocol.setup(),
         };
         world.plan_change();
         world.agenda.add(Time::ZERO, Due::Sample);
@@ -219,7 +209,7 @@ where
     }
 
     /// Tells every node of its first links.
-    fn start<O: Observer<P>>(&mut self, observer: &mut O) {
+    fn start(&mut self, observer: &mut dyn Observer) {
         self.started = true;
         if !self.manner.hears_links || self.manner.knows_first_links {
             return;
@@ -231,7 +221,7 @@ where
     }
 
     /// Lets the next thing happen. False if there is none, or a broken rule or a limit has ended the run.
-    pub fn step<O: Observer<P>>(&mut self, observer: &mut O) -> bool {
+    pub fn step(&mut self, observer: &mut dyn Observer) -> bool {
         if !self.started {
             self.start(observer);
         }
@@ -265,7 +255,7 @@ where
     }
 
     /// The nodes.
-    pub fn nodes(&self) -> &[P] {
+    pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
@@ -344,7 +334,7 @@ where
     }
 
     /// Nothing moves from now on.
-    pub(crate) fn freeze<O: Observer<P>>(&mut self, observer: &mut O) {
+    pub(crate) fn freeze(&mut self, observer: &mut dyn Observer) {
         self.frozen = true;
         for node in (0..self.nodes.len() as u32).map(NodeId) {
             if let Some(leg) = self.leg(node).filter(|leg| leg.present && leg.velocity != Point::default()) {

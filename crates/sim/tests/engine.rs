@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use meshlock_core::{NodeId, Protocol};
-use meshlock_sim::build::{Visitor, with_world};
+use meshlock_core::NodeId;
+use meshlock_sim::build::world;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::geometry::{Leg, Point};
 use meshlock_sim::measures::measures;
 use meshlock_sim::outcome::{Limit, Outcome};
 use meshlock_sim::run::run;
 use meshlock_sim::scenario::{
-    Area, Arrivals, Changes, Class, Limits, MessageSize, Mobility, Network, Over, Placement, ProtocolChoice,
-    ProtocolName, Radio, Scenario, ScriptedChange, Shape, Text, Traffic, Warmup, Wired,
+    Area, Arrivals, Changes, Class, Limits, MessageSize, Mobility, Name, Network, Over, Placement, ProtocolChoice,
+    Radio, Scenario, ScriptedChange, Shape, Text, Traffic, Warmup, Wired,
 };
 use meshlock_sim::time::{Span, Time};
 use meshlock_sim::world::World;
-use serde::Serialize;
 
 const SIDE: Area = Area { width: 300.0, height: 300.0 };
 
@@ -23,7 +22,7 @@ fn seconds(seconds: f64) -> Span {
     Span::from_seconds(seconds)
 }
 
-fn protocol(name: ProtocolName, over: Over) -> ProtocolChoice {
+fn protocol(name: Name, over: Over) -> ProtocolChoice {
     ProtocolChoice { name, over, ..ProtocolChoice::default() }
 }
 
@@ -32,7 +31,7 @@ fn radio(protocol: ProtocolChoice) -> Scenario {
     let mobility = Mobility::Linear { speed: Distribution::Uniform { low: 1.0, high: 20.0 } };
     let think = Distribution::Uniform { low: 0.0, high: 0.5 };
     let mut class = Class::closed(20, think, Distribution::Constant(0.01));
-    if protocol.name == ProtocolName::Group {
+    if protocol.name == Name::Group {
         class.session = Some(Distribution::Uniform { low: 1.0, high: 2.0 });
     }
     Scenario {
@@ -79,13 +78,13 @@ fn pinned() -> Vec<(Scenario, u64)> {
     let printed =
         |name| ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(name, Over::Links) };
     vec![
-        (radio(protocol(ProtocolName::ReverseLink, Over::Links)), 10_886_757_087_393_127_354),
-        (radio(protocol(ProtocolName::Flood, Over::Links)), 7_692_056_371_064_856_891),
-        (radio(protocol(ProtocolName::Group, Over::Relay)), 6_425_645_548_652_432_307),
-        (radio(protocol(ProtocolName::NaimiTrehel, Over::Routing)), 16_754_857_570_688_609_670),
-        (wired(protocol(ProtocolName::ReverseLink, Over::Links), RANDOM), 11_088_475_911_586_161_814),
-        (wired(printed(ProtocolName::ReverseLink), RANDOM), 4_988_167_234_257_547_265),
-        (wired(protocol(ProtocolName::Raymond, Over::Routing), RANDOM), 11_418_822_247_127_315_872),
+        (radio(protocol(Name::ReverseLink, Over::Links)), 10_886_757_087_393_127_354),
+        (radio(protocol(Name::Flood, Over::Links)), 7_692_056_371_064_856_891),
+        (radio(protocol(Name::Group, Over::Relay)), 6_425_645_548_652_432_307),
+        (radio(protocol(Name::NaimiTrehel, Over::Routing)), 16_754_857_570_688_609_670),
+        (wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 11_088_475_911_586_161_814),
+        (wired(printed(Name::ReverseLink), RANDOM), 4_988_167_234_257_547_265),
+        (wired(protocol(Name::Raymond, Over::Routing), RANDOM), 11_418_822_247_127_315_872),
     ]
 }
 
@@ -102,7 +101,7 @@ fn the_same_scenario_and_seed_give_the_same_run_everywhere() {
 
 #[test]
 fn runs_beside_each_other_do_not_touch_each_other() {
-    let scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+    let scenario = radio(protocol(Name::ReverseLink, Over::Links));
     let alone: Vec<Outcome> = (1..=4).map(|seed| must_run(&scenario, seed)).collect();
     let together: Vec<Outcome> = std::thread::scope(|scope| {
         let runs: Vec<_> = (1..=4)
@@ -119,73 +118,39 @@ fn runs_beside_each_other_do_not_touch_each_other() {
     assert_ne!(alone[0].trace_hash, alone[1].trace_hash);
 }
 
-/// Looks at a world while it runs.
-struct Look<F>(F);
-
-trait Watcher {
-    fn watch<P: Protocol>(self, world: World<P>)
-    where
-        P::Message: Serialize;
-}
-
-impl<F: Watcher> Visitor for Look<F> {
-    type Output = ();
-
-    fn visit<P>(self, world: World<P>)
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        self.0.watch(world);
-    }
-}
-
 #[test]
 fn a_clone_of_a_world_goes_on_in_the_same_way() {
-    struct Clones;
-    impl Watcher for Clones {
-        fn watch<P: Protocol>(self, mut world: World<P>)
-        where
-            P::Message: Serialize,
-        {
-            (0..5_000).for_each(|_| assert!(world.step(&mut ())));
-            let mut earlier = world.clone();
-            let requests = |world: &World<P>| format!("{} {:?}", world.events(), world.requests());
-            let (now, then) = (world.now(), requests(&world));
-            (0..5_000).for_each(|_| assert!(world.step(&mut ())));
-            assert_ne!(requests(&world), then);
-            assert_eq!((earlier.now(), requests(&earlier)), (now, then), "the clone stays behind");
-            (0..5_000).for_each(|_| assert!(earlier.step(&mut ())));
-            assert_eq!(requests(&earlier), requests(&world));
+    let mut world = world(&radio(protocol(Name::ReverseLink, Over::Links)), 1).unwrap();
+    (0..5_000).for_each(|_| assert!(world.step(&mut ())));
+    let mut earlier = world.clone();
+    let requests = |world: &World| format!("{} {:?}", world.events(), world.requests());
+    let (now, then) = (world.now(), requests(&world));
+    (0..5_000).for_each(|_| assert!(world.step(&mut ())));
+    assert_ne!(requests(&world), then);
+    assert_eq!((earlier.now(), requests(&earlier)), (now, then), "the clone stays behind");
+    (0..5_000).for_each(|_| assert!(earlier.step(&mut ())));
+    assert_eq!(requests(&earlier), requests(&world));
+}
+
+fn links_match_distances(mut world: World) {
+    let mut seen = [0_u32; 2];
+    while world.now() < Time::ZERO + seconds(4.9) {
+        assert!(world.step(&mut ()));
+        for (a, b) in (0..20).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let [one, other] = [a, b].map(|node| world.position(NodeId(node)).expect("on the air"));
+            let apart = (one - other).length();
+            // Within a micrometre rounding decides.
+            if (apart - 120.0).abs() > 1e-6 {
+                assert_eq!(world.links().is_up(a, b), apart < 120.0, "{a} and {b} are {apart} m apart");
+                seen[usize::from(apart < 120.0)] += 1;
+            }
         }
     }
-    with_world(&radio(protocol(ProtocolName::ReverseLink, Over::Links)), 1, Look(Clones)).unwrap();
+    assert!(seen.iter().all(|count| *count > 1_000), "{seen:?}");
 }
 
 #[test]
 fn links_are_up_exactly_while_nodes_are_in_range() {
-    struct Distances;
-    impl Watcher for Distances {
-        fn watch<P: Protocol>(self, mut world: World<P>)
-        where
-            P::Message: Serialize,
-        {
-            let mut seen = [0_u32; 2];
-            while world.now() < Time::ZERO + seconds(4.9) {
-                assert!(world.step(&mut ()));
-                for (a, b) in (0..20).flat_map(|a| (0..a).map(move |b| (a, b))) {
-                    let [one, other] = [a, b].map(|node| world.position(NodeId(node)).unwrap());
-                    let apart = (one - other).length();
-                    // Within a micrometre rounding decides.
-                    if (apart - 120.0).abs() > 1e-6 {
-                        assert_eq!(world.links().is_up(a, b), apart < 120.0, "{a} and {b} are {apart} m apart");
-                        seen[usize::from(apart < 120.0)] += 1;
-                    }
-                }
-            }
-            assert!(seen.iter().all(|count| *count > 1_000), "{seen:?}");
-        }
-    }
     let mobilities = [
         Mobility::Linear { speed: Distribution::Uniform { low: 1.0, high: 40.0 } },
         Mobility::Walk {
@@ -196,9 +161,9 @@ fn links_are_up_exactly_while_nodes_are_in_range() {
         Mobility::Static(Placement::Random),
     ];
     for mobility in mobilities {
-        let mut scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+        let mut scenario = radio(protocol(Name::ReverseLink, Over::Links));
         scenario.network = Network::Radio(Radio::report(SIDE, mobility));
-        with_world(&scenario, 3, Look(Distances)).unwrap();
+        links_match_distances(world(&scenario, 3).unwrap());
     }
 }
 
@@ -214,7 +179,7 @@ fn pair(network: Network) -> Scenario {
         nodes: 2,
         network,
         traffic: Traffic { classes: vec![class] },
-        ..radio(protocol(ProtocolName::ReverseLink, Over::Links))
+        ..radio(protocol(Name::ReverseLink, Over::Links))
     }
 }
 
@@ -278,7 +243,7 @@ fn a_node_that_is_absent_has_no_links() {
 
 #[test]
 fn errors_are_repaired_by_acknowledged_frames_and_cost_transmissions() {
-    let mut scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+    let mut scenario = radio(protocol(Name::ReverseLink, Over::Links));
     let clean = measures(&scenario, &must_run(&scenario, 1));
     let Network::Radio(radio) = &mut scenario.network else { panic!("a radio network") };
     radio.error = 0.2;
@@ -290,7 +255,7 @@ fn errors_are_repaired_by_acknowledged_frames_and_cost_transmissions() {
 
 #[test]
 fn a_link_that_gives_up_is_broken_and_found_again() {
-    let mut scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+    let mut scenario = radio(protocol(Name::ReverseLink, Over::Links));
     let Network::Radio(radio) = &mut scenario.network else { panic!("a radio network") };
     (radio.error, radio.retries) = (0.3, 1);
     let outcome = must_run(&scenario, 1);
@@ -301,7 +266,7 @@ fn a_link_that_gives_up_is_broken_and_found_again() {
 
 #[test]
 fn the_repaired_flood_survives_loss_and_the_printed_one_is_stuck() {
-    let mut scenario = radio(protocol(ProtocolName::Flood, Over::Links));
+    let mut scenario = radio(protocol(Name::Flood, Over::Links));
     let Network::Radio(radio) = &mut scenario.network else { panic!("a radio network") };
     radio.error = 0.3;
     let repaired = measures(&scenario, &must_run(&scenario, 1));
@@ -313,7 +278,7 @@ fn the_repaired_flood_survives_loss_and_the_printed_one_is_stuck() {
 
 #[test]
 fn routed_messages_arrive_in_order_and_none_is_lost_while_links_change() {
-    for name in [ProtocolName::Raymond, ProtocolName::Lamport, ProtocolName::NaimiTrehel, ProtocolName::Central] {
+    for name in [Name::Raymond, Name::Lamport, Name::NaimiTrehel, Name::Central] {
         let mut scenario = wired(protocol(name, Over::Routing), RANDOM);
         let Network::Wired(wired) = &mut scenario.network else { panic!("a wired network") };
         wired.changes = Changes { every: Some(seconds(2.0)), keep_connected: false, script: Vec::new() };
@@ -326,7 +291,7 @@ fn routed_messages_arrive_in_order_and_none_is_lost_while_links_change() {
 
 #[test]
 fn scripted_changes_happen_when_they_say() {
-    let mut scenario = wired(protocol(ProtocolName::ReverseLink, Over::Links), Shape::Links(vec![(0, 1)]));
+    let mut scenario = wired(protocol(Name::ReverseLink, Over::Links), Shape::Links(vec![(0, 1)]));
     (scenario.nodes, scenario.traffic.classes[0].nodes) = (2, vec![1]);
     let Network::Wired(wired) = &mut scenario.network else { panic!("a wired network") };
     let change = |at, up| ScriptedChange { at: seconds(at), a: 0, b: 1, up };
@@ -343,14 +308,14 @@ fn scripted_changes_happen_when_they_say() {
 
 #[test]
 fn nobody_beats_who_knows_everything() {
-    let bound = radio(protocol(ProtocolName::Omniscient, Over::Links));
+    let bound = radio(protocol(Name::Omniscient, Over::Links));
     let wait = |scenario: &Scenario| measures(scenario, &must_run(scenario, 1))["wait.mean"];
     let best = wait(&bound);
     for (name, over) in [
-        (ProtocolName::ReverseLink, Over::Links),
-        (ProtocolName::Flood, Over::Links),
-        (ProtocolName::Central, Over::Routing),
-        (ProtocolName::SuzukiKasami, Over::Routing),
+        (Name::ReverseLink, Over::Links),
+        (Name::Flood, Over::Links),
+        (Name::Central, Over::Routing),
+        (Name::SuzukiKasami, Over::Routing),
     ] {
         let other = wait(&radio(protocol(name, over)));
         assert!(other > best, "{}: {other} s against {best} s", name.name());
@@ -361,7 +326,7 @@ fn nobody_beats_who_knows_everything() {
 #[test]
 fn a_literal_flood_on_wires_is_stopped_as_a_storm() {
     let text = Text::Published { repairs: Vec::new() };
-    let flood = ProtocolChoice { text, ..protocol(ProtocolName::Flood, Over::Links) };
+    let flood = ProtocolChoice { text, ..protocol(Name::Flood, Over::Links) };
     let mut scenario = wired(flood, Shape::Line);
     (scenario.nodes, scenario.traffic.classes[0].nodes) = (5, (0..5).collect());
     scenario.limits.in_flight = 10_000;
@@ -384,7 +349,7 @@ fn a_literal_flood_on_wires_is_stopped_as_a_storm() {
 
 #[test]
 fn the_last_event_within_the_limit_is_no_storm() {
-    let scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+    let scenario = radio(protocol(Name::ReverseLink, Over::Links));
     let whole = run(&scenario, 1, &mut ()).unwrap();
     assert_eq!(whole.storm, None);
     let with = |events: u64| {

@@ -5,9 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use meshlock_core::Protocol;
 use meshlock_trace::TraceError;
-use serde::Serialize;
 
 use super::{Ending, State};
 use crate::edit::{Change, Done, Edit, EditError, Edits};
@@ -47,9 +45,9 @@ pub(super) enum Next {
 }
 
 /// A run that is played.
-pub(super) struct Player<P: Protocol> {
+pub(super) struct Player {
     scenario: Scenario,
-    course: Course<P>,
+    course: Course,
     recorder: Recorder<'static>,
     /// Edits of an earlier run that are still to come.
     coming: VecDeque<Edit>,
@@ -64,12 +62,9 @@ pub(super) struct Player<P: Protocol> {
     stopped: Option<(Outcome, Result<(), TraceError>)>,
 }
 
-impl<P: Protocol> Player<P>
-where
-    P::Message: Serialize,
-{
+impl Player {
     /// Before its first event, paused.
-    pub(super) fn new(course: Course<P>, recorder: Recorder<'static>, scenario: Scenario, earlier: Vec<Edit>) -> Self {
+    pub(super) fn new(course: Course, recorder: Recorder<'static>, scenario: Scenario, earlier: Vec<Edit>) -> Self {
         Self {
             scenario,
             course,
@@ -100,7 +95,7 @@ where
     }
 
     #[cfg(test)]
-    pub(super) const fn world(&self) -> &World<P> {
+    pub(super) const fn world(&self) -> &World {
         &self.course.world
     }
 

@@ -7,23 +7,21 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
-use meshlock_core::{NodeId, Protocol};
-use serde::Serialize;
+use meshlock_core::NodeId;
 
 use super::player::{Next, Player};
 use super::{Abilities, Ending, Live, Start, wall_clock};
-use crate::build::{Visitor, with_world};
+use crate::build::world;
 use crate::distribution::Distribution;
 use crate::edit::{Change, EditError, Edits, file};
 use crate::random::{Purpose, Stream, Streams};
 use crate::record::{About, Recorder, run_traced_edited};
 use crate::run::{Course, run_edited};
 use crate::scenario::{
-    Area, Changes, Class, Limits, MessageSize, Mobility, Network, Over, ProtocolChoice, ProtocolName, Radio, Scenario,
-    Shape, Text, Traffic, Warmup, Wired,
+    Area, Changes, Class, Limits, MessageSize, Mobility, Name, Network, Over, ProtocolChoice, Radio, Scenario, Shape,
+    Text, Traffic, Warmup, Wired,
 };
 use crate::time::{Span, Time};
-use crate::world::World;
 
 const AREA: Area = Area { width: 300.0, height: 300.0 };
 
@@ -31,14 +29,14 @@ fn seconds(seconds: f64) -> Span {
     Span::from_seconds(seconds)
 }
 
-pub(super) fn protocol(name: ProtocolName, over: Over) -> ProtocolChoice {
+pub(super) fn protocol(name: Name, over: Over) -> ProtocolChoice {
     ProtocolChoice { name, over, ..ProtocolChoice::default() }
 }
 
 fn scenario(protocol: ProtocolChoice, network: Network, nodes: u32) -> Scenario {
     let think = Distribution::Uniform { low: 0.0, high: 0.5 };
     let mut class = Class::closed(nodes, think, Distribution::Constant(0.01));
-    if protocol.name == ProtocolName::Group {
+    if protocol.name == Name::Group {
         class.session = Some(Distribution::Uniform { low: 1.0, high: 2.0 });
     }
     Scenario {
@@ -76,22 +74,20 @@ pub(super) fn wired(protocol: ProtocolChoice, shape: Shape, every: Option<f64>) 
 
 /// Runs of every kind.
 fn all() -> Vec<Scenario> {
-    let printed = ProtocolChoice {
-        text: Text::Published { repairs: Vec::new() },
-        ..protocol(ProtocolName::ReverseLink, Over::Links)
-    };
-    let three = ProtocolChoice { capacity: 3, ..protocol(ProtocolName::ReverseLink, Over::Links) };
+    let printed =
+        ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(Name::ReverseLink, Over::Links) };
+    let three = ProtocolChoice { capacity: 3, ..protocol(Name::ReverseLink, Over::Links) };
     let random = || Shape::Random { connectivity: 0.4 };
     vec![
-        radio(protocol(ProtocolName::ReverseLink, Over::Links)),
-        radio(protocol(ProtocolName::Flood, Over::Links)),
-        radio(protocol(ProtocolName::Group, Over::Relay)),
+        radio(protocol(Name::ReverseLink, Over::Links)),
+        radio(protocol(Name::Flood, Over::Links)),
+        radio(protocol(Name::Group, Over::Relay)),
         radio(three),
-        wired(protocol(ProtocolName::ReverseLink, Over::Links), random(), Some(0.5)),
-        wired(protocol(ProtocolName::Flood, Over::Links), Shape::Ring, None),
-        wired(protocol(ProtocolName::Group, Over::Routing), random(), None),
-        wired(protocol(ProtocolName::NaimiTrehel, Over::Routing), random(), None),
-        wired(protocol(ProtocolName::Central, Over::Links), Shape::Complete, None),
+        wired(protocol(Name::ReverseLink, Over::Links), random(), Some(0.5)),
+        wired(protocol(Name::Flood, Over::Links), Shape::Ring, None),
+        wired(protocol(Name::Group, Over::Routing), random(), None),
+        wired(protocol(Name::NaimiTrehel, Over::Routing), random(), None),
+        wired(protocol(Name::Central, Over::Links), Shape::Complete, None),
         wired(printed, random(), Some(1.0)),
     ]
 }
@@ -117,41 +113,19 @@ impl Sink {
 
 /// Somebody who plays a world.
 pub(super) trait Hand {
-    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
-    where
-        P::Message: Serialize;
-}
-
-struct Playing<'a, H> {
-    scenario: &'a Scenario,
-    seed: u64,
-    hand: &'a mut H,
-    sink: Sink,
-    earlier: Edits,
-}
-
-impl<H: Hand> Visitor for Playing<'_, H> {
-    type Output = Ending;
-
-    fn visit<P>(self, world: World<P>) -> Ending
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let about = About { views: true, ..About::default() };
-        let recorder = Recorder::begin(Box::new(self.sink), &world, self.scenario, self.seed, &about);
-        let course = Course::new(world, self.scenario);
-        let mut player = Player::new(course, recorder, self.scenario.clone(), self.earlier.edits);
-        self.hand.play(&mut player);
-        player.finish()
-    }
+    fn play(&mut self, player: &mut Player);
 }
 
 /// Plays a scenario: how it ended, and its trace.
-pub(super) fn play<H: Hand>(scenario: &Scenario, seed: u64, earlier: Edits, hand: &mut H) -> (Ending, String) {
+pub(super) fn play(scenario: &Scenario, seed: u64, earlier: Edits, hand: &mut dyn Hand) -> (Ending, String) {
     let sink = Sink::default();
-    let playing = Playing { scenario, seed, hand, sink: sink.clone(), earlier };
-    let ending = with_world(scenario, seed, playing).unwrap();
+    let world = world(scenario, seed).unwrap();
+    let about = About { views: true, ..About::default() };
+    let recorder = Recorder::begin(Box::new(sink.clone()), &world, scenario, seed, &about);
+    let course = Course::new(world, scenario);
+    let mut player = Player::new(course, recorder, scenario.clone(), earlier.edits);
+    hand.play(&mut player);
+    let ending = player.finish();
     assert!(ending.written.is_ok(), "{:?}", ending.written);
     (ending, sink.text())
 }
@@ -192,10 +166,7 @@ impl Anything {
 }
 
 impl Hand for Anything {
-    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
-    where
-        P::Message: Serialize,
-    {
+    fn play(&mut self, player: &mut Player) {
         let mut clock = Duration::ZERO;
         for _ in 0..40 {
             let speed = [0.01, 0.5, 1.0, 3.0][self.stream.below(4) as usize];
@@ -271,10 +242,7 @@ struct Places {
 
 impl Hand for Places {
     /// After anything that somebody does, links are up exactly between nodes in range without a barrier.
-    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
-    where
-        P::Message: Serialize,
-    {
+    fn play(&mut self, player: &mut Player) {
         let mut anything = Anything::new(8);
         let mut barriers = std::collections::BTreeSet::new();
         let mut clock = Duration::ZERO;
@@ -309,7 +277,7 @@ impl Hand for Places {
 #[test]
 fn links_follow_places_range_pace_and_barriers() {
     let mut places = Places { checked: [0; 2] };
-    let mut scenario = radio(protocol(ProtocolName::Flood, Over::Links));
+    let mut scenario = radio(protocol(Name::Flood, Over::Links));
     scenario.traffic.classes.clear();
     play(&scenario, 4, Edits::default(), &mut places);
     assert!(places.checked.iter().all(|count| *count > 1_000), "{:?}", places.checked);
@@ -319,12 +287,9 @@ fn links_follow_places_range_pace_and_barriers() {
 fn it_goes_as_fast_as_told_and_stands_still_when_told() {
     struct Speeds;
     impl Hand for Speeds {
-        fn play<P: Protocol>(&mut self, player: &mut Player<P>)
-        where
-            P::Message: Serialize,
-        {
+        fn play(&mut self, player: &mut Player) {
             let second = |n: f64| Duration::from_secs_f64(n);
-            let now = |player: &Player<P>| player.state().now.seconds();
+            let now = |player: &Player| player.state().now.seconds();
             assert_eq!((player.tick(second(5.0)), now(player)), (Next::Asked, 0.0), "it begins paused");
             assert!(player.set_speed(0.0, second(5.0)).is_err() && player.set_speed(f64::NAN, second(5.0)).is_err());
             player.play(second(5.0)).unwrap();
@@ -349,7 +314,7 @@ fn it_goes_as_fast_as_told_and_stands_still_when_told() {
             assert!(now(player) > 3.0 && player.state().over, "time goes on after the end");
         }
     }
-    let (ending, _) = play(&radio(protocol(ProtocolName::ReverseLink, Over::Links)), 1, Edits::default(), &mut Speeds);
+    let (ending, _) = play(&radio(protocol(Name::ReverseLink, Over::Links)), 1, Edits::default(), &mut Speeds);
     assert_eq!(ending.outcome.end, Time(3_000_000_000));
     assert!(ending.outcome.requests.iter().all(|request| request.asked < Time(3_000_000_000)));
 }
@@ -372,7 +337,7 @@ fn a_thread_plays_and_answers() {
             }
         }),
     };
-    let live = Live::start(start(radio(protocol(ProtocolName::ReverseLink, Over::Links)))).unwrap();
+    let live = Live::start(start(radio(protocol(Name::ReverseLink, Over::Links)))).unwrap();
     assert_eq!(live.abilities(), Abilities { air: true, links: true, join: true, leave: true });
     assert!(live.state().paused && live.state().range == Some(120.0));
     live.set_speed(10_000.0).unwrap();
@@ -389,10 +354,10 @@ fn a_thread_plays_and_answers() {
     assert_eq!((ending.edits.edits.len(), ending.outcome.nodes), (1, 13));
     assert!(live.play().is_err() && live.finish().is_none());
     // Dropped while it plays: it ends.
-    let dropped = Live::start(start(radio(protocol(ProtocolName::Flood, Over::Links)))).unwrap();
+    let dropped = Live::start(start(radio(protocol(Name::Flood, Over::Links)))).unwrap();
     dropped.play().unwrap();
     drop(dropped);
-    let mut wrong = radio(protocol(ProtocolName::ReverseLink, Over::Routing));
+    let mut wrong = radio(protocol(Name::ReverseLink, Over::Routing));
     wrong.nodes = 3;
     assert!(Live::start(start(wrong)).unwrap_err().to_string().contains("speaks to neighbours only"));
 }

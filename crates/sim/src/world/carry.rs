@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use meshlock_core::{Event, NodeId, Protocol};
+use meshlock_protocols::{Message, Node};
 use serde::Serialize;
 
 use super::{Medium, World};
@@ -33,12 +34,9 @@ pub(super) struct Outbox {
 /// When the last message over each wire arrives, in each direction.
 pub(super) type Arrivals = BTreeMap<(u32, u32), Time>;
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// Sends to one node.
-    pub(super) fn send<O: Observer<P>>(&mut self, from: u32, to: u32, message: P::Message, observer: &mut O) {
+    pub(super) fn send(&mut self, from: u32, to: u32, message: Message, observer: &mut dyn Observer) {
         if self.manner.routed {
             return self.post(from, to, message, observer);
         }
@@ -51,13 +49,7 @@ where
     }
 
     /// Sends to some neighbours at once.
-    pub(super) fn multicast<O: Observer<P>>(
-        &mut self,
-        from: u32,
-        to: &[NodeId],
-        message: P::Message,
-        observer: &mut O,
-    ) {
+    pub(super) fn multicast(&mut self, from: u32, to: &[NodeId], message: Message, observer: &mut dyn Observer) {
         if self.manner.routed || self.manner.direct {
             return to.iter().for_each(|to| self.send(from, to.0, message.clone(), observer));
         }
@@ -72,7 +64,7 @@ where
     }
 
     /// Sends to all neighbours, or to everybody where everybody can be reached.
-    pub(super) fn broadcast<O: Observer<P>>(&mut self, from: u32, message: P::Message, observer: &mut O) {
+    pub(super) fn broadcast(&mut self, from: u32, message: Message, observer: &mut dyn Observer) {
         let everybody = 0..self.nodes.len() as u32;
         if self.manner.routed {
             for to in everybody.filter(|to| *to != from) {
@@ -93,19 +85,19 @@ where
     }
 
     /// Puts a frame on its way.
-    pub(super) fn dispatch<O: Observer<P>>(
+    pub(super) fn dispatch(
         &mut self,
         from: u32,
         to: Vec<Hop>,
-        message: P::Message,
+        message: Message,
         acked: bool,
         letter: Option<Letter>,
-        observer: &mut O,
+        observer: &mut dyn Observer,
     ) {
         if to.is_empty() {
             return;
         }
-        let kind = self.tally.place(P::kind(&message));
+        let kind = self.tally.place(Node::kind(&message));
         // A letter is one message, however often it is passed on.
         if letter.is_none_or(|letter| letter.origin == from) {
             self.tally.messages(kind, to.len() as u64);
@@ -126,7 +118,7 @@ where
     }
 
     /// Each receiver has a wire of its own.
-    fn put_on_wires(&mut self, frame: Frame<P::Message>) {
+    fn put_on_wires(&mut self, frame: Frame) {
         let Medium::Wire { wired, arrivals } = &mut self.medium else { return };
         for hop in &frame.to {
             let mut at = self.now + wired.delay.draw_span(&mut self.channel);
@@ -142,13 +134,13 @@ where
     }
 
     /// A transmitter is free again.
-    pub(super) fn wake<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+    pub(super) fn wake(&mut self, node: u32, observer: &mut dyn Observer) {
         self.outboxes[node as usize].awaited = false;
         self.transmit(node, observer);
     }
 
     /// Transmits the next frame of a node, if there is one and its transmitter is free.
-    fn transmit<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+    fn transmit(&mut self, node: u32, observer: &mut dyn Observer) {
         while self.is_free(node) {
             let Some(slot) = self.outboxes[node as usize].queue.pop_front() else { return };
             let Some(mut frame) = self.frames.take(slot) else { continue };
@@ -185,7 +177,7 @@ where
     }
 
     /// Receivers whose link has failed since will not get it.
-    fn drop_gone<O: Observer<P>>(&mut self, frame: &mut Frame<P::Message>, observer: &mut O) {
+    fn drop_gone(&mut self, frame: &mut Frame, observer: &mut dyn Observer) {
         let mut place = 0;
         while let Some(hop) = frame.to.get(place).copied() {
             if self.is_under_way(frame.from, hop) {
@@ -208,20 +200,20 @@ where
     }
 
     /// A receiver does not get a frame. What is routed tries another way.
-    fn miss<O: Observer<P>>(&mut self, frame: &Frame<P::Message>, to: u32, observer: &mut O) {
+    fn miss(&mut self, frame: &Frame, to: u32, observer: &mut dyn Observer) {
         match frame.letter {
             Some(letter) => self.forward(frame.from, letter, frame.message.clone(), observer),
             None => self.lose(frame.from, to, &frame.message, observer),
         }
     }
 
-    pub(super) fn lose<O: Observer<P>>(&mut self, from: u32, to: u32, message: &P::Message, observer: &mut O) {
+    pub(super) fn lose(&mut self, from: u32, to: u32, message: &Message, observer: &mut dyn Observer) {
         self.tally.lost += 1;
         observer.lost(self.now, NodeId(from), NodeId(to), message);
     }
 
     /// A frame arrives where its links are still the same.
-    pub(super) fn land<O: Observer<P>>(&mut self, slot: u32, observer: &mut O) {
+    pub(super) fn land(&mut self, slot: u32, observer: &mut dyn Observer) {
         let Some(mut frame) = self.frames.take(slot) else { return };
         self.drop_gone(&mut frame, observer);
         let error = match &self.medium {
@@ -251,7 +243,7 @@ where
         self.settle(frame, acks, observer);
     }
 
-    fn arrive<O: Observer<P>>(&mut self, frame: &Frame<P::Message>, at: u32, observer: &mut O) {
+    fn arrive(&mut self, frame: &Frame, at: u32, observer: &mut dyn Observer) {
         match frame.letter {
             Some(letter) => self.pass_on(at, letter, frame.message.clone(), observer),
             None => self.receive(at, frame.from, frame.message.clone(), observer),
@@ -259,13 +251,13 @@ where
     }
 
     /// A node gets a message.
-    pub(super) fn receive<O: Observer<P>>(&mut self, at: u32, from: u32, message: P::Message, observer: &mut O) {
+    pub(super) fn receive(&mut self, at: u32, from: u32, message: Message, observer: &mut dyn Observer) {
         // A message is never a caller's mistake.
         let _ = self.handle(at, Event::Receive { from: NodeId(from), message }, observer);
     }
 
     /// After a transmission: repeats it for those who did not answer, or gives them up.
-    fn settle<O: Observer<P>>(&mut self, frame: Frame<P::Message>, acks: u64, observer: &mut O) {
+    fn settle(&mut self, frame: Frame, acks: u64, observer: &mut dyn Observer) {
         let from = frame.from;
         let Medium::Air { radio, .. } = &self.medium else {
             return frame.to.iter().for_each(|hop| self.miss(&frame, hop.node, observer));
@@ -293,10 +285,10 @@ where
     }
 
     /// Delivers what is between two nodes at once, as long as there is anything: their link is about to fail gently.
-    pub(super) fn flush<O: Observer<P>>(&mut self, a: u32, b: u32, observer: &mut O) {
+    pub(super) fn flush(&mut self, a: u32, b: u32, observer: &mut dyn Observer) {
         // Messages answer messages; a printed text may do so for ever.
         for _ in 0..1_000 {
-            let between = |frame: &Frame<P::Message>| {
+            let between = |frame: &Frame| {
                 let to = if frame.from == a { b } else { a };
                 let ends = frame.from == a || frame.from == b;
                 ends && frame.to.iter().any(|hop| hop.node == to && !hop.delivered)

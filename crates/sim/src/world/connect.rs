@@ -1,7 +1,6 @@
 //! Links that come and go.
 
-use meshlock_core::{Event, NodeId, Protocol};
-use serde::Serialize;
+use meshlock_core::{Event, NodeId};
 
 use super::{Medium, World};
 use crate::agenda::Due;
@@ -9,12 +8,9 @@ use crate::observe::Observer;
 use crate::time::Span;
 use crate::topology::draw_change;
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// The distance of two nodes crosses the range.
-    pub(super) fn cross<O: Observer<P>>(&mut self, a: u32, b: u32, versions: (u32, u32), up: bool, observer: &mut O) {
+    pub(super) fn cross(&mut self, a: u32, b: u32, versions: (u32, u32), up: bool, observer: &mut dyn Observer) {
         let Medium::Air { reach, .. } = &self.medium else { return };
         let barred = up && reach.is_barred(a, b);
         if !reach.is_current(a, b, versions) || self.links.is_up(a, b) == up || barred {
@@ -36,7 +32,7 @@ where
     }
 
     /// A random link goes and a random link comes.
-    pub(super) fn change<O: Observer<P>>(&mut self, observer: &mut O) {
+    pub(super) fn change(&mut self, observer: &mut dyn Observer) {
         let Medium::Wire { wired, .. } = &self.medium else { return };
         let (cut, add) = draw_change(&self.links, wired.changes.keep_connected, &mut self.changes);
         for (link, up) in [(cut, false), (add, true)] {
@@ -47,7 +43,7 @@ where
         self.plan_change();
     }
 
-    pub(super) fn scripted<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+    pub(super) fn scripted(&mut self, index: u32, observer: &mut dyn Observer) {
         let Medium::Wire { wired, .. } = &self.medium else { return };
         if let Some(change) = wired.changes.script.get(index as usize).copied() {
             self.set_link(change.a, change.b, change.up, observer);
@@ -55,14 +51,14 @@ where
     }
 
     /// A link that does not answer any more is taken for broken, and found again at once.
-    pub(super) fn reset<O: Observer<P>>(&mut self, a: u32, b: u32, observer: &mut O) {
+    pub(super) fn reset(&mut self, a: u32, b: u32, observer: &mut dyn Observer) {
         if self.links.is_up(a, b) {
             self.set_link(a, b, false, observer);
             self.set_link(a, b, true, observer);
         }
     }
 
-    pub(super) fn set_link<O: Observer<P>>(&mut self, a: u32, b: u32, up: bool, observer: &mut O) {
+    pub(super) fn set_link(&mut self, a: u32, b: u32, up: bool, observer: &mut dyn Observer) {
         if self.links.is_up(a, b) == up || a.max(b) as usize >= self.nodes.len() {
             return;
         }
@@ -92,7 +88,7 @@ where
     }
 
     /// Both ends of a link hear that it is up or down.
-    pub(super) fn announce<O: Observer<P>>(&mut self, a: u32, b: u32, up: bool, observer: &mut O) {
+    pub(super) fn announce(&mut self, a: u32, b: u32, up: bool, observer: &mut dyn Observer) {
         for (node, neighbour) in [(a, NodeId(b)), (b, NodeId(a))] {
             let event = if up { Event::LinkUp { neighbour } } else { Event::LinkDown { neighbour } };
             // Links are never a caller's mistake.

@@ -1,11 +1,7 @@
 //! What somebody who takes part changes. A change that is refused has changed nothing.
 
-use std::fmt;
-use std::sync::Arc;
-
 use meshlock_core::Urgency;
 use meshlock_core::{Deadline, Demand, Event, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session, Units};
-use serde::Serialize;
 
 use super::carry::Outbox;
 use super::leave::Presence;
@@ -14,15 +10,8 @@ use crate::edit::{Change, Done, EditError, Position};
 use crate::geometry::Point;
 use crate::observe::Observer;
 use crate::random::{Purpose, Streams};
-use crate::scenario::{ProtocolChoice, Text};
+use crate::scenario::Text;
 use crate::time::Span;
-
-/// How nodes are made that come while a world runs, or why none can.
-#[derive(Clone)]
-pub(crate) enum Newcomers<P> {
-    MadeBy(Arc<dyn Fn(NodeId) -> P + Send + Sync>),
-    None { protocol: String },
-}
 
 /// More would be no help to anybody who looks.
 const MOST_NODES: usize = 100_000;
@@ -31,39 +20,10 @@ const FASTEST_PACE: f64 = 100.0;
 /// Wider than the Earth.
 const WIDEST_RANGE: f64 = 1e8;
 
-impl<P> Newcomers<P> {
-    /// Nodes made like this, none of them the first.
-    pub(crate) fn made_by(make: impl Fn(NodeId) -> P + Send + Sync + 'static) -> Self {
-        Self::MadeBy(Arc::new(make))
-    }
-
-    /// All nodes are there from the start.
-    pub(crate) fn none(choice: &ProtocolChoice) -> Self {
-        let name = choice.name.name();
-        let protocol = match choice.text {
-            Text::Repaired => name.to_owned(),
-            Text::Published { .. } => format!("the printed text of {name}"),
-        };
-        Self::None { protocol }
-    }
-}
-
-impl<P> fmt::Debug for Newcomers<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MadeBy(_) => f.write_str("MadeBy"),
-            Self::None { protocol } => write!(f, "None({protocol})"),
-        }
-    }
-}
-
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// Makes a change at the present moment. Everything that happens at this moment must have happened; what follows
     /// from the change at this moment stands in the agenda.
-    pub(crate) fn apply<O: Observer<P>>(&mut self, change: &Change, observer: &mut O) -> Result<Done, EditError> {
+    pub(crate) fn apply(&mut self, change: &Change, observer: &mut dyn Observer) -> Result<Done, EditError> {
         if !self.started {
             self.start(observer);
         }
@@ -86,7 +46,14 @@ where
 
     /// Whether nodes may come while it runs.
     pub(crate) fn can_join(&self) -> bool {
-        matches!(self.newcomers, Newcomers::MadeBy(_))
+        self.setup.newcomer(NodeId(0)).is_some()
+    }
+
+    fn protocol_in_words(&self) -> String {
+        match self.setup.text {
+            Text::Repaired => self.setup.name.to_string(),
+            Text::Published { .. } => format!("the printed text of {}", self.setup.name),
+        }
     }
 
     /// Whether there are links that could be cut.
@@ -103,7 +70,7 @@ where
     }
 
     /// Gives back what is held by hand, and from now on what will be granted to hands.
-    pub(crate) fn hands_off<O: Observer<P>>(&mut self, observer: &mut O) {
+    pub(crate) fn hands_off(&mut self, observer: &mut dyn Observer) {
         for index in self.clients.let_go_by_hand() {
             self.release(index, observer);
         }
@@ -130,7 +97,7 @@ where
         refuse(format!("({x}, {y}) is outside of the area, which is {} m x {} m", area.width, area.height))
     }
 
-    fn move_to<O: Observer<P>>(&mut self, node: NodeId, to: Position, observer: &mut O) -> Result<Done, EditError> {
+    fn move_to(&mut self, node: NodeId, to: Position, observer: &mut dyn Observer) -> Result<Done, EditError> {
         let (index, place) = (self.here(node)?, self.place(to)?);
         if let Medium::Air { reach, .. } = &mut self.medium {
             reach.put(index, place, true, &self.links, self.now, &mut self.agenda);
@@ -139,11 +106,11 @@ where
         Ok(Done::default())
     }
 
-    fn edit_link<O: Observer<P>>(
+    fn edit_link(
         &mut self,
         (one, other): (NodeId, NodeId),
         up: bool,
-        observer: &mut O,
+        observer: &mut dyn Observer,
     ) -> Result<Done, EditError> {
         let (a, b) = (self.here(one)?, self.here(other)?);
         if a == b {
@@ -184,13 +151,11 @@ where
         Ok(Done { note: why.map(|why| format!("the barrier is gone, but {why}")), ..Done::default() })
     }
 
-    fn add_node<O: Observer<P>>(&mut self, at: Option<Position>, observer: &mut O) -> Result<Done, EditError> {
-        let make = match &self.newcomers {
-            Newcomers::MadeBy(make) => Arc::clone(make),
-            Newcomers::None { protocol } => {
-                let better = "reverse-link and flood let nodes come";
-                return refuse(format!("{protocol} has a fixed set of members while it runs; {better}"));
-            }
+    fn add_node(&mut self, at: Option<Position>, observer: &mut dyn Observer) -> Result<Done, EditError> {
+        let node = self.nodes.len() as u32;
+        let Some(newcomer) = self.setup.newcomer(NodeId(node)) else {
+            let (protocol, better) = (self.protocol_in_words(), "reverse-link and flood let nodes come");
+            return refuse(format!("{protocol} has a fixed set of members while it runs; {better}"));
         };
         if self.nodes.len() >= MOST_NODES {
             return refuse(format!("{MOST_NODES} nodes are enough"));
@@ -200,8 +165,7 @@ where
             (Medium::Air { .. }, Some(at)) => Some(self.place(at)?),
             (Medium::Wire { .. }, _) => None,
         };
-        let node = self.nodes.len() as u32;
-        self.nodes.push(make(NodeId(node)));
+        self.nodes.push(newcomer);
         self.links.grow();
         self.outboxes.push(Outbox::default());
         self.clients.grow();
@@ -214,10 +178,10 @@ where
         Ok(Done { node: Some(NodeId(node)), ..Done::default() })
     }
 
-    fn remove_node<O: Observer<P>>(&mut self, node: NodeId, observer: &mut O) -> Result<Done, EditError> {
+    fn remove_node(&mut self, node: NodeId, observer: &mut dyn Observer) -> Result<Done, EditError> {
         let index = self.here(node)?;
         if !self.can_leave() {
-            let protocol = if let Newcomers::None { protocol } = &self.newcomers { protocol } else { "this protocol" };
+            let protocol = self.protocol_in_words();
             return refuse(format!("{protocol} has a fixed set of members: cut the links of node {node} instead"));
         }
         self.begin_to_leave(index, observer);
@@ -236,7 +200,7 @@ where
         Ok(Done::default())
     }
 
-    fn set_pace<O: Observer<P>>(&mut self, factor: f64, observer: &mut O) -> Result<Done, EditError> {
+    fn set_pace(&mut self, factor: f64, observer: &mut dyn Observer) -> Result<Done, EditError> {
         let Medium::Air { reach, .. } = &mut self.medium else { return refuse("nothing moves on wires") };
         if !(0.0..=FASTEST_PACE).contains(&factor) {
             return refuse(format!("a pace of {factor} is not possible: give 0 (nobody moves) to {FASTEST_PACE}"));
@@ -247,13 +211,13 @@ where
         Ok(Done::default())
     }
 
-    fn request_by_hand<O: Observer<P>>(
+    fn request_by_hand(
         &mut self,
         node: NodeId,
         units: u32,
         priority: i32,
         session: Option<u64>,
-        observer: &mut O,
+        observer: &mut dyn Observer,
     ) -> Result<Done, EditError> {
         let index = self.here(node)?;
         let urgency = match self.watch.setting.order {
@@ -280,11 +244,11 @@ where
         Ok(Done { request: Some(request.0), ..Done::default() })
     }
 
-    fn release_by_hand<O: Observer<P>>(
+    fn release_by_hand(
         &mut self,
         node: NodeId,
         request: RequestId,
-        observer: &mut O,
+        observer: &mut dyn Observer,
     ) -> Result<Done, EditError> {
         let index = self.here(node)?;
         let Some(place) = self.clients.find_open(index, request) else {

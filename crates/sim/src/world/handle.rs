@@ -4,29 +4,26 @@ use std::hash::Hash;
 
 use meshlock_core::{Effect, Event, Grant, GrantId, Misuse, NodeId, Protocol};
 use meshlock_properties::check_step;
-use serde::Serialize;
+use meshlock_protocols::Message;
 
 use super::World;
 use crate::agenda::Due;
 use crate::observe::Observer;
 use crate::time::Span;
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// A node handles an event, and what it wants done is done.
-    pub(super) fn handle<O: Observer<P>>(
+    pub(super) fn handle(
         &mut self,
         node: u32,
-        event: Event<P::Message>,
-        observer: &mut O,
+        event: Event<Message>,
+        observer: &mut dyn Observer,
     ) -> Result<(), Misuse> {
         self.events += 1;
         (self.now.0, node).hash(&mut self.hasher);
         event.hash(&mut self.hasher);
         let before = self.watch.watches_order().then(|| self.nodes[node as usize].view());
-        let copy = (O::SEES_EVENTS || before.is_some()).then(|| event.clone());
+        let copy = (observer.sees_events() || before.is_some()).then(|| event.clone());
         let result = self.nodes[node as usize].handle(event);
         if let (Some(before), Some(event), Ok(effects)) = (&before, &copy, &result) {
             let granted: Vec<Grant> = effects.iter().filter_map(granted).collect();
@@ -37,7 +34,7 @@ where
                 self.watch.judge(verdict, self.now);
             }
         }
-        if O::SEES_EVENTS
+        if observer.sees_events()
             && let Some(event) = copy
         {
             let effects = result.as_ref().map(Vec::as_slice).map_err(|misuse| *misuse);
@@ -49,7 +46,7 @@ where
         Ok(())
     }
 
-    fn fulfil<O: Observer<P>>(&mut self, node: u32, effect: Effect<P::Message>, observer: &mut O) {
+    fn fulfil(&mut self, node: u32, effect: Effect<Message>, observer: &mut dyn Observer) {
         match effect {
             Effect::Send { to, message } => self.send(node, to.0, message, observer),
             Effect::Multicast { to, message } => self.multicast(node, &to, message, observer),
@@ -70,7 +67,7 @@ where
     }
 
     /// A request goes to its node, or waits in front of it.
-    pub(super) fn submit<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+    pub(super) fn submit(&mut self, index: u32, observer: &mut dyn Observer) {
         let (id, demand) = self.clients.demand(index);
         if self.manner.one_at_a_time && !self.clients.enter(index) {
             return;
@@ -85,7 +82,7 @@ where
         }
     }
 
-    pub(super) fn release<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+    pub(super) fn release(&mut self, index: u32, observer: &mut dyn Observer) {
         if !self.clients.is_held(index) {
             return; // it was given back by hand
         }
@@ -99,7 +96,7 @@ where
     }
 
     /// A client has lost its patience. Protocols that know no cancellation make it wait on.
-    pub(super) fn give_up<O: Observer<P>>(&mut self, index: u32, observer: &mut O) {
+    pub(super) fn give_up(&mut self, index: u32, observer: &mut dyn Observer) {
         if !self.clients.still_waits(index) {
             return;
         }
@@ -113,7 +110,7 @@ where
         }
     }
 
-    fn serve_next<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+    fn serve_next(&mut self, node: u32, observer: &mut dyn Observer) {
         if let Some(next) = self.clients.unqueue(node) {
             self.submit(next, observer);
         }

@@ -1,18 +1,14 @@
 //! What each entry of the agenda does.
 
-use meshlock_core::{Event, NodeId, Protocol, Timer};
-use serde::Serialize;
+use meshlock_core::{Event, NodeId, Timer};
 
 use super::leave::Presence;
 use super::{Medium, World};
 use crate::agenda::Due;
 use crate::observe::Observer;
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
-    pub(super) fn happen<O: Observer<P>>(&mut self, due: Due, observer: &mut O) {
+impl World {
+    pub(super) fn happen(&mut self, due: Due, observer: &mut dyn Observer) {
         match due {
             Due::Ask { client } => {
                 if let Some(request) = self.clients.ask(client, self.now, self.tally.all, &mut self.agenda) {
@@ -52,7 +48,7 @@ where
         }
     }
 
-    fn start_leg<O: Observer<P>>(&mut self, node: u32, version: u32, observer: &mut O) {
+    fn start_leg(&mut self, node: u32, version: u32, observer: &mut dyn Observer) {
         if let Medium::Air { reach, .. } = &mut self.medium
             && reach.next_leg(node, version, &self.links, self.now, &mut self.agenda)
         {

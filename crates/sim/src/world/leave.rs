@@ -5,7 +5,7 @@
 //! latest after [`PATIENCE`], with all that it still has. To the others a node that has gone is out of reach for ever.
 
 use meshlock_core::{Event, Misuse, NodeId, Protocol};
-use serde::Serialize;
+use meshlock_protocols::Node;
 
 use super::{Medium, World};
 use crate::agenda::Due;
@@ -26,10 +26,7 @@ pub(super) enum Presence {
     Gone,
 }
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// Whether a node has gone for good.
     pub(super) fn is_gone(&self, node: u32) -> bool {
         self.presence.get(node as usize) == Some(&Presence::Gone)
@@ -37,12 +34,12 @@ where
 
     /// Whether nodes of this protocol can leave in order.
     pub(crate) fn can_leave(&self) -> bool {
-        let refuses = |node: &P| matches!(node.clone().handle(Event::Leave), Err(Misuse::Unsupported(_)));
+        let refuses = |node: &Node| matches!(node.clone().handle(Event::Leave), Err(Misuse::Unsupported(_)));
         self.nodes.first().is_some_and(|node| !refuses(node))
     }
 
     /// A node begins to leave.
-    pub(super) fn begin_to_leave<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+    pub(super) fn begin_to_leave(&mut self, node: u32, observer: &mut dyn Observer) {
         self.presence[node as usize] = Presence::Leaving { told: false };
         self.leaving.push(node);
         self.clients.retire(node);
@@ -55,7 +52,7 @@ where
     }
 
     /// Lets those go who have nothing left to give.
-    pub(super) fn let_go<O: Observer<P>>(&mut self, observer: &mut O) {
+    pub(super) fn let_go(&mut self, observer: &mut dyn Observer) {
         for node in self.leaving.clone() {
             for index in self.clients.open_at(node) {
                 self.release(index, observer);
@@ -79,7 +76,7 @@ where
     }
 
     /// A node goes, with all that it has.
-    pub(super) fn depart<O: Observer<P>>(&mut self, node: u32, observer: &mut O) {
+    pub(super) fn depart(&mut self, node: u32, observer: &mut dyn Observer) {
         if self.is_gone(node) {
             return;
         }

@@ -3,17 +3,14 @@
 use meshlock_core::view::{Returning, TokenView, View};
 use meshlock_core::{NodeId, Protocol};
 use meshlock_properties::{Flight, Snapshot, check_snapshot};
-use serde::Serialize;
+use meshlock_protocols::{Message, Node};
 
 use super::World;
 use crate::links::Links;
 use crate::outcome::NetworkSeen;
 use crate::time::{Span, Time};
 
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// Checks the rules over the whole network. In a quiet one more must hold.
     pub(crate) fn look_at_rules(&mut self, quiet: bool) {
         let views: Vec<View> = self.nodes.iter().map(Protocol::view).collect();
@@ -40,11 +37,11 @@ where
     /// Every message that will arrive if nothing happens to its link, and matters to a rule.
     pub(super) fn flights(&self) -> Vec<FlightSeen> {
         let mut flights = Vec::new();
-        let mut note = |from: u32, to: u32, message: &P::Message| {
+        let mut note = |from: u32, to: u32, message: &Message| {
             let token = self.nodes[to as usize].token_in(NodeId(from), message);
-            let returning = P::returning_in(message);
+            let returning = Node::returning_in(message);
             if token.is_some() || returning.is_some() {
-                flights.push((from, to, P::kind(message), token, returning));
+                flights.push((from, to, Node::kind(message), token, returning));
             }
         };
         for frame in self.frames.iter() {

@@ -6,36 +6,26 @@
 
 use std::collections::BTreeMap;
 
-use meshlock_core::Protocol;
-use serde::Serialize;
+use meshlock_protocols::Message;
 
 use super::World;
 use crate::frames::{Hop, Letter};
 use crate::observe::Observer;
 
 /// Letters that wait, and the order of those under way.
-#[derive(Clone, Debug)]
-pub(super) struct Letters<M> {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Letters {
     /// By origin and destination: how many were posted and how many opened.
     counts: BTreeMap<(u32, u32), (u64, u64)>,
     /// No path from where they are.
-    pub(super) stranded: Vec<(u32, Letter, M)>,
+    pub(super) stranded: Vec<(u32, Letter, Message)>,
     /// Arrived before an earlier one.
-    pub(super) early: BTreeMap<(u32, u32, u64), M>,
+    pub(super) early: BTreeMap<(u32, u32, u64), Message>,
 }
 
-impl<M> Default for Letters<M> {
-    fn default() -> Self {
-        Self { counts: BTreeMap::new(), stranded: Vec::new(), early: BTreeMap::new() }
-    }
-}
-
-impl<P: Protocol> World<P>
-where
-    P::Message: Serialize,
-{
+impl World {
     /// Posts a letter.
-    pub(super) fn post<O: Observer<P>>(&mut self, from: u32, to: u32, message: P::Message, observer: &mut O) {
+    pub(super) fn post(&mut self, from: u32, to: u32, message: Message, observer: &mut dyn Observer) {
         if from == to || to as usize >= self.nodes.len() {
             return self.lose(from, to, &message, observer);
         }
@@ -46,7 +36,7 @@ where
     }
 
     /// Sends a letter on from where it is.
-    pub(super) fn forward<O: Observer<P>>(&mut self, here: u32, letter: Letter, message: P::Message, observer: &mut O) {
+    pub(super) fn forward(&mut self, here: u32, letter: Letter, message: Message, observer: &mut dyn Observer) {
         // What a node takes along is sent again from where it came.
         let here = if self.is_gone(here) { letter.origin } else { here };
         if self.is_gone(here) || self.is_gone(letter.to) {
@@ -61,7 +51,7 @@ where
     }
 
     /// A letter has come to a node: it is opened there or sent on.
-    pub(super) fn pass_on<O: Observer<P>>(&mut self, here: u32, letter: Letter, message: P::Message, observer: &mut O) {
+    pub(super) fn pass_on(&mut self, here: u32, letter: Letter, message: Message, observer: &mut dyn Observer) {
         let Letter { origin, to, number } = letter;
         if here != to {
             return self.forward(here, letter, message, observer);
@@ -76,7 +66,7 @@ where
     }
 
     /// There is a new link: perhaps there is a path now.
-    pub(super) fn try_stranded<O: Observer<P>>(&mut self, observer: &mut O) {
+    pub(super) fn try_stranded(&mut self, observer: &mut dyn Observer) {
         for (here, letter, message) in std::mem::take(&mut self.letters.stranded) {
             self.forward(here, letter, message, observer);
         }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use meshlock_core::{NodeId, Protocol};
-use serde::Serialize;
+use meshlock_core::NodeId;
 
 use super::super::Ending;
 use super::super::player::{Next, Player};
@@ -11,7 +10,7 @@ use super::{Hand, play, protocol, radio, wired};
 use crate::distribution::Distribution;
 use crate::edit::{Change, EditError, Edits};
 use crate::run::run_edited;
-use crate::scenario::{Area, Mobility, Network, Over, ProtocolName, Radio, Scenario, Shape};
+use crate::scenario::{Area, Mobility, Name, Network, Over, Radio, Scenario, Shape};
 use crate::time::Time;
 
 /// Does one thing after the other, each when the one before has had some time.
@@ -21,10 +20,7 @@ struct Script<'a> {
 }
 
 impl Hand for Script<'_> {
-    fn play<P: Protocol>(&mut self, player: &mut Player<P>)
-    where
-        P::Message: Serialize,
-    {
+    fn play(&mut self, player: &mut Player) {
         player.play(Duration::ZERO).unwrap();
         for (at, change) in self.changes {
             while player.tick(Duration::from_secs_f64(*at)) == Next::Now {}
@@ -44,7 +40,7 @@ fn scripted(scenario: &Scenario, changes: &[(f64, Change)]) -> (Vec<String>, End
 }
 
 fn line(nodes: u32) -> Scenario {
-    let mut scenario = wired(protocol(ProtocolName::ReverseLink, Over::Links), Shape::Line, None);
+    let mut scenario = wired(protocol(Name::ReverseLink, Over::Links), Shape::Line, None);
     scenario.nodes = nodes;
     scenario.traffic.classes.clear();
     scenario
@@ -128,7 +124,7 @@ fn a_node_that_comes_takes_part() {
 
 #[test]
 fn who_cannot_come_or_go_is_told_why() {
-    let raymond = wired(protocol(ProtocolName::Raymond, Over::Links), Shape::Complete, None);
+    let raymond = wired(protocol(Name::Raymond, Over::Links), Shape::Complete, None);
     let between = (NodeId(0), NodeId(1));
     let (said, _, _) = scripted(
         &raymond,
@@ -157,7 +153,7 @@ fn who_cannot_come_or_go_is_told_why() {
 fn nobody_moves_at_pace_zero_and_everybody_faster_at_pace_two() {
     let far = Change::Link { between: (NodeId(0), NodeId(1)), up: true };
     let pace = |factor| Change::Pace { factor };
-    let mut scenario = radio(protocol(ProtocolName::ReverseLink, Over::Links));
+    let mut scenario = radio(protocol(Name::ReverseLink, Over::Links));
     scenario.traffic.classes.clear();
     let mobility = Mobility::Linear { speed: Distribution::Constant(10.0) };
     scenario.network = Network::Radio(Radio::report(Area { width: 1e4, height: 1e4 }, mobility));

@@ -2,7 +2,7 @@
 
 use super::kind::{Kind, MOST_NODES};
 use super::quantity::{Quantity, Range};
-use crate::scenario::ProtocolName;
+use crate::scenario::Name;
 
 /// A section of a file.
 pub(super) struct Section {
@@ -459,7 +459,7 @@ const fn key(path: &'static str, kind: Kind, given: Given, about: &'static str) 
 }
 
 fn protocols() -> Vec<&'static str> {
-    ProtocolName::ALL.map(ProtocolName::name).to_vec()
+    Name::SIMULATED.map(Name::name).to_vec()
 }
 
 fn models() -> Vec<&'static str> {

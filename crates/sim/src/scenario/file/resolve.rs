@@ -8,7 +8,7 @@ mod traffic;
 use super::keys;
 use super::place::{Place, Problem, Source};
 use super::reader::Reader;
-use crate::scenario::{Limits, Network, ProtocolChoice, ProtocolName, Scenario, Text, Warmup};
+use crate::scenario::{Limits, Name, Network, ProtocolChoice, Scenario, Text, Warmup};
 use crate::time::Span;
 
 /// Reads everything. Files are looked for beside the source.
@@ -88,7 +88,7 @@ fn called(protocol: &ProtocolChoice) -> String {
     let name = protocol.name.name();
     match (&protocol.text, protocol.name) {
         (Text::Published { .. }, _) => format!("{name} (published)"),
-        (Text::Repaired, ProtocolName::ReverseLink | ProtocolName::Flood | ProtocolName::Group) => {
+        (Text::Repaired, Name::ReverseLink | Name::Flood | Name::Group | Name::GroupOverRelay) => {
             format!("{name} (repaired)")
         }
         (Text::Repaired, _) => name.to_owned(),

@@ -1,14 +1,15 @@
 //! `[protocol]`: what each protocol knows, and what is refused because it does not.
 
-use meshlock_core::repairs::Defect;
-use meshlock_core::{Aging, Order, flood, group, reverse_link};
+use meshlock_core::{Aging, Order};
+use meshlock_protocols::printed::{flood, group, reverse_link};
+use meshlock_protocols::repairs::Defect;
 
 use super::super::kind::Read;
 use super::super::near;
 use super::super::place::Problem;
 use super::super::reader::Reader;
 use super::{called, everyone_is_linked};
-use crate::scenario::{Network, Over, ProtocolChoice, ProtocolName, Text};
+use crate::scenario::{Name, Network, Over, ProtocolChoice, Text};
 
 /// Whether something is possible, and whether it can be left away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub(super) struct Abilities {
 }
 
 /// What a protocol knows, in the text that is run.
-pub(super) const fn abilities(name: ProtocolName, published: bool) -> Abilities {
+pub(super) const fn abilities(name: Name, published: bool) -> Abilities {
     let plain = Abilities {
         units: false,
         order: false,
@@ -58,28 +59,23 @@ pub(super) const fn abilities(name: ProtocolName, published: bool) -> Abilities 
         cancels: !published,
     };
     match (name, published) {
-        (ProtocolName::ReverseLink, true) => Abilities { units: true, epsilon: true, deadlines: false, ..plain },
-        (ProtocolName::ReverseLink, false) | (ProtocolName::Central | ProtocolName::Omniscient, _) => {
+        (Name::ReverseLink, true) => Abilities { units: true, epsilon: true, deadlines: false, ..plain },
+        (Name::ReverseLink, false) | (Name::Central | Name::Omniscient, _) => {
             Abilities { units: true, order: true, joins: true, sessions: Use::Optional, ..plain }
         }
-        (ProtocolName::Flood, true) => plain,
-        (ProtocolName::Flood, false) => Abilities { retry: Use::Always, ..plain },
-        (ProtocolName::Group, _) => Abilities {
+        (Name::Flood, true) => plain,
+        (Name::Flood, false) => Abilities { retry: Use::Always, ..plain },
+        (Name::Group | Name::GroupOverRelay, _) => Abilities {
             levels: true,
             deadlines: false,
             sessions: Use::Always,
             retry: if published { Use::Never } else { Use::Optional },
             ..plain
         },
-        (ProtocolName::Raynal, _) => Abilities { units: true, cancels: false, ..plain },
-        (
-            ProtocolName::Raymond
-            | ProtocolName::SuzukiKasami
-            | ProtocolName::RicartAgrawala
-            | ProtocolName::Lamport
-            | ProtocolName::NaimiTrehel,
-            _,
-        ) => Abilities { cancels: false, ..plain },
+        (Name::Raynal, _) => Abilities { units: true, cancels: false, ..plain },
+        (Name::Raymond | Name::SuzukiKasami | Name::RicartAgrawala | Name::Lamport | Name::NaimiTrehel, _) => {
+            Abilities { cancels: false, ..plain }
+        }
     }
 }
 
@@ -87,7 +83,7 @@ pub(super) const fn abilities(name: ProtocolName, published: bool) -> Abilities 
 pub(super) fn choice(reader: &mut Reader<'_>) -> Result<ProtocolChoice, Problem> {
     let mut part = reader.part("protocol");
     let word = part.text("name")?;
-    let Some(name) = ProtocolName::named(&word) else {
+    let Some(name) = Name::named(&word, &Name::SIMULATED) else {
         return Err(part.problem("name", format!("there is no name `{word}`"), ""));
     };
     let published = part.text("text")? == "published";
@@ -153,10 +149,10 @@ pub(super) fn choice(reader: &mut Reader<'_>) -> Result<ProtocolChoice, Problem>
 pub(super) fn over(reader: &mut Reader<'_>, choice: &ProtocolChoice, network: &Network) -> Result<Over, Problem> {
     let linked = everyone_is_linked(network);
     let wired = matches!(network, Network::Wired(_));
-    let omniscient = choice.name == ProtocolName::Omniscient;
+    let omniscient = choice.name == Name::Omniscient;
     let otherwise = if omniscient || choice.name.speaks_to_neighbours() || (wired && linked) {
         "links"
-    } else if choice.name == ProtocolName::Group {
+    } else if choice.name == Name::Group {
         "relay"
     } else {
         "routing"
@@ -182,21 +178,21 @@ pub(super) fn over(reader: &mut Reader<'_>, choice: &ProtocolChoice, network: &N
     Ok(over)
 }
 
-fn defects(name: ProtocolName) -> Vec<&'static str> {
+fn defects(name: Name) -> Vec<&'static str> {
     fn names<D: Defect>() -> Vec<&'static str> {
         D::ALL.iter().map(|defect| defect.name()).collect()
     }
     match name {
-        ProtocolName::ReverseLink => names::<reverse_link::published::Defect>(),
-        ProtocolName::Flood => names::<flood::published::Defect>(),
-        ProtocolName::Group => names::<group::published::Defect>(),
-        ProtocolName::Central
-        | ProtocolName::Raymond
-        | ProtocolName::SuzukiKasami
-        | ProtocolName::RicartAgrawala
-        | ProtocolName::Lamport
-        | ProtocolName::NaimiTrehel
-        | ProtocolName::Raynal
-        | ProtocolName::Omniscient => Vec::new(),
+        Name::ReverseLink => names::<reverse_link::Defect>(),
+        Name::Flood => names::<flood::Defect>(),
+        Name::Group | Name::GroupOverRelay => names::<group::Defect>(),
+        Name::Central
+        | Name::Raymond
+        | Name::SuzukiKasami
+        | Name::RicartAgrawala
+        | Name::Lamport
+        | Name::NaimiTrehel
+        | Name::Raynal
+        | Name::Omniscient => Vec::new(),
     }
 }

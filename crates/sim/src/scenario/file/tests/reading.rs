@@ -2,9 +2,7 @@
 
 use super::super::{Axis, Compare, Constraint, Document, PlotSpec, Stop};
 use crate::distribution::Distribution;
-use crate::scenario::{
-    Arrivals, Mobility, Network, Over, Placement, ProtocolName, Scenario, Shape, Text, UrgencyOf, Warmup,
-};
+use crate::scenario::{Arrivals, Mobility, Name, Network, Over, Placement, Scenario, Shape, Text, UrgencyOf, Warmup};
 use crate::time::Span;
 
 fn document(text: &str) -> Document {
@@ -154,7 +152,7 @@ fn classes_take_from_traffic_what_they_do_not_say() {
 
 #[test]
 fn how_messages_travel_follows_from_protocol_and_network() {
-    use ProtocolName::{Central, Flood, Group, Omniscient, Raymond, ReverseLink};
+    use Name::{Central, Flood, Group, Omniscient, Raymond, ReverseLink};
     let radio = "[radio]\n";
     let line = "[topology]\nshape = \"line\"\n";
     let complete = "[topology]\n";
@@ -178,8 +176,8 @@ fn how_messages_travel_follows_from_protocol_and_network() {
 
 #[test]
 fn every_protocol_model_and_shape_can_be_chosen() {
-    for protocol in ProtocolName::ALL {
-        let session = if protocol == ProtocolName::Group { "1" } else { "default" };
+    for protocol in Name::SIMULATED {
+        let session = if protocol == Name::Group { "1" } else { "default" };
         let sets = [("protocol.name", protocol.name()), ("traffic.session", session)];
         assert_eq!(with("[radio]\n", &sets).resolve().unwrap().protocol.name, protocol);
     }
