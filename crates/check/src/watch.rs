@@ -1,7 +1,7 @@
 //! The rules over whole states, with what they need to see.
 
-use meshlock_core::view::View;
 use meshlock_core::NodeId;
+use meshlock_core::view::View;
 use meshlock_properties::{Flight, Snapshot, check_snapshot};
 
 use crate::finding::Finding;

@@ -51,7 +51,7 @@ struct MakeArgs {
     capacity: Option<u32>,
     /// Which protocol serves it [default: reverse-link].
     #[arg(long)]
-    protocol: Option<ProtocolName>,
+    protocol: Option<Name>,
     /// How many grants of waiting count as one step of priority; 0 is strict [default: 16].
     #[arg(long, value_name = "N")]
     aging: Option<u32>,
@@ -110,7 +110,7 @@ enum KindName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum ProtocolName {
+enum Name {
     /// Every kind.
     ReverseLink,
     /// Mutexes without priorities.
@@ -154,9 +154,9 @@ fn wanted(args: &MakeArgs) -> NewResource {
         KindName::ReadersWriter => Kind::ReadersWriter,
     });
     let protocol = args.protocol.map(|protocol| match protocol {
-        ProtocolName::ReverseLink => Protocol::ReverseLink,
-        ProtocolName::Flood => Protocol::Flood,
-        ProtocolName::Group => Protocol::Group,
+        Name::ReverseLink => Protocol::ReverseLink,
+        Name::Flood => Protocol::Flood,
+        Name::Group => Protocol::Group,
     });
     let by_priority = args.aging.map(|aging| Order::Priority { aging });
     let order = if args.by_deadline { Some(Order::Deadline) } else { by_priority };

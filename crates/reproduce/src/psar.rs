@@ -9,13 +9,13 @@ mod order;
 mod radio;
 mod sweep;
 
-use meshlock_sim::scenario::ProtocolName;
+use meshlock_sim::scenario::Name;
 
 use crate::claim::Claim;
 use crate::verdict::{Verdict, at_least, at_most, between, needs, none};
 
 /// The report's own protocol.
-const FLOOD: ProtocolName = ProtocolName::Flood;
+const FLOOD: Name = Name::Flood;
 
 /// All of them, in order.
 pub fn claims() -> Vec<Claim> {

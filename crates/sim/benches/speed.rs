@@ -16,7 +16,7 @@ use std::time::Instant;
 use meshlock_core::Protocol;
 use meshlock_sim::build::{Visitor, with_world};
 use meshlock_sim::distribution::Distribution;
-use meshlock_sim::scenario::{Area, Class, Network, Over, Name, Scenario};
+use meshlock_sim::scenario::{Area, Class, Name, Network, Over, Scenario};
 use meshlock_sim::time::Time;
 use meshlock_sim::world::World;
 use serde::Serialize;

@@ -1,5 +1,7 @@
 //! Stories: what happens on small networks, step by step, in the words of the protocols' pages.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod baselines;
 mod capacity;
 mod flood;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use meshlock_core::reverse_link::Height;
-use meshlock_core::reverse_link::published::{Body, Config, Message, Node, network};
 use meshlock_core::view::Origin;
 use meshlock_core::{Demand, Event, NodeId, Protocol, Rank, RequestId, Units};
+use meshlock_protocols::printed::reverse_link::{Body, Config, Message, Node, network};
 use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{Scenario, Shape, UrgencyOf};

@@ -4,7 +4,7 @@ use meshlock_core::view::Origin;
 use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::{Outcome, Request};
-use meshlock_sim::scenario::{Class, ProtocolName, Scenario, UrgencyOf};
+use meshlock_sim::scenario::{Class, Name, Scenario, UrgencyOf};
 use meshlock_sim::time::Time;
 use meshlock_statistics::{Estimate, paired};
 
@@ -53,8 +53,8 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
         (Some(with(PUT_BACK)), ("printed with p1, p2", |base| base.published(PUT_BACK))),
         (Some(with(ALL_BUT_GUARD)), ("all repaired but the guard", |base| base.published(ALL_BUT_GUARD))),
         (Some(Text::Repaired), ("repaired", |base| base)),
-        (None, ("central", |base| base.protocol(ProtocolName::Central))),
-        (None, ("omniscient", |base| base.protocol(ProtocolName::Omniscient))),
+        (None, ("central", |base| base.protocol(Name::Central))),
+        (None, ("omniscient", |base| base.protocol(Name::Omniscient))),
     ];
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     let (mut idle, mut waits) = (Vec::new(), Vec::new());
@@ -148,7 +148,7 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
         let waited = |request: &Request| request.granted.unwrap_or(outcome.end).since(request.asked).seconds();
         outcome.requests.iter().filter(|request| units(request) == amount).map(waited).fold(0.0, f64::max)
     };
-    let others = [("central", ProtocolName::Central), ("omniscient", ProtocolName::Omniscient)]
+    let others = [("central", Name::Central), ("omniscient", Name::Omniscient)]
         .map(|(name, protocol)| (Text::Other(name.to_owned()), base().protocol(protocol)));
     let (mut rows, mut columns, mut told) = (Vec::new(), Vec::new(), Vec::new());
     let mut costs = Vec::new();

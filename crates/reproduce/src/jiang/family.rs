@@ -3,7 +3,7 @@
 
 use meshlock_report::chart::Series;
 use meshlock_report::table::Cell;
-use meshlock_sim::scenario::{ProtocolName, Scenario};
+use meshlock_sim::scenario::{Name, Scenario};
 use meshlock_statistics::Estimate;
 
 use super::messages::{Pair, half_of_the_messages};
@@ -40,7 +40,7 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
                 let base = thirty(connectivity, *think, duration);
                 let base: Scenario = if let Some(every) = every { base.changing(*every) } else { base };
                 let name = format!("{:.0} % of the links, changes {changes}, think {think}", 100.0 * connectivity);
-                let raymond = lab.replicate(&base.clone().protocol(ProtocolName::Raymond), seeds);
+                let raymond = lab.replicate(&base.clone().protocol(Name::Raymond), seeds);
                 (*think, Pair::run(lab, name, &base, seeds), raymond)
             };
             sweeps.push(Sweep { connectivity, changes, loads: thinks.iter().map(load).collect() });

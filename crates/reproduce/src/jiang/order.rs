@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meshlock_core::NodeId;
 use meshlock_core::view::{Origin, View};
 use meshlock_report::table::Cell;
-use meshlock_sim::scenario::ProtocolName;
+use meshlock_sim::scenario::Name;
 use meshlock_sim::time::Time;
 use meshlock_statistics::{Estimate, proportion};
 
@@ -76,7 +76,7 @@ fn inversions(lab: &Lab, (seeds, duration): (u64, f64)) -> Inversions {
                 None => columns.push(Column::new(text, &samples, facts)),
             }
         }
-        for (name, protocol) in [("central", ProtocolName::Central), ("omniscient", ProtocolName::Omniscient)] {
+        for (name, protocol) in [("central", Name::Central), ("omniscient", Name::Omniscient)] {
             let samples = lab.replicate(&base.clone().protocol(protocol), seeds);
             let [known, settled, any] = ["inversions.known", "inversions.settled/entry", "inversions.any/entry"]
                 .map(|measure| samples.estimate(measure));
@@ -164,11 +164,7 @@ pub(super) fn equal_priorities(lab: &Lab) -> Finding {
         let shares: Vec<f64> = samples.0.iter().map(|sample| passing_share(&sample.outcome)).collect();
         Estimate::of(&shares, 0.95)
     };
-    let others = [
-        ("Raymond", ProtocolName::Raymond),
-        ("central", ProtocolName::Central),
-        ("omniscient", ProtocolName::Omniscient),
-    ];
+    let others = [("Raymond", Name::Raymond), ("central", Name::Central), ("omniscient", Name::Omniscient)];
     let (mut rows, mut queues, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     let mut shares = Vec::new();
     for (text, scenario) in in_texts(&base()) {

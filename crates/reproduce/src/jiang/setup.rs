@@ -5,7 +5,7 @@
 use meshlock_core::{Aging, Order};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, Class, Limits, MessageSize, Network, Over, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic,
+    Changes, Class, Limits, MessageSize, Name, Network, Over, ProtocolChoice, Scenario, Shape, Text, Traffic,
     UrgencyOf, Warmup, Wired,
 };
 use meshlock_sim::time::Span;
@@ -89,7 +89,7 @@ pub(super) trait With: Sized {
     /// With the printed text and these repairs.
     fn published(self, repairs: &[&str]) -> Self;
     /// With another protocol; those that speak to anybody do so over ideal routing.
-    fn protocol(self, name: ProtocolName) -> Self;
+    fn protocol(self, name: Name) -> Self;
     /// With k units of which every request asks for `low` to `high`.
     fn units(self, k: u32, low: u32, high: u32) -> Self;
     /// With aging of the repaired protocol (one step of priority is worth so many grants).
@@ -110,7 +110,7 @@ impl With for Scenario {
         self
     }
 
-    fn protocol(mut self, name: ProtocolName) -> Self {
+    fn protocol(mut self, name: Name) -> Self {
         self.protocol.name = name;
         self.protocol.over = if name.speaks_to_neighbours() { Over::Links } else { Over::Routing };
         self

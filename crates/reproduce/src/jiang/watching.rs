@@ -2,14 +2,13 @@
 
 use meshlock_core::view::View;
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
-use meshlock_sim::build::{Visitor, with_world};
+use meshlock_protocols::{Message, Node};
+use meshlock_sim::build::world;
 use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::run::drive;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
-use meshlock_sim::world::World;
-use serde::Serialize;
 
 /// What is seen when a node has handled an event.
 pub(super) struct Seen {
@@ -57,44 +56,20 @@ pub(super) trait Watcher {
 ///
 /// If the scenario cannot be run: claims make only scenarios that can.
 pub(super) fn watch<W: Watcher>(scenario: &Scenario, seed: u64, mut watcher: W) -> (W, Outcome) {
-    let eyes = Eyes { scenario, watcher: &mut watcher };
-    let outcome = with_world(scenario, seed, eyes).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    let world = world(scenario, seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    let views: Vec<View> = world.nodes().iter().map(Protocol::view).collect();
+    watcher.starts(&views);
+    let outcome = drive(world, scenario, &mut (), &mut Tap(&mut watcher));
     (watcher, outcome)
-}
-
-/// Not generic over the watcher: worlds of so many protocols are compiled once.
-struct Eyes<'a> {
-    scenario: &'a Scenario,
-    watcher: &'a mut dyn Watcher,
 }
 
 struct Tap<'a>(&'a mut dyn Watcher);
 
-impl Visitor for Eyes<'_> {
-    type Output = Outcome;
-
-    fn visit<P>(self, world: World<P>) -> Outcome
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let views: Vec<View> = world.nodes().iter().map(Protocol::view).collect();
-        self.watcher.starts(&views);
-        drive(world, self.scenario, &mut (), &mut Tap(self.watcher))
-    }
-}
-
-impl<P: Protocol> Observer<P> for Tap<'_> {
-    fn handled(
-        &mut self,
-        now: Time,
-        node: &P,
-        event: Event<P::Message>,
-        effects: Result<&[Effect<P::Message>], Misuse>,
-    ) {
+impl Observer for Tap<'_> {
+    fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
         let view = node.view();
         let received = match &event {
-            Event::Receive { from, message } => Some((*from, P::kind(message))),
+            Event::Receive { from, message } => Some((*from, Node::kind(message))),
             Event::Request { .. }
             | Event::Cancel { .. }
             | Event::Reprioritize { .. }
@@ -106,10 +81,10 @@ impl<P: Protocol> Observer<P> for Tap<'_> {
             | Event::Leave
             | Event::Resume => None,
         };
-        let sent = |effect: &Effect<P::Message>| match effect {
-            Effect::Send { message, .. } => Some((P::kind(message), 1)),
-            Effect::Multicast { to, message } => Some((P::kind(message), to.len() as u64)),
-            Effect::Broadcast { message } => Some((P::kind(message), view.neighbours.len() as u64)),
+        let sent = |effect: &Effect<Message>| match effect {
+            Effect::Send { message, .. } => Some((Node::kind(message), 1)),
+            Effect::Multicast { to, message } => Some((Node::kind(message), to.len() as u64)),
+            Effect::Broadcast { message } => Some((Node::kind(message), view.neighbours.len() as u64)),
             Effect::Granted { .. } | Effect::Arm { .. } | Effect::Reject { .. } => None,
         };
         let sent = effects.unwrap_or_default().iter().filter_map(sent).collect();
@@ -120,7 +95,7 @@ impl<P: Protocol> Observer<P> for Tap<'_> {
         self.0.linked(now);
     }
 
-    fn lost(&mut self, _now: Time, _from: NodeId, _to: NodeId, message: &P::Message) {
-        self.0.lost(P::kind(message));
+    fn lost(&mut self, _now: Time, _from: NodeId, _to: NodeId, message: &Message) {
+        self.0.lost(Node::kind(message));
     }
 }

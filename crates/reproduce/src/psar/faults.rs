@@ -4,7 +4,7 @@ use meshlock_properties::Rule;
 use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, MessageSize, Mobility, Network, Placement, ProtocolChoice, ProtocolName, Scenario, Shape, Wired,
+    Changes, MessageSize, Mobility, Name, Network, Placement, ProtocolChoice, Scenario, Shape, Wired,
 };
 use meshlock_sim::time::Span;
 
@@ -162,7 +162,7 @@ pub(super) fn nobody_stuck(lab: &Lab) -> Finding {
     measure("moving", with(&["f1"]), &moved(printed(&["f1"])), true);
     measure("moving", all_repairs(), &moved(printed(&ALL_REPAIRS)), true);
     measure("moving", Text::Repaired, &moved(repaired(super::FLOOD)), true);
-    let reverse = moved(repaired(ProtocolName::ReverseLink));
+    let reverse = moved(repaired(Name::ReverseLink));
     measure("moving", Text::Other("reverse-link".to_owned()), &reverse, false);
     let told: Vec<String> = columns
         .iter()
@@ -229,7 +229,7 @@ pub(super) fn loss(lab: &Lab) -> Finding {
         (Text::Printed, printed(&[])),
         (all_repairs(), printed(&ALL_REPAIRS)),
         (Text::Repaired, repaired(super::FLOOD)),
-        (Text::Other("reverse-link".to_owned()), repaired(ProtocolName::ReverseLink)),
+        (Text::Other("reverse-link".to_owned()), repaired(Name::ReverseLink)),
     ];
     let mut rows = Vec::new();
     let mut columns: Vec<Column> =

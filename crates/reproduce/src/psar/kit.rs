@@ -5,8 +5,7 @@ use meshlock_report::table::{Cell, Column, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Request;
 use meshlock_sim::scenario::{
-    Area, Class, Limits, Mobility, Network, Over, Placement, ProtocolChoice, ProtocolName, Radio, Scenario, Text,
-    Warmup,
+    Area, Class, Limits, Mobility, Name, Network, Over, Placement, ProtocolChoice, Radio, Scenario, Text, Warmup,
 };
 use meshlock_sim::time::Span;
 use meshlock_statistics::{Estimate, Median};
@@ -25,7 +24,7 @@ pub(super) const SIDE: f64 = 600.0;
 pub(super) const ALL_REPAIRS: [&str; 7] = ["f1", "f2", "f3", "f4", "f5", "f6", "f7"];
 
 /// A protocol as a node runs it.
-pub(super) fn repaired(name: ProtocolName) -> ProtocolChoice {
+pub(super) fn repaired(name: Name) -> ProtocolChoice {
     let over = if name.speaks_to_neighbours() { Over::Links } else { Over::Routing };
     ProtocolChoice { name, over, ..ProtocolChoice::default() }
 }
@@ -33,7 +32,7 @@ pub(super) fn repaired(name: ProtocolName) -> ProtocolChoice {
 /// The printed flood with these repairs.
 pub(super) fn printed(repairs: &[&str]) -> ProtocolChoice {
     let text = Text::Published { repairs: repairs.iter().map(|name| (*name).to_owned()).collect() };
-    ProtocolChoice { text, ..repaired(ProtocolName::Flood) }
+    ProtocolChoice { text, ..repaired(Name::Flood) }
 }
 
 /// The printed flood with all repairs but these.

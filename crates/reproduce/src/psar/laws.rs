@@ -3,7 +3,7 @@
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Kind;
 use meshlock_sim::scenario::{
-    Arrivals, Changes, MessageSize, Network, Over, Placement, ProtocolChoice, ProtocolName, Scenario, Shape, Wired,
+    Arrivals, Changes, MessageSize, Name, Network, Over, Placement, ProtocolChoice, Scenario, Shape, Wired,
 };
 use meshlock_sim::scenario::{Class, Mobility};
 use meshlock_sim::time::Span;
@@ -18,7 +18,7 @@ use crate::lab::{Lab, Sample, Samples};
 use crate::verdict::{Column, Fact, Text, with};
 
 /// Everybody reaches everybody in 1 ms, and everything asked for is over at the end.
-fn complete(name: ProtocolName, nodes: u32, think: f64, duration: f64) -> Scenario {
+fn complete(name: Name, nodes: u32, think: f64, duration: f64) -> Scenario {
     let wired = Wired {
         shape: Shape::Complete,
         delay: Distribution::Constant(0.001),
@@ -54,13 +54,13 @@ pub(super) fn message_laws(lab: &Lab) -> Finding {
             let n = f64::from(nodes);
             let duration = if load == "light" { lab.choose(40.0, 100.0, 100.0) } else { lab.choose(1.5, 2.0, 3.0) };
             for (name, law, claimed) in [
-                (ProtocolName::Lamport, 3.0 * (n - 1.0), Some(3.0 * (n - 1.0))),
-                (ProtocolName::RicartAgrawala, 2.0 * (n - 1.0), Some(n)),
-                (ProtocolName::SuzukiKasami, n, None),
+                (Name::Lamport, 3.0 * (n - 1.0), Some(3.0 * (n - 1.0))),
+                (Name::RicartAgrawala, 2.0 * (n - 1.0), Some(n)),
+                (Name::SuzukiKasami, n, None),
             ] {
                 let samples = lab.replicate(&complete(name, nodes, think, duration), seeds);
                 // Suzuki and Kasami's holder enters for nothing; the law is that of the others.
-                let token = name == ProtocolName::SuzukiKasami;
+                let token = name == Name::SuzukiKasami;
                 let per_entry = over_runs(&samples.0, |sample| {
                     let messages: u64 = sample.outcome.kinds.iter().map(|kind| kind.totals.messages).sum();
                     let entries = sample.outcome.requests.iter().filter(|request| request.granted.is_some()).count();
@@ -196,9 +196,9 @@ pub(super) fn transmissions_per_entry(lab: &Lab) -> Finding {
     let contestants = [
         (all_repairs(), printed(&super::kit::ALL_REPAIRS)),
         (Text::Repaired, repaired(super::FLOOD)),
-        (Text::Other("reverse-link".to_owned()), repaired(ProtocolName::ReverseLink)),
-        (Text::Other("central over ideal routing".to_owned()), repaired(ProtocolName::Central)),
-        (Text::Other("naimi-trehel over ideal routing".to_owned()), repaired(ProtocolName::NaimiTrehel)),
+        (Text::Other("reverse-link".to_owned()), repaired(Name::ReverseLink)),
+        (Text::Other("central over ideal routing".to_owned()), repaired(Name::Central)),
+        (Text::Other("naimi-trehel over ideal routing".to_owned()), repaired(Name::NaimiTrehel)),
     ];
     let literal = lab.replicate(&to_the_letter(&idle(printed(&[]), nodes, duration)), 2);
     columns.push(Column::new(Text::Printed, &literal, Vec::new()));

@@ -1,6 +1,6 @@
 //! P-10: what an entry costs over load.
 
-use meshlock_sim::scenario::{Mobility, Placement, ProtocolName};
+use meshlock_sim::scenario::{Mobility, Name, Placement};
 
 use super::kit::{all_repairs, at_speed, on_air, printed, repaired, same_density, timed, to_the_letter};
 use super::sweep::{Axis, Contestant, MENDED, Spot, Sweep, mended};
@@ -23,11 +23,11 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
     let (seeds, duration) = (lab.choose(3, 4, 8), lab.choose(10.0, 6.0, 6.0));
     let contestant = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
     let runners = [
-        contestant("flood", ProtocolName::Flood),
-        contestant("reverse-link", ProtocolName::ReverseLink),
-        contestant("central over routing", ProtocolName::Central),
-        contestant("raymond over routing", ProtocolName::Raymond),
-        contestant("naimi-trehel over routing", ProtocolName::NaimiTrehel),
+        contestant("flood", Name::Flood),
+        contestant("reverse-link", Name::ReverseLink),
+        contestant("central over routing", Name::Central),
+        contestant("raymond over routing", Name::Raymond),
+        contestant("naimi-trehel over routing", Name::NaimiTrehel),
         mended(),
     ];
     let run = |mobility: &Mobility| {

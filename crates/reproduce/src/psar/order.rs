@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use meshlock_core::view::Origin;
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
-use meshlock_sim::build::{Visitor, with_world};
+use meshlock_protocols::{Message, Node};
+use meshlock_sim::build::world;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::observe::Observer;
-use meshlock_sim::outcome::Outcome;
 use meshlock_sim::run::drive;
 use meshlock_sim::scenario::{Arrivals, Class, ProtocolChoice, Scenario};
 use meshlock_sim::time::{Span, Time};
-use meshlock_sim::world::World;
-use serde::Serialize;
 
 use super::kit::{all_repairs, cell, in_a_row, on_air, printed, repaired, table, text, timed, to_the_letter};
 use crate::claim::{Evidence, Finding, check};
@@ -29,14 +27,8 @@ struct Desk {
     arrived: BTreeMap<NodeId, Time>,
 }
 
-impl<P: Protocol> Observer<P> for Desk {
-    fn handled(
-        &mut self,
-        now: Time,
-        node: &P,
-        event: Event<P::Message>,
-        _effects: Result<&[Effect<P::Message>], Misuse>,
-    ) {
+impl Observer for Desk {
+    fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, _effects: Result<&[Effect<Message>], Misuse>) {
         if node.id() != NodeId(0) || !matches!(event, Event::Receive { .. }) {
             return;
         }
@@ -45,22 +37,6 @@ impl<P: Protocol> Observer<P> for Desk {
                 self.arrived.entry(asker).or_insert(now);
             }
         }
-    }
-}
-
-struct Watched<'a>(&'a Scenario);
-
-impl Visitor for Watched<'_> {
-    type Output = (Outcome, Desk);
-
-    fn visit<P>(self, world: World<P>) -> Self::Output
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let mut desk = Desk::default();
-        let outcome = drive(world, self.0, &mut (), &mut desk);
-        (outcome, desk)
     }
 }
 
@@ -109,7 +85,8 @@ pub(super) const SERVED: &str = "mean number of requests served, by all that wai
 fn shares(protocol: &ProtocolChoice, nodes: u32, seed: u64) -> Option<Round> {
     let scenario = one_round(protocol.clone(), nodes);
     let scenario = if *protocol == printed(&[]) { to_the_letter(&scenario) } else { scenario };
-    let (outcome, desk) = with_world(&scenario, seed, Watched(&scenario)).ok()?;
+    let mut desk = Desk::default();
+    let outcome = drive(world(&scenario, seed).ok()?, &scenario, &mut (), &mut desk);
     let mut granted: Vec<(Time, NodeId, Time)> = outcome
         .requests
         .iter()

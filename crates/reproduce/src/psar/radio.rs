@@ -2,7 +2,7 @@
 
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{Area, Limits, Warmup};
-use meshlock_sim::scenario::{Arrivals, Class, Mobility, Network, Placement, ProtocolName, Radio, Scenario, Traffic};
+use meshlock_sim::scenario::{Arrivals, Class, Mobility, Name, Network, Placement, Radio, Scenario, Traffic};
 use meshlock_sim::time::Span;
 use meshlock_statistics::{Estimate, proportion};
 
@@ -131,7 +131,7 @@ pub(super) fn connected(lab: &Lab) -> Finding {
             warmup: Warmup::Fixed(Span::ZERO),
             drain: Span::ZERO,
             // One that does not hear of links: there is nothing to be sent.
-            protocol: repaired(ProtocolName::Raymond),
+            protocol: repaired(Name::Raymond),
             network: Network::Radio(Radio::report(area, Mobility::Static(Placement::Random))),
             traffic: Traffic::default(),
             limits: Limits::of(nodes),

@@ -7,7 +7,7 @@ use meshlock_report::chart::{Chart, Point, Series};
 use meshlock_report::table::{Cell, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Request;
-use meshlock_sim::scenario::{Over, ProtocolChoice, ProtocolName, Scenario};
+use meshlock_sim::scenario::{Name, Over, ProtocolChoice, Scenario};
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Estimate, Median};
 
@@ -39,15 +39,15 @@ pub(super) fn mended() -> Contestant {
 /// Ours, and what they are measured against.
 pub(super) fn contestants(most_group: u32) -> Vec<Contestant> {
     let all = |label, name| Contestant { label, protocol: repaired(name), most: u32::MAX };
-    let group = ProtocolChoice { over: Over::Relay, ..repaired(ProtocolName::Group) };
+    let group = ProtocolChoice { over: Over::Relay, ..repaired(Name::Group) };
     vec![
-        all("flood", ProtocolName::Flood),
-        all("reverse-link", ProtocolName::ReverseLink),
+        all("flood", Name::Flood),
+        all("reverse-link", Name::ReverseLink),
         Contestant { label: "group over relay", protocol: group, most: most_group },
-        all("central over routing", ProtocolName::Central),
-        all("raymond over routing", ProtocolName::Raymond),
-        all("naimi-trehel over routing", ProtocolName::NaimiTrehel),
-        all(BOUND, ProtocolName::Omniscient),
+        all("central over routing", Name::Central),
+        all("raymond over routing", Name::Raymond),
+        all("naimi-trehel over routing", Name::NaimiTrehel),
+        all(BOUND, Name::Omniscient),
     ]
 }
 
@@ -100,7 +100,7 @@ impl Sweep {
                 if scenario.nodes > contestant.most {
                     continue;
                 }
-                if contestant.protocol.name == ProtocolName::Group {
+                if contestant.protocol.name == Name::Group {
                     // A session of its own for every request: then a group protocol is one for exclusion.
                     let session = Distribution::Uniform { low: 0.0, high: 1e9 };
                     scenario.traffic.classes.iter_mut().for_each(|class| class.session = Some(session.clone()));

@@ -2,35 +2,37 @@
 
 use std::collections::VecDeque;
 
-use meshlock_core::group::{self, Level, published};
+use meshlock_core::group::{self, Level};
 use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{Demand, Effect, Event, NodeId, Protocol, RequestId, Session, Units};
+use meshlock_protocols::printed::group as published;
+use meshlock_protocols::{Message, Node};
 
 /// Processes and what is under way between them, in the order of sending.
 #[derive(Clone)]
-pub(super) struct Bench<P: Protocol> {
-    nodes: Vec<P>,
-    mail: VecDeque<(NodeId, usize, P::Message)>,
+pub(super) struct Bench {
+    nodes: Vec<Node>,
+    mail: VecDeque<(NodeId, usize, Message)>,
     asked: Vec<u64>,
     inside: Vec<bool>,
 }
 
 /// Processes of the repaired protocol.
-pub(super) fn repaired(nodes: u32, levels: u32) -> Bench<group::Node> {
+pub(super) fn repaired(nodes: u32, levels: u32) -> Bench {
     let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
     let config = |id| group::Config::among(members.clone(), id, Level(levels), None);
-    Bench::new(members.iter().map(|id| group::Node::new(config(*id))).collect())
+    Bench::new(members.iter().map(|id| group::Node::new(config(*id)).into()).collect())
 }
 
 /// Processes of the printed text with some repairs.
-pub(super) fn published(nodes: u32, levels: u32, repairs: published::Repairs) -> Bench<published::Node> {
+pub(super) fn published(nodes: u32, levels: u32, repairs: published::Repairs) -> Bench {
     let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
     let config = |id| published::Config { id, members: members.clone(), levels: Level(levels), repairs };
-    Bench::new(members.iter().map(|id| published::Node::new(config(*id))).collect())
+    Bench::new(members.iter().map(|id| published::Node::new(config(*id)).into()).collect())
 }
 
-impl<P: Protocol> Bench<P> {
-    fn new(nodes: Vec<P>) -> Self {
+impl Bench {
+    fn new(nodes: Vec<Node>) -> Self {
         let count = nodes.len();
         Self { nodes, mail: VecDeque::new(), asked: vec![0; count], inside: vec![false; count] }
     }
@@ -116,7 +118,7 @@ impl<P: Protocol> Bench<P> {
         queues.filter(of_session).map(|claimant| claimant.rank.0).max()
     }
 
-    fn handle(&mut self, node: usize, event: Event<P::Message>) -> bool {
+    fn handle(&mut self, node: usize, event: Event<Message>) -> bool {
         let Some(effects) = self.nodes.get_mut(node).and_then(|node| node.handle(event).ok()) else { return false };
         let from = self.nodes[node].id();
         for effect in effects {

@@ -8,8 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use meshlock_core::group;
-
 use super::bench::{Bench, repaired};
 use super::switches::exact;
 use crate::lab::Lab;
@@ -69,7 +67,7 @@ struct Table {
 
 impl Table {
     /// The most sessions opened from here until the victim is inside.
-    fn value(&mut self, bench: &Bench<group::Node>) -> Option<u32> {
+    fn value(&mut self, bench: &Bench) -> Option<u32> {
         if bench.is_inside(self.victim) {
             return Some(0);
         }
@@ -91,7 +89,7 @@ impl Table {
     }
 
     /// Everything that the others can do, and whether it opens a session.
-    fn moves(&self, bench: &Bench<group::Node>) -> Vec<(Bench<group::Node>, bool)> {
+    fn moves(&self, bench: &Bench) -> Vec<(Bench, bool)> {
         let mut moves = Vec::new();
         for node in bench.idle().into_iter().filter(|node| *node != self.victim) {
             for session in 0..u64::from(self.sessions) {

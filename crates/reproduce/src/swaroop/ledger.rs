@@ -1,14 +1,13 @@
 //! What every entry cost and in which role it was made: told by somebody who looks at every event of a run.
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, Session};
-use meshlock_sim::build::{Visitor, with_world};
+use meshlock_protocols::{Message, Node};
+use meshlock_sim::build::world;
 use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::run::drive;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
-use meshlock_sim::world::World;
-use serde::Serialize;
 
 use crate::verdict::Runs;
 
@@ -81,9 +80,9 @@ impl Ledger {
     }
 
     /// How many messages of a kind that begins so there are among the effects.
-    fn sent<P: Protocol>(&self, effects: &[Effect<P::Message>], kind: &str) -> u64 {
-        let is = |message: &P::Message| P::kind(message).starts_with(kind);
-        let count = |effect: &Effect<P::Message>| match effect {
+    fn sent(&self, effects: &[Effect<Message>], kind: &str) -> u64 {
+        let is = |message: &Message| Node::kind(message).starts_with(kind);
+        let count = |effect: &Effect<Message>| match effect {
             Effect::Send { message, .. } if is(message) => 1,
             Effect::Multicast { to, message } if is(message) => to.len() as u64,
             Effect::Broadcast { message } if is(message) => self.nodes - 1,
@@ -116,7 +115,7 @@ impl Ledger {
     }
 
     /// An entry of the queue is a run of claimants for one session; a process that comes twice belongs to two.
-    fn look_at_queue<P: Protocol>(&mut self, node: &P) {
+    fn look_at_queue(&mut self, node: &Node) {
         let Some(token) = node.view().token else { return };
         let mut seen: Vec<_> = Vec::new();
         let mut last = None;
@@ -132,14 +131,8 @@ impl Ledger {
     }
 }
 
-impl<P: Protocol> Observer<P> for Ledger {
-    fn handled(
-        &mut self,
-        now: Time,
-        node: &P,
-        event: Event<P::Message>,
-        effects: Result<&[Effect<P::Message>], Misuse>,
-    ) {
+impl Observer for Ledger {
+    fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
         let (Ok(effects), id) = (effects, node.id()) else { return };
         let place = id.0 as usize;
         if let Event::Request { demand, .. } = &event
@@ -147,13 +140,13 @@ impl<P: Protocol> Observer<P> for Ledger {
         {
             *open = Open { session: demand.session, asked: now, requests: 0, stage: Stage::Waits };
         }
-        let requests = self.sent::<P>(effects, "request");
+        let requests = self.sent(effects, "request");
         if let Some(open) = self.open.get_mut(place).filter(|open| open.stage == Stage::Waits) {
             open.requests += requests;
         }
         let role = match &event {
-            Event::Receive { message, .. } if P::kind(message) == "token" => Role::Captain,
-            Event::Receive { message, .. } if P::kind(message) == "start" => Role::Follower,
+            Event::Receive { message, .. } if Node::kind(message) == "token" => Role::Captain,
+            Event::Receive { message, .. } if Node::kind(message) == "start" => Role::Follower,
             Event::Receive { .. }
             | Event::Request { .. }
             | Event::Cancel { .. }
@@ -167,7 +160,7 @@ impl<P: Protocol> Observer<P> for Ledger {
             | Event::Resume => Role::Holder,
         };
         if matches!(event, Event::Release { .. }) {
-            self.leave(id, now, self.sent::<P>(effects, "complete"));
+            self.leave(id, now, self.sent(effects, "complete"));
         }
         if effects.iter().any(|effect| matches!(effect, Effect::Granted { .. })) {
             self.enter(id, now, role);
@@ -199,27 +192,9 @@ pub(super) fn watched_often(scenario: &Scenario, seeds: u64) -> Vec<(Outcome, Le
 }
 
 fn watch(scenario: &Scenario, seed: u64, looks_at_queue: bool) -> (Outcome, Ledger) {
-    let run = with_world(scenario, seed, Watched { scenario, looks_at_queue });
-    run.unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
-}
-
-struct Watched<'a> {
-    scenario: &'a Scenario,
-    looks_at_queue: bool,
-}
-
-impl Visitor for Watched<'_> {
-    type Output = (Outcome, Ledger);
-
-    fn visit<P>(self, world: World<P>) -> (Outcome, Ledger)
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let open = vec![Open::default(); world.nodes().len()];
-        let looks_at_queue = self.looks_at_queue;
-        let mut ledger = Ledger { nodes: open.len() as u64, open, looks_at_queue, ..Ledger::default() };
-        let outcome = drive(world, self.scenario, &mut (), &mut ledger);
-        (outcome, ledger)
-    }
+    let world = world(scenario, seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    let open = vec![Open::default(); world.nodes().len()];
+    let mut ledger = Ledger { nodes: open.len() as u64, open, looks_at_queue, ..Ledger::default() };
+    let outcome = drive(world, scenario, &mut (), &mut ledger);
+    (outcome, ledger)
 }

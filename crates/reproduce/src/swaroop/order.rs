@@ -4,7 +4,7 @@ use meshlock_core::Order;
 use meshlock_report::chart::{Bar, BarGroup, Bars, Scale};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Outcome;
-use meshlock_sim::scenario::{Class, ProtocolChoice, ProtocolName, Scenario, Text};
+use meshlock_sim::scenario::{Class, Name, ProtocolChoice, Scenario, Text};
 use meshlock_statistics::{Proportion, paired, proportion};
 
 use super::ledger::{Entry, Ledger, Role, watched_often};
@@ -262,7 +262,7 @@ pub(super) fn levels(lab: &Lab) -> Finding {
     let central = |levels: &[u32]| {
         let scenario = group(Text::Repaired, nodes, seconds, (0..nodes).map(|node| own(node, levels)).collect());
         let order = Order::Priority { aging: meshlock_core::Aging(0) };
-        let protocol = ProtocolChoice { name: ProtocolName::Central, order, ..scenario.protocol.clone() };
+        let protocol = ProtocolChoice { name: Name::Central, order, ..scenario.protocol.clone() };
         lab.replicate(&Scenario { protocol, ..scenario }, seeds)
     };
     let apart = [1, 6, 11];

@@ -2,9 +2,7 @@
 
 use meshlock_core::Delay;
 use meshlock_report::table::Cell;
-use meshlock_sim::scenario::{
-    Area, Mobility, Network, Over, Placement, ProtocolChoice, ProtocolName, Radio, Scenario, Text,
-};
+use meshlock_sim::scenario::{Area, Mobility, Name, Network, Over, Placement, ProtocolChoice, Radio, Scenario, Text};
 
 use super::setting::{busy, count, estimate, group, table, words};
 use crate::claim::Evidence;
@@ -36,7 +34,7 @@ pub(super) fn costs(lab: &Lab) -> Vec<Evidence> {
         let whole = grid(columns, rows, seconds, Over::Relay);
         let routed = grid(columns, rows, seconds, Over::Routing);
         let reverse = ProtocolChoice {
-            name: ProtocolName::ReverseLink,
+            name: Name::ReverseLink,
             over: Over::Links,
             capacity: whole.nodes,
             joins: 6,

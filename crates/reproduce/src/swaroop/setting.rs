@@ -4,8 +4,8 @@ use meshlock_report::chart::{Chart, Point, Scale, Series};
 use meshlock_report::table::{Cell, Column, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, Class, Limits, MessageSize, Network, ProtocolChoice, ProtocolName, Scenario, Shape, Text, Traffic,
-    UrgencyOf, Warmup, Wired,
+    Changes, Class, Limits, MessageSize, Name, Network, ProtocolChoice, Scenario, Shape, Text, Traffic, UrgencyOf,
+    Warmup, Wired,
 };
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::Estimate;
@@ -62,7 +62,7 @@ pub(super) fn group(text: Text, nodes: u32, seconds: f64, classes: Vec<Class>) -
         warmup: Warmup::Fixed(Span::from_seconds(seconds / 10.0)),
         drain: Span::from_seconds(60.0),
         // Nothing is lost, so nothing need be said again.
-        protocol: ProtocolChoice { name: ProtocolName::Group, text, retry: None, ..ProtocolChoice::default() },
+        protocol: ProtocolChoice { name: Name::Group, text, retry: None, ..ProtocolChoice::default() },
         network: Network::Wired(wired),
         traffic: Traffic { classes },
         limits: Limits::of(nodes),

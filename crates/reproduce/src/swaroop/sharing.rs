@@ -5,7 +5,7 @@ use meshlock_core::group::readers_writer::Access;
 use meshlock_report::table::{Cell, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::{Outcome, Request};
-use meshlock_sim::scenario::{Arrivals, Class, ProtocolChoice, ProtocolName, Scenario, Text};
+use meshlock_sim::scenario::{Arrivals, Class, Name, ProtocolChoice, Scenario, Text};
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Comparison, paired};
 
@@ -261,18 +261,18 @@ pub(super) fn entry_rule(lab: &Lab) -> Finding {
         ..busy(1, 1, 0.05, 0.1)
     };
     let own_session: Vec<Class> = (1..=sessions).map(of_session).collect();
-    let run = |classes: &[Class], name: ProtocolName, joins: u32| {
+    let run = |classes: &[Class], name: Name, joins: u32| {
         let base = group(Text::Repaired, nodes, seconds, classes.to_vec());
         let protocol = ProtocolChoice { name, joins, capacity: nodes, ..base.protocol.clone() };
         lab.replicate(&Scenario { protocol, ..base }, seeds)
     };
     let rivals = [
-        ("group", ProtocolName::Group, 0),
-        ("reverse-link, no joins", ProtocolName::ReverseLink, 0),
-        ("reverse-link, 6 joins", ProtocolName::ReverseLink, 6),
-        ("coordinator, no joins", ProtocolName::Central, 0),
-        ("coordinator, 6 joins", ProtocolName::Central, 6),
-        ("coordinator, greedy", ProtocolName::Central, GREEDY),
+        ("group", Name::Group, 0),
+        ("reverse-link, no joins", Name::ReverseLink, 0),
+        ("reverse-link, 6 joins", Name::ReverseLink, 6),
+        ("coordinator, no joins", Name::Central, 0),
+        ("coordinator, 6 joins", Name::Central, 6),
+        ("coordinator, greedy", Name::Central, GREEDY),
     ];
     let as_text = |text: Text, classes: &[Class]| {
         lab.replicate(&group(text, nodes, seconds, classes.to_vec()), seeds.div_ceil(3))

@@ -1,7 +1,6 @@
 //! S4-8 to S4-10: how many sessions are opened before one that waits, against somebody who wants it to wait long.
 
-use meshlock_core::Protocol;
-use meshlock_core::group::published::Repairs;
+use meshlock_protocols::printed::group::Repairs;
 use meshlock_report::chart::Point;
 use meshlock_report::table::Cell;
 use meshlock_sim::random::{Purpose, Stream, Streams};
@@ -33,7 +32,7 @@ const WANTED: u64 = 0;
 
 /// Lets one process wait for [`WANTED`] behind all other sessions, at the lowest level. Whenever a session opens, `more`
 /// lets others ask. `None` if it is never served.
-fn wait_for<P: Protocol>(bench: &mut Bench<P>, victim: usize, mut more: impl FnMut(&mut Bench<P>)) -> Option<Seen> {
+fn wait_for(bench: &mut Bench, victim: usize, mut more: impl FnMut(&mut Bench)) -> Option<Seen> {
     if !bench.ask(victim, WANTED, 1) {
         return None;
     }
@@ -50,7 +49,7 @@ fn wait_for<P: Protocol>(bench: &mut Bench<P>, victim: usize, mut more: impl FnM
 }
 
 /// The greedy adversary: all other sessions wait first, and whichever opens is asked for again at once at the top level.
-fn greedy<P: Protocol>(mut bench: Bench<P>, sessions: u32, levels: u32, victim: usize) -> Option<Seen> {
+fn greedy(mut bench: Bench, sessions: u32, levels: u32, victim: usize) -> Option<Seen> {
     // Where there are more sessions than others, one fewer can be ahead.
     bench.ask(0, WANTED, 1);
     for session in 1..sessions.min(victim as u32) {
@@ -65,10 +64,10 @@ fn greedy<P: Protocol>(mut bench: Bench<P>, sessions: u32, levels: u32, victim: 
 }
 
 /// An adversary without a plan: whoever is free asks for anything at any level, now and then.
-fn random<P: Protocol>(mut bench: Bench<P>, nodes: u32, sessions: u32, levels: u32, seed: u64) -> Option<Seen> {
+fn random(mut bench: Bench, nodes: u32, sessions: u32, levels: u32, seed: u64) -> Option<Seen> {
     let mut dice = Streams::new(seed).stream(Purpose::Traffic, 0);
     let victim = nodes as usize - 1;
-    let stir = |bench: &mut Bench<P>, dice: &mut Stream| {
+    let stir = |bench: &mut Bench, dice: &mut Stream| {
         for node in bench.idle().into_iter().filter(|node| *node != victim) {
             if dice.happens(0.8) {
                 // Its own session would only help the victim.
