@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use meshlock_api::{Definition, Mode, State, Urgency};
-use meshlock_core::{NodeId, flood, group, relay, reverse_link};
+use meshlock_core::{NodeId, flood, group, messages_among, relay, reverse_link};
 use serde::{Deserialize, Serialize};
 
 use crate::links::{LONGEST_FRAME, Outgoing};
@@ -106,6 +106,12 @@ pub enum Payload {
     /// Of `group`, over the relay.
     Group(relay::Message<group::Message>),
 }
+
+messages_among!(Payload {
+    ReverseLink(reverse_link::Message),
+    Flood(flood::Message),
+    Group(relay::Message<group::Message>),
+});
 
 /// A resource as all nodes know it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

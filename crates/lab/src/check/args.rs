@@ -82,7 +82,7 @@ pub(crate) struct Output {
 
 /// Which text of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Text {
+pub(crate) enum TextName {
     /// As printed, with its defects.
     Published,
     /// What a node runs.
@@ -94,7 +94,7 @@ pub(crate) enum Text {
 pub(crate) struct Protocol {
     /// Which text of the protocol [default: repaired].
     #[arg(long, value_name = "TEXT")]
-    pub(crate) variant: Option<Text>,
+    pub(crate) variant: Option<TextName>,
     /// Defects of the published text to repair, such as p1,p2.
     #[arg(long, value_name = "DEFECTS", value_delimiter = ',')]
     pub(crate) repair: Vec<String>,

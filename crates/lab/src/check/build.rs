@@ -2,20 +2,21 @@
 //! which nothing of what was meant can happen would hold, and prove nothing.
 
 use anyhow::bail;
-use meshlock_check::{Budgets, Failing, Search, Spec, Subject, Topology, Trial, Variant, Way, Work, Workload};
+use meshlock_check::spec::plain_demand;
+use meshlock_check::{Budgets, Failing, Name, Search, Spec, Text, Topology, Trial, Way, Work, Workload};
 use meshlock_core::{Aging, Deadline, Demand, Order, Priority, Units, Urgency};
 use meshlock_properties::{Rule, RuleSet};
 
-use super::args::{Args, Limits, Text};
+use super::args::{Args, Limits, TextName};
 use super::rehearse;
 
 /// The model that these options describe.
-pub(super) fn build(subject: Subject, args: &Args) -> anyhow::Result<Trial> {
+pub(super) fn build(subject: Name, args: &Args) -> anyhow::Result<Trial> {
     refuse_idle_options(subject, args)?;
     let topology = args.network.topology.clone().unwrap_or_else(|| Topology::line(3));
     let variant = match args.protocol.variant {
-        Some(Text::Published) => Variant::Published { repairs: args.protocol.repair.clone() },
-        Some(Text::Repaired) | None => Variant::Repaired,
+        Some(TextName::Published) => Text::Published { repairs: args.protocol.repair.clone() },
+        Some(TextName::Repaired) | None => Text::Repaired,
     };
     let spec = Spec::new(subject, variant, topology);
     let spec = Spec {
@@ -48,14 +49,14 @@ pub(super) fn build(subject: Subject, args: &Args) -> anyhow::Result<Trial> {
     Ok(Trial { spec, way })
 }
 
-fn refuse_idle_options(subject: Subject, args: &Args) -> anyhow::Result<()> {
+fn refuse_idle_options(subject: Name, args: &Args) -> anyhow::Result<()> {
     let Args { protocol, network, trouble, .. } = args;
-    let published = protocol.variant == Some(Text::Published);
-    let reverse_link = subject == Subject::ReverseLink;
-    let ordered = (reverse_link || subject == Subject::Central) && !published;
-    let groups = matches!(subject, Subject::Group | Subject::GroupOverRelay);
+    let published = protocol.variant == Some(TextName::Published);
+    let reverse_link = subject == Name::ReverseLink;
+    let ordered = (reverse_link || subject == Name::Central) && !published;
+    let groups = matches!(subject, Name::Group | Name::GroupOverRelay);
     let link_options = !network.down.is_empty() || network.link_changes.is_some();
-    let timers = subject == Subject::Flood || protocol.repeats;
+    let timers = subject == Name::Flood || protocol.repeats;
     let ordered_only = "is for the repaired reverse-link protocol and for central";
     let refusals = [
         (!protocol.repair.is_empty() && !published, "--repair mends the printed text: add --variant published".into()),
@@ -83,10 +84,10 @@ fn refuse_idle_options(subject: Subject, args: &Args) -> anyhow::Result<()> {
             format!("{subject} has sessions instead of units: leave out --k and write demands like 1@2/7"),
         ),
         (
-            subject.is_any_to_any() && link_options,
+            !subject.speaks_to_neighbours() && link_options,
             format!(
                 "{subject} assumes that everyone reaches everyone, so it has no links to change{}",
-                if subject == Subject::Group { ": use group-over-relay" } else { "" }
+                if subject == Name::Group { ": use group-over-relay" } else { "" }
             ),
         ),
         (
@@ -112,9 +113,9 @@ fn workload(spec: &Spec, args: &Args) -> anyhow::Result<Workload> {
     let nodes = spec.topology.len();
     let demands = match args.requests.demand.as_slice() {
         [] if args.protocol.deadlines => {
-            vec![Demand { urgency: Urgency::Deadline(Deadline(1)), ..spec.subject.plain_demand() }]
+            vec![Demand { urgency: Urgency::Deadline(Deadline(1)), ..plain_demand(spec.subject) }]
         }
-        [] => vec![spec.subject.plain_demand()],
+        [] => vec![plain_demand(spec.subject)],
         given => given.to_vec(),
     };
     let most = if args.search.walks.is_some() { u32::MAX } else { 1 };

@@ -2,7 +2,7 @@
 
 use anyhow::{anyhow, bail};
 use meshlock_check::suite::{self, Entry};
-use meshlock_check::{Subject, Way};
+use meshlock_check::{Name, Way};
 
 use super::args::Given;
 
@@ -12,7 +12,7 @@ pub(super) enum Chosen {
     /// Standard models, each once.
     Standard(Vec<Entry>),
     /// A model to be built from options.
-    Own(Subject),
+    Own(Name),
 }
 
 /// What these names stand for, if the given options fit.
@@ -30,13 +30,13 @@ pub(super) fn choose(names: &[String], given: &Given) -> anyhow::Result<Chosen> 
         return Ok(Chosen::Standard(standard));
     }
     if let [name] = names
-        && let Some(subject) = Subject::named(name)
+        && let Some(subject) = Name::named(name, &Name::CHECKED)
     {
         return Ok(Chosen::Own(subject));
     }
     let mut entries: Vec<Entry> = Vec::new();
     for name in names {
-        if let Some(subject) = Subject::named(name) {
+        if let Some(subject) = Name::named(name, &Name::CHECKED) {
             bail!(
                 "{subject} is a protocol and stands alone, because the options build one model of it; for all its \
                  standard models write {subject}/"
@@ -63,7 +63,7 @@ pub(super) fn to_list(names: &[String]) -> anyhow::Result<Vec<Entry>> {
         return Ok(standard);
     }
     for name in names {
-        if Subject::named(name).is_none() && matching(&standard, name).is_empty() {
+        if Name::named(name, &Name::CHECKED).is_none() && matching(&standard, name).is_empty() {
             return Err(unknown(&standard, name));
         }
     }
@@ -85,7 +85,7 @@ fn refuse_options(entries: &[Entry], options: &[String]) -> anyhow::Result<()> {
     let allowed = |option: &String| walks && ["--walks", "--steps", "--seed"].contains(&option.as_str());
     let Some(option) = options.iter().find(|option| !allowed(option)) else { return Ok(()) };
     let name = entries.first().map_or("", |entry| entry.name);
-    let protocol = entries.first().map_or(Subject::ReverseLink, |entry| entry.trial.spec.subject);
+    let protocol = entries.first().map_or(Name::ReverseLink, |entry| entry.trial.spec.subject);
     bail!(
         "{option} cannot change the standard model {name}, only limits and --no-reduction can be added; for a model \
          of your own write `meshlock check {protocol} {option} ...`"
@@ -107,9 +107,9 @@ fn unknown(standard: &[Entry], name: &str) -> anyhow::Error {
 
 /// Names that someone may have meant, nearest first.
 fn near(standard: &[Entry], name: &str) -> Vec<String> {
-    let prefixes = Subject::ALL.map(|subject| format!("{subject}/"));
+    let prefixes = Name::CHECKED.map(|subject| format!("{subject}/"));
     let used = prefixes.into_iter().filter(|prefix| !matching(standard, prefix).is_empty());
-    let protocols = Subject::ALL.map(|subject| subject.name().to_owned());
+    let protocols = Name::CHECKED.map(|subject| subject.name().to_owned());
     let known: Vec<String> = standard.iter().map(|entry| entry.name.to_owned()).chain(used).chain(protocols).collect();
     let mistakes = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), known);
     let mut near: Vec<(usize, &String)> = known.iter().map(|known| (mistakes(known), known)).collect();
@@ -125,7 +125,7 @@ fn near(standard: &[Entry], name: &str) -> Vec<String> {
 }
 
 fn subjects() -> String {
-    Subject::ALL.map(Subject::name).join(", ")
+    Name::CHECKED.map(Name::name).join(", ")
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_protocol_alone_is_to_be_built() {
-        assert!(matches!(chosen(&["group-over-relay"]), Ok(Chosen::Own(Subject::GroupOverRelay))));
+        assert!(matches!(chosen(&["group-over-relay"]), Ok(Chosen::Own(Name::GroupOverRelay))));
         let error = chosen(&["flood", "reverse-link/p1"]).unwrap_err().to_string();
         assert!(error.contains("write flood/"), "{error}");
     }

@@ -1,6 +1,6 @@
 //! A model in words, before it is explored.
 
-use meshlock_check::{Failing, Pick, Search, Subject, Trial, Variant, Way, Work};
+use meshlock_check::{Failing, Name, Pick, Search, Text, Trial, Way, Work};
 use meshlock_core::{Aging, Order};
 
 use super::build::looked_for;
@@ -22,11 +22,11 @@ pub(super) fn describe(trial: &Trial) -> Vec<(&'static str, String)> {
 
 fn protocol(trial: &Trial) -> String {
     let spec = &trial.spec;
-    let mut parts = vec![match &spec.variant {
-        Variant::Repaired if spec.subject.is_baseline() => spec.subject.to_string(),
-        Variant::Repaired => format!("{}, repaired", spec.subject),
-        Variant::Published { repairs } if repairs.is_empty() => format!("{}, as printed", spec.subject),
-        Variant::Published { repairs } => {
+    let mut parts = vec![match &spec.text {
+        Text::Repaired if spec.subject.is_baseline() => spec.subject.to_string(),
+        Text::Repaired => format!("{}, repaired", spec.subject),
+        Text::Published { repairs } if repairs.is_empty() => format!("{}, as printed", spec.subject),
+        Text::Published { repairs } => {
             format!("{}, as printed but with {} repaired", spec.subject, repairs.join(" "))
         }
     }];
@@ -34,7 +34,7 @@ fn protocol(trial: &Trial) -> String {
         parts.push(format!("read as {}", spec.readings.join(" ")));
     }
     match spec.subject {
-        Subject::ReverseLink | Subject::Central | Subject::Raynal => {
+        Name::ReverseLink | Name::Central | Name::Raynal | Name::Omniscient => {
             parts.push(format!("k = {}", spec.capacity));
             match spec.order {
                 Order::Deadline => parts.push("by deadline".to_owned()),
@@ -48,13 +48,9 @@ fn protocol(trial: &Trial) -> String {
                 parts.push(format!("epsilon {}", spec.epsilon));
             }
         }
-        Subject::Flood
-        | Subject::Raymond
-        | Subject::SuzukiKasami
-        | Subject::RicartAgrawala
-        | Subject::Lamport
-        | Subject::NaimiTrehel => {}
-        Subject::Group | Subject::GroupOverRelay => {
+        Name::Flood | Name::Raymond | Name::SuzukiKasami | Name::RicartAgrawala | Name::Lamport | Name::NaimiTrehel => {
+        }
+        Name::Group | Name::GroupOverRelay => {
             parts.push(several(spec.levels.into(), "level"));
             if spec.repeats {
                 parts.push("messages are repeated".to_owned());
@@ -67,7 +63,7 @@ fn protocol(trial: &Trial) -> String {
 fn network(trial: &Trial) -> String {
     let spec = &trial.spec;
     let nodes = several(spec.topology.len() as u64, "node");
-    if spec.subject.is_any_to_any() {
+    if !spec.subject.speaks_to_neighbours() {
         return format!("{nodes}, everyone reaches everyone{}", if spec.fifo { "" } else { ", in any order" });
     }
     let mut parts = vec![format!("{} ({nodes})", spec.topology)];

@@ -1,7 +1,7 @@
 //! `--json`: the same results for programs. Fields are only ever added.
 
 use meshlock_check::suite::{Entry, Expected};
-use meshlock_check::{Search, Spec, Variant, Way};
+use meshlock_check::{Search, Spec, Text, Way};
 use meshlock_properties::Rule;
 use serde::Serialize;
 
@@ -69,9 +69,9 @@ enum NumbersJson {
 
 impl<'a> What<'a> {
     fn of(spec: &'a Spec, way: &Way) -> Self {
-        let (variant, repairs) = match &spec.variant {
-            Variant::Repaired => ("repaired", &[][..]),
-            Variant::Published { repairs } => ("published", repairs.as_slice()),
+        let (variant, repairs) = match &spec.text {
+            Text::Repaired => ("repaired", &[][..]),
+            Text::Published { repairs } => ("published", repairs.as_slice()),
         };
         let (search, graph) = match way {
             Way::Explore { search: Search::BreadthFirst, graph, .. } => ("breadth-first", *graph),

@@ -4,45 +4,38 @@
 //! that is busy, but a demand that is always refused would be passed over for ever, unnoticed.
 
 use anyhow::bail;
-use meshlock_check::spec::Visitor;
-use meshlock_check::{Budgets, Model, Spec, Variant, Workload};
+use meshlock_check::{Budgets, Spec, Text, Workload};
 use meshlock_core::{Demand, Event, Misuse, Protocol, RequestId};
+use meshlock_protocols::Node;
 
 use super::values::demand_text;
 
 /// Fails if something that applications will ask is always refused.
 pub(super) fn rehearse(spec: &Spec) -> anyhow::Result<()> {
-    let protocol = match spec.variant {
-        Variant::Repaired => spec.subject.to_string(),
-        Variant::Published { .. } => format!("the published {}", spec.subject),
+    let protocol = match spec.text {
+        Text::Repaired => spec.subject.to_string(),
+        Text::Published { .. } => format!("the published {}", spec.subject),
     };
-    spec.with_model(Rehearsal { protocol })?
+    let (model, rehearsal) = (spec.model()?, Rehearsal { protocol });
+    model.validate()?;
+    if let Some(node) = model.nodes.first() {
+        rehearsal.is_troubled(node, &model.budgets)?;
+    }
+    for (node, work) in model.nodes.iter().zip(&model.workload.nodes) {
+        for demand in work.demands.iter().filter(|_| work.count > 0) {
+            rehearsal.asks(node, demand, &model.workload, &model.budgets)?;
+        }
+    }
+    Ok(())
 }
 
 struct Rehearsal {
     protocol: String,
 }
 
-impl Visitor for Rehearsal {
-    type Output = anyhow::Result<()>;
-
-    fn visit<P: Protocol>(self, model: Model<P>) -> anyhow::Result<()> {
-        model.validate()?;
-        if let Some(node) = model.nodes.first() {
-            self.is_troubled(node, &model.budgets)?;
-        }
-        for (node, work) in model.nodes.iter().zip(&model.workload.nodes) {
-            for demand in work.demands.iter().filter(|_| work.count > 0) {
-                self.asks(node, demand, &model.workload, &model.budgets)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Rehearsal {
     /// Fails if a kind of trouble is one that this protocol does not know.
-    fn is_troubled<P: Protocol>(&self, node: &P, budgets: &Budgets) -> anyhow::Result<()> {
+    fn is_troubled(&self, node: &Node, budgets: &Budgets) -> anyhow::Result<()> {
         let resize = budgets.capacities.first().map(|capacity| Event::Resize { version: 1, capacity: *capacity });
         let troubles = [
             ("--leaves", (budgets.leaves > 0).then_some(Event::Leave)),
@@ -57,13 +50,7 @@ impl Rehearsal {
         Ok(())
     }
 
-    fn asks<P: Protocol>(
-        &self,
-        node: &P,
-        demand: &Demand,
-        workload: &Workload,
-        budgets: &Budgets,
-    ) -> anyhow::Result<()> {
+    fn asks(&self, node: &Node, demand: &Demand, workload: &Workload, budgets: &Budgets) -> anyhow::Result<()> {
         let (protocol, first) = (&self.protocol, RequestId(1));
         let mut asked = node.clone();
         // What only a later definition allows is asked once that is known.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use meshlock_check::suite::Entry;
-use meshlock_check::{Subject, Variant, Way};
+use meshlock_check::{Name, Text, Way};
 
 use super::job::{Done, Job, Judgement, expected_text};
 use meshlock_cli::style::{self, styled};
@@ -20,7 +20,7 @@ pub(super) struct Table<W> {
 /// What stands under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Section {
-    subject: Subject,
+    subject: Name,
     printed: bool,
     walks: bool,
 }
@@ -29,7 +29,7 @@ impl Section {
     fn of(job: &Job) -> Self {
         Self {
             subject: job.trial.spec.subject,
-            printed: matches!(job.trial.spec.variant, Variant::Published { .. }),
+            printed: matches!(job.trial.spec.text, Text::Published { .. }),
             walks: matches!(job.trial.way, Way::Walk { .. }),
         }
     }

@@ -1,12 +1,13 @@
 //! The three protocols that a node runs, behind one face.
 
 use meshlock_api::{Definition, Order, Protocol as Name};
+use meshlock_core::among;
 use meshlock_core::planted::Planted;
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{
-    Aging, Delay, Effect, Event, Fence, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Units, View, flood,
-    group, reverse_link,
+    Aging, Delay, Effect, Event, Fence, Misuse, NodeId, Protocol, Rank, RequestId, Units, View, flood, group,
+    reverse_link,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,24 +76,10 @@ impl Instance {
 
     /// Applies one event to its end.
     pub(crate) fn handle(&mut self, event: Event<Payload>) -> Result<Vec<Effect<Payload>>, Misuse> {
-        if let Event::Receive { from, message } = &event
-            && !self.understands(message)
-        {
-            return Ok(vec![Effect::Reject { from: *from, reason: Rejection::UnknownNode }]);
-        }
         match self {
-            Self::ReverseLink(node) => {
-                let inner = |message| if let Payload::ReverseLink(message) = message { Some(message) } else { None };
-                run(node.as_mut(), event, inner, Payload::ReverseLink)
-            }
-            Self::Flood(node) => {
-                let inner = |message| if let Payload::Flood(message) = message { Some(message) } else { None };
-                run(node.as_mut(), event, inner, Payload::Flood)
-            }
-            Self::Group(node) => {
-                let inner = |message| if let Payload::Group(message) = message { Some(message) } else { None };
-                run(node.as_mut(), event, inner, Payload::Group)
-            }
+            Self::ReverseLink(node) => among::handle(node.as_mut(), event),
+            Self::Flood(node) => among::handle(node.as_mut(), event),
+            Self::Group(node) => among::handle(node.as_mut(), event),
         }
     }
 
@@ -221,38 +208,4 @@ impl Instance {
             Payload::Group(message) => Relayed::<group::Node>::kind(message),
         }
     }
-}
-
-fn run<P: Protocol>(
-    node: &mut P,
-    event: Event<Payload>,
-    inner: impl FnOnce(Payload) -> Option<P::Message>,
-    outer: impl Fn(P::Message) -> Payload,
-) -> Result<Vec<Effect<Payload>>, Misuse> {
-    let event = match event {
-        Event::Receive { from, message } => match inner(message) {
-            Some(message) => Event::Receive { from, message },
-            None => return Ok(vec![Effect::Reject { from, reason: Rejection::UnknownNode }]),
-        },
-        Event::Request { request, demand } => Event::Request { request, demand },
-        Event::Cancel { request } => Event::Cancel { request },
-        Event::Reprioritize { request, urgency } => Event::Reprioritize { request, urgency },
-        Event::Release { request, units } => Event::Release { request, units },
-        Event::LinkUp { neighbour } => Event::LinkUp { neighbour },
-        Event::LinkDown { neighbour } => Event::LinkDown { neighbour },
-        Event::Expired { timer } => Event::Expired { timer },
-        Event::Resize { version, capacity } => Event::Resize { version, capacity },
-        Event::Leave => Event::Leave,
-        Event::Resume => Event::Resume,
-    };
-    let effects = node.handle(event)?;
-    let wrap = |effect| match effect {
-        Effect::Send { to, message } => Effect::Send { to, message: outer(message) },
-        Effect::Multicast { to, message } => Effect::Multicast { to, message: outer(message) },
-        Effect::Broadcast { message } => Effect::Broadcast { message: outer(message) },
-        Effect::Granted { grant } => Effect::Granted { grant },
-        Effect::Arm { timer, after } => Effect::Arm { timer, after },
-        Effect::Reject { from, reason } => Effect::Reject { from, reason },
-    };
-    Ok(effects.into_iter().map(wrap).collect())
 }
