@@ -14,7 +14,7 @@ use meshlock_node::local::Pair;
 use meshlock_node::record::Place;
 use meshlock_sim::live::{Live, Start, wall_clock};
 use meshlock_sim::record::About;
-use meshlock_sim::scenario::{Over, ProtocolName, Scenario, Text, Traffic};
+use meshlock_sim::scenario::{Name, Over, Scenario, Text, Traffic};
 use meshlock_trace::{Header, Link, Move, NodeInfo};
 use meshlock_viewer::{Action, Done, Refusal};
 use serde::Deserialize;
@@ -89,7 +89,7 @@ impl up::World for SimulatedWorld {
 /// The same network without clients, under a protocol that lets nodes come and go: real nodes do the work.
 fn with_nothing_to_do(mut scenario: Scenario) -> Scenario {
     scenario.traffic = Traffic::default();
-    scenario.protocol.name = ProtocolName::ReverseLink;
+    scenario.protocol.name = Name::ReverseLink;
     scenario.protocol.text = Text::Repaired;
     scenario.protocol.over = Over::Links;
     scenario
