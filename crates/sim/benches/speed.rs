@@ -13,13 +13,10 @@
 
 use std::time::Instant;
 
-use meshlock_core::Protocol;
-use meshlock_sim::build::{Visitor, with_world};
+use meshlock_sim::build::world;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{Area, Class, Name, Network, Over, Scenario};
 use meshlock_sim::time::Time;
-use meshlock_sim::world::World;
-use serde::Serialize;
 
 fn main() {
     println!("reverse-link, the reference scenario at constant density (one core, all rules watched)");
@@ -59,40 +56,23 @@ fn reference(nodes: u32, name: Name) -> Scenario {
 fn row(scenario: &Scenario, seconds: f64) {
     let before = resident();
     let start = Clock::start();
-    with_world(scenario, 1, Timed { start, seconds, before }).expect("the reference can be run");
-}
-
-struct Timed {
-    start: Clock,
-    seconds: f64,
-    before: u64,
-}
-
-impl Visitor for Timed {
-    type Output = ();
-
-    fn visit<P>(self, mut world: World<P>)
-    where
-        P: Protocol,
-        P::Message: Serialize,
-    {
-        let set_up = self.start.seconds();
-        let start = Clock::start();
-        let end = Time::ZERO + meshlock_sim::time::Span::from_seconds(self.seconds);
-        while world.now() < end && world.step(&mut ()) {}
-        let (elapsed, events) = (start.seconds(), world.events() as f64);
-        assert!(!world.has_stopped(), "a rule broke");
-        println!(
-            "{:>7} {:>8.1}ms {:>12} {:>12.0} {:>10.0}ns {:>10.1} {:>10.1}kB",
-            world.nodes().len(),
-            set_up * 1e3,
-            events,
-            events / elapsed,
-            elapsed / events * 1e9,
-            self.seconds / elapsed,
-            resident().saturating_sub(self.before) as f64 / world.nodes().len() as f64,
-        );
-    }
+    let mut world = world(scenario, 1).expect("the reference can be run");
+    let set_up = start.seconds();
+    let start = Clock::start();
+    let end = Time::ZERO + meshlock_sim::time::Span::from_seconds(seconds);
+    while world.now() < end && world.step(&mut ()) {}
+    let (elapsed, events) = (start.seconds(), world.events() as f64);
+    assert!(!world.has_stopped(), "a rule broke");
+    println!(
+        "{:>7} {:>8.1}ms {:>12} {:>12.0} {:>10.0}ns {:>10.1} {:>10.1}kB",
+        world.nodes().len(),
+        set_up * 1e3,
+        events,
+        events / elapsed,
+        elapsed / events * 1e9,
+        seconds / elapsed,
+        resident().saturating_sub(before) as f64 / world.nodes().len() as f64,
+    );
 }
 
 /// Time on the processor, or else on the wall.
