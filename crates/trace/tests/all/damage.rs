@@ -1,13 +1,11 @@
 //! A damaged file gives an error that names the line and what would be right, or what can still be read; no panic.
 
-mod support;
-
 use std::io::{BufReader, Read};
 
+use crate::support::{Message, traces, written};
 use meshlock_trace::{LONGEST_LINE, Reader, TraceError};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use support::{Message, traces, written};
 
 /// Something that can happen to a file.
 #[derive(Clone, Debug)]

@@ -1,12 +1,10 @@
 //! What was written is what is read.
 
-mod support;
-
+use crate::support::{Message, traces, written};
 use meshlock_core::{Event, Misuse, NodeId, RequestId, Units};
 use meshlock_trace::{At, Happening, Header, NodeInfo, Reader, Record, Source, TraceError, What, Writer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Message, traces, written};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]

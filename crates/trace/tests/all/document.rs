@@ -1,17 +1,15 @@
 //! The document says what the code does: its examples are traces, and it has every field.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{traces, written};
 use meshlock_core::{Effect, Event};
 use meshlock_trace::{Happening, Lost, Reader, Record, What};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
-use support::{traces, written};
 
-const DOCUMENT: &str = include_str!("../../../docs/trace-format.md");
+const DOCUMENT: &str = include_str!("../../../../docs/trace-format.md");
 
 fn examples() -> Vec<&'static str> {
     DOCUMENT.split("```jsonl\n").skip(1).filter_map(|rest| rest.split_once("```")).map(|(example, _)| example).collect()

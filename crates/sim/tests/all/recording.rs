@@ -1,7 +1,5 @@
 //! A run that is recorded: what is in the trace, and that recording changes nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::io::{self, Write};
 
 use meshlock_core::{Delay, Effect, Event, NodeId, Planted, Protocol, Units, flood, reverse_link};

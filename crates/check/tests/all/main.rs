@@ -1,0 +1,5 @@
+//! All integration tests of this crate in one program: each program is linked with everything.
+
+mod mutants;
+mod stepping;
+mod suite;
