@@ -1,4 +1,4 @@
-//! A cancelled request is never granted, and nobody is granted what it does not wait for.
+//! A cancelled request is never granted, and no node is granted what it does not wait for.
 //!
 //! Source: ours for cancellation; for unwanted grants the rule "no grant without a wish" that showed the double
 //! service in Swaroop and Singh's text (a second queue entry, an old copy of a request) and in the PSAR report.

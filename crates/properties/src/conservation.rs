@@ -4,8 +4,8 @@
 //! every release brings them back). For tokens with a ledger it is ours: that the ledger contains everyone in use is
 //! what makes any admission rule over it safe.
 //!
-//! Checked in every state with exactly one visible token. Without any (a transfer in doubt) nobody knows what is free
-//! and there is nothing to compare; with two, `one-token` is broken and sums mean nothing.
+//! Checked in every state with exactly one visible token. Without any (a transfer in doubt) it is not known what is
+//! free and there is nothing to compare; with two, `one-token` is broken and sums mean nothing.
 //!
 //! With a ledger, three things must hold, and they imply the sum:
 //! - every grant in use stands in it once, with its units and session;
@@ -16,9 +16,9 @@
 //! ledger names counts. Without a ledger releases are mere numbers, and the plain sum must come out; copies that name
 //! their grant count once.
 //!
-//! When all is quiet, nothing is carried any more in the token's part: who is connected to the token can bring units
-//! back, and units that are for ever on their way are lost as surely as those forgotten. Nodes of another part are
-//! excused, they cannot.
+//! When all is quiet, nothing is carried any more in the token's part: a node connected to the token can bring units
+//! back, and units that never arrive are lost as surely as forgotten ones. Nodes of another part are excused, they
+//! cannot.
 
 use meshlock_core::view::{LedgerView, Returning, TokenView};
 use meshlock_core::{Grant, GrantId};
@@ -93,7 +93,7 @@ fn check_sum(setting: &Setting, snapshot: &Snapshot<'_>, token: &TokenView) -> R
     broken(None, what)
 }
 
-/// In the quiet, nobody who is connected to the token carries a release that it does not know of.
+/// In the quiet, no node that is connected to the token carries a release that it does not know of.
 fn check_arrived(snapshot: &Snapshot<'_>, token: &TokenView) -> Result<(), Violation> {
     let Some((holder, _)) = snapshot.holders().next() else {
         return Ok(());

@@ -6,7 +6,7 @@
 //! Checked over all grants of the resource in the order in which applications are told. Where the holder grants to
 //! itself and takes fences from the token's own counter, that is the order of granting. The group protocol grants by
 //! message and may tell the members of a session in any order, so it numbers sessions: members of one session share a
-//! fence, and nobody else has it. Grants without a fence (published protocols have none) say nothing and are passed
+//! fence, and no other grant has it. Grants without a fence (published protocols have none) say nothing and are passed
 //! over.
 
 use meshlock_core::{Fence, Grant, GrantId, Session};

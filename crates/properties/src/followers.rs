@@ -1,8 +1,8 @@
 //! A captain counts the followers that are there: none too few, and none that are gone for good.
 //!
-//! Source: Swaroop and Singh, sections IV and V.A: the session ends when the captain's count of followers is zero. A count that
-//! is too small opens the next session over somebody's head, one that is too large never opens it (a `complete` that
-//! overtakes the token and is dropped: 10 steps in the printed text).
+//! Source: Swaroop and Singh, sections IV and V.A: the session ends when the captain's count of followers is zero. A
+//! count that is too small opens the next session while a follower is inside, one that is too large never opens it (a
+//! `complete` that overtakes the token and is dropped: 10 steps in the printed text).
 //!
 //! Checked in every state, as one equation over the network, because the count is spread: a captain may have counted
 //! completes before the token brings the number they belong to, so a single count may even be negative.
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_nobody_counts_breaks_the_rule() {
+    fn an_uncounted_follower_breaks_the_rule() {
         captain_counts(0).breaks(
             "followers broken: 0 followers are counted, but 1 are inside, 0 starts and 0 completes on their way",
         );

@@ -1,8 +1,8 @@
 //! A request that waits is known to its own node.
 //!
-//! Source: ours. `nobody-waits` asks the nodes who waits; a node that loses its own request, as a holder that is
-//! preempted easily does, would answer that nobody does. So what applications asked for is remembered here, from the
-//! request to its grant or cancellation, and compared with what the node says in every state. There is no excuse.
+//! Source: ours. `nobody-waits` asks the nodes which requests wait; a node that loses its own request, as a preempted
+//! holder easily does, would answer that none does. So what applications asked for is remembered here, from the request
+//! to its grant or cancellation, and compared with what the node says in every state. There is no excuse.
 
 use meshlock_core::GrantId;
 use meshlock_core::view::View;

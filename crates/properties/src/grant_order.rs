@@ -3,17 +3,16 @@
 //! Source: "highest priority first" (Jiang, section 2 and theorem 2), as far as one node can keep it: it compares what is in
 //! its own queue. What it has not been told is the business of `most-urgent-known`.
 //!
-//! Checked on steps rather than states, because afterwards the grant is gone from the queue and nobody can tell what
-//! it passed: after a step that granted a request, no entry of the node's queue may be strictly more urgent than it
-//! was. This also forbids passing a front that does not fit, which is the strict admission rule. Only nodes that
-//! grant are looked at: those that had or have the token, and all nodes of protocols with heights, where nobody else
-//! can grant.
+//! Checked on steps rather than states, because afterwards the grant is gone from the queue and what it passed is not
+//! known: after a step that granted a request, no entry of the node's queue may be strictly more urgent than it was.
+//! This also forbids passing a front that does not fit, which is the strict admission rule. Only nodes that grant are
+//! looked at: those that had or have the token, and all nodes of protocols with heights, where no other node can grant.
 //!
 //! Excused is
 //! - **joining**, if the setting allows it: a request of the session that was open already, or was opened by an earlier
-//!   grant of this step, may pass entries of other sessions or of none. How many may do so is counted by the protocol; one that forgets to count starves the front,
-//!   which the checker sees on its graph. If the token came and went within the step, nobody knows what was open, and
-//!   the benefit of the doubt is given;
+//!   grant of this step, may pass entries of other sessions or of none. How many may do so is counted by the protocol;
+//!   one that forgets to count starves the front, which the checker sees on its graph. If the token came and went
+//!   within the step, it is not known what was open, and the protocol gets the benefit of the doubt;
 //! - **a request made or changed in this very step where requests age**: its rank depends on a clock that is not seen
 //!   here. With strict priority or deadlines its rank is computed from the event, and jumping the queue is caught.
 
@@ -92,7 +91,7 @@ impl Step<'_> {
         joins && (opened_now || self.open_session().is_none_or(|open| open == grant.session))
     }
 
-    /// The session that was open before the step granted anything; the outer `None` if nobody can tell.
+    /// The session that was open before the step granted anything; the outer `None` if that is not known.
     fn open_session(&self) -> Option<Option<Session>> {
         if let Some(token) = &self.before.token {
             let booked = token.ledger.iter().flatten().find_map(|entry| entry.session);

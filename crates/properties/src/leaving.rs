@@ -1,11 +1,11 @@
 //! When nothing is under way, a node that leaves has nothing that others need.
 //!
 //! Source: ours. A node that says that it leaves gives away what others need, so that it may go after a while without
-//! taking anything with it: neither the token, nor a copy of the token that nobody has confirmed, nor released units
-//! that the token does not know of.
+//! taking anything with it: neither the token, nor an unconfirmed copy of the token, nor released units that the token
+//! does not know of.
 //!
 //! Excused are the token if no neighbour stays to take it, and copies and released units while the network is split:
-//! who could confirm or take them may be in another part.
+//! the node that could confirm or take them may be in another part.
 
 use crate::rule::{Rule, Violation};
 use crate::snapshot::{Place, Snapshot};
@@ -13,7 +13,7 @@ use crate::snapshot::{Place, Snapshot};
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     let split = snapshot.is_split();
     for place in snapshot.places().filter(|place| place.view.leaving) {
-        let what = if place.view.token.is_some() && somebody_stays(snapshot, place) {
+        let what = if place.view.token.is_some() && a_neighbour_stays(snapshot, place) {
             "the token"
         } else if place.view.keeps_copy && !split {
             "a copy of the token"
@@ -27,7 +27,7 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     Ok(())
 }
 
-fn somebody_stays(snapshot: &Snapshot<'_>, place: Place<'_>) -> bool {
+fn a_neighbour_stays(snapshot: &Snapshot<'_>, place: Place<'_>) -> bool {
     let neighbours = place.view.neighbours.iter().filter_map(|neighbour| snapshot.place(*neighbour));
     neighbours.into_iter().any(|neighbour| !neighbour.view.leaving)
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_stays_the_last_one_keeps_the_token() {
+    fn the_last_node_keeps_the_token() {
         leaving().token(0, 1).at(1, |view| view.leaving = true).holds();
         leaving().token(0, 1).at(0, |view| view.neighbours.clear()).holds();
     }

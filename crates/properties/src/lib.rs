@@ -5,31 +5,31 @@
 //! every state of an exploration, and none of them can change what it looks at. [`Watcher`] does for a trace what can be
 //! done there.
 //!
-//! "Quiet" means that nothing is under way: no message, no notice of a link, no timer that could still mend something.
-//! A "part" is a set of connected nodes; a network that is not split has one.
+//! "Quiet" means that nothing is in flight: no message, no link notice, no timer that could still change something. A
+//! "part" is a set of connected nodes; a network that is not split has one.
 //!
 //! | rule | in words | looks at | watched by | file |
 //! |---|---|---|---|---|
 //! | [`exclusion`](Rule::Exclusion) | at most k units are in use | grants in use | [`History`] | `exclusion.rs` |
 //! | [`one-token`](Rule::OneToken) | at most one usable token, held or on its way | every state | [`check_snapshot`] | `one_token.rs` |
 //! | [`conservation`](Rule::Conservation) | free + in use + on the way back = k, and the ledger knows every grant | every state | [`check_snapshot`] | `conservation.rs` |
-//! | [`nobody-waits`](Rule::NobodyWaits) | nobody who could be served waits | quiet states | [`check_snapshot`] | `nobody_waits.rs` |
+//! | [`nobody-waits`](Rule::NobodyWaits) | no request waits that could be served | quiet states | [`check_snapshot`] | `nobody_waits.rs` |
 //! | [`grant-order`](Rule::GrantOrder) | a grant goes to the most urgent request its granter knows | steps that grant | [`check_step`] | `grant_order.rs` |
 //! | [`most-urgent-known`](Rule::MostUrgentKnown) | the holder knows the most urgent request | quiet states | [`check_snapshot`] | `most_urgent_known.rs` |
 //! | [`no-idle-units`](Rule::NoIdleUnits) | the most urgent request does not wait beside units that would do | quiet states | [`check_snapshot`] | `no_idle_units.rs` |
 //! | [`overtaking`](Rule::Overtaking) | a waiting request sees boundedly many grants to later ones | requests and grants | [`History`] | `overtaking.rs` |
 //! | [`one-session`](Rule::OneSession) | one session at a time | grants in use | [`History`] | `one_session.rs` |
-//! | [`occupancy`](Rule::Occupancy) | nobody waits for the only session in use or wanted | quiet states | [`check_snapshot`] | `occupancy.rs` |
+//! | [`occupancy`](Rule::Occupancy) | no request waits for the only session in use or wanted | quiet states | [`check_snapshot`] | `occupancy.rs` |
 //! | [`followers`](Rule::Followers) | captains count the followers that are there | every state | [`check_snapshot`] | `followers.rs` |
 //! | [`fences`](Rule::Fences) | fences strictly grow | grants | [`History`] | `fences.rs` |
 //! | [`cancelled`](Rule::Cancelled) | a cancelled request is never granted | cancellations and grants | [`History`] | `cancelled.rs` |
-//! | [`unwanted-grant`](Rule::UnwantedGrant) | nobody is granted what it does not wait for | requests and grants | [`History`] | `cancelled.rs` |
+//! | [`unwanted-grant`](Rule::UnwantedGrant) | no node is granted what it does not wait for | requests and grants | [`History`] | `cancelled.rs` |
 //! | [`forgotten`](Rule::Forgotten) | a request that waits is known to its own node | every state | [`History::check_known`] | `forgotten.rs` |
 //! | [`queues`](Rule::Queues) | a queue names a neighbour once and says what it wants | every state; more in quiet ones | [`check_snapshot`] | `queues.rs` |
 //! | [`roles`](Rule::Roles) | the state that a process names is the one it is in | every state | [`check_snapshot`] | `roles.rs` |
 //! | [`leaving`](Rule::Leaving) | a node that leaves has nothing that others need | quiet states | [`check_snapshot`] | `leaving.rs` |
 //! | [`messages-end`](Rule::MessagesEnd) | messages alone come to an end | the graph of states | the checker | - |
-//! | [`starvation`](Rule::Starvation) | nobody waits for ever on a fair run | the graph of states | the checker | - |
+//! | [`starvation`](Rule::Starvation) | no request starves on a fair run | the graph of states | the checker | - |
 //!
 //! The rules lean on each other, and each file says where: one that excuses a state names the rule that does not.
 

@@ -4,10 +4,10 @@
 //! the printed text has three ways of not telling it (a more urgent local request, a raised priority one hop away, a
 //! report sent to the wrong neighbour). `grant-order` cannot see those: every node acts rightly by what it knows.
 //!
-//! Checked as: the front of the holder's queue has the rank of the most urgent request of its part. Who it is for may
+//! Checked as: the front of the holder's queue has the rank of the most urgent request of its part. Its node may
 //! differ, among equals or because the holder only knows through which neighbour the claim came. A front that is more
-//! urgent than anything wanted is as wrong as one that is less: the token will go where nobody needs it. Parts without
-//! the token are excused. If nobody waits, a left-over claim is the business of `queues`.
+//! urgent than anything wanted is as wrong as one that is less: the token will go where it is not needed. Parts without
+//! the token are excused. If no request waits, a left-over claim is the business of `queues`.
 
 use crate::rule::{Rule, Violation};
 use crate::snapshot::Snapshot;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn an_urgency_that_nobody_has_breaks_the_rule() {
+    fn an_urgency_that_no_request_has_breaks_the_rule() {
         two_wait().queue(0, &[claim_of(1, 9, 1)]).breaks(
             "most-urgent-known broken at node 0: request 3.1 waits with rank 5, but this holder knows of rank 9 at most",
         );

@@ -1,7 +1,8 @@
 //! When nothing is under way, the most urgent request does not wait beside units that would do for it.
 //!
 //! Source: the end of the proof of theorem 3 in Jiang (the most urgent node enters as soon as enough units are free);
-//! the printed text leaves units idle while its holder is inside (3 steps). The rule closes the gap that `nobody-waits` leaves while somebody is inside.
+//! the printed text leaves units idle while its holder is inside (3 steps). The rule closes the gap that `nobody-waits`
+//! leaves while a node is inside.
 //!
 //! Only the most urgent request of the token's part counts: one that does not fit blocks all behind it, by the strict
 //! admission rule, and that is not idleness. "Fits" means that the token has enough free units and that no other

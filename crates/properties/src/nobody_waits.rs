@@ -1,22 +1,23 @@
-//! When nothing is under way, nobody who could be served waits.
+//! When nothing is in flight, no request waits that could be served.
 //!
-//! Source: whoever asks is served at last (bounded delay in Jiang, theorem 3; freedom from starvation in Swaroop and
-//! Singh, section V.B), in the form in which it can be read off a single state: if no message, link notice or useful timer is left, the protocol will do nothing
-//! more by itself, so whoever waits now waits until somebody leaves. With bounded requests every run ends in quiet
-//! states, so that every lost request and every deadlock shows here.
+//! Source: every request is eventually served (bounded delay in Jiang, theorem 3; freedom from starvation in Swaroop
+//! and Singh, section V.B), in the form in which it can be read off a single state: if no message, link notice or
+//! useful timer is left, the protocol will do nothing more by itself, so a request that waits now waits until a node
+//! leaves. With bounded requests every run ends in quiet states, so that every lost request and every deadlock shows
+//! here.
 //!
 //! A waiting request is excused if
-//! - **somebody in its part is inside.** That may be what it waits for. If it is not, `no-idle-units` and `occupancy`
-//!   say so now, or this rule does after the last one has left;
+//! - **a node in its part is inside.** That may be what it waits for. If it is not, `no-idle-units` and `occupancy` say
+//!   so now, or this rule does after the last one has left;
 //! - **the network is split and the token is not in its part.** No protocol can help then. But the token must exist:
 //!   held by a node, or kept as a copy by one that gave it away and does not know of its arrival. If neither is to be
 //!   found anywhere the token is gone, and healing the network will not bring it back;
 //! - **the network is split and what blocks it is in another part:** the token's ledger has a grant that is in use
-//!   there, or whose release is carried there and by nobody here. Where the token has no ledger: somebody there is
+//!   there, or whose release is carried there and by no node here. Where the token has no ledger: a node there is
 //!   inside, owes units or follows a captain, or the holder still counts followers and none is in its part.
 //!
-//! Nothing is excused in a network of one part with nobody inside. If there is no token in such a network, it is gone,
-//! and this is reported also while somebody is inside: in the quiet, no transfer can be in doubt. Protocols in which one
+//! Nothing is excused in a network of one part with no node inside. If there is no token in such a network, it is gone,
+//! and this is reported also while a node is inside: in the quiet, no transfer can be in doubt. Protocols in which one
 //! enters by permission have no token to lose, and say so in their views.
 
 use meshlock_core::view::{LedgerView, TokenView};
@@ -41,7 +42,7 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
             match snapshot.holders().find(|(holder, _)| holder.part == place.part) {
                 None if split => continue,
                 Some((holder, token)) if split && blocked_from_afar(snapshot, holder, token) => continue,
-                None | Some(_) => "nobody is inside",
+                None | Some(_) => "no node is inside",
             }
         };
         let what = format!("request {}.{} waits, and {why}", place.id, waiting.request);
@@ -65,7 +66,7 @@ fn blocked_from_afar(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenVi
     }
 }
 
-/// Whether the grant is in use in another part, or its release is carried there and by nobody in the holder's part.
+/// Whether the grant is in use in another part, or its release is carried there and by no node of the holder's part.
 fn is_afar(snapshot: &Snapshot<'_>, holder: Place<'_>, entry: &LedgerView) -> bool {
     let carries = |place: Place<'_>| place.view.returning.iter().any(|returning| returning.grant == Some(entry.grant));
     let uses = |place: Place<'_>| {
@@ -94,11 +95,11 @@ mod tests {
         Scene::of(Rule::NobodyWaits, 3).waits(2, 1, 5, 1)
     }
 
-    const STUCK: &str = "nobody-waits broken at node 2: request 2.1 waits, and nobody is inside";
+    const STUCK: &str = "nobody-waits broken at node 2: request 2.1 waits, and no node is inside";
     const GONE: &str = "nobody-waits broken at node 2: request 2.1 waits, and the token is gone";
 
     #[test]
-    fn nobody_waits_or_somebody_is_inside() {
+    fn none_waits_or_one_is_inside() {
         Scene::of(Rule::NobodyWaits, 3).token(0, 1).holds();
         waiting().token(0, 0).uses(1, 1, 1).holds();
     }
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_inside_another_part_is_no_excuse_by_itself() {
+    fn a_node_inside_another_part_is_no_excuse_by_itself() {
         waiting().token(0, 1).ledger(0, &[]).uses(1, 1, 1).parts(&[0, 1, 0]).breaks(STUCK);
     }
 

@@ -1,11 +1,11 @@
-//! When nothing is under way, nobody waits for a session while no other session is in use or wanted.
+//! When nothing is in flight, no request waits for a session while no other session is in use or wanted.
 //!
 //! Source: concurrent occupancy (Joung 1998; Swaroop and Singh, sections I and V.C): if all who ask want the same session, they
 //! attend it together, and none has to wait until another one leaves.
 //!
 //! A waiting request is excused if the token is not in its part, or if another session is in its way:
-//! - somebody anywhere is in another session, also in a part out of reach;
-//! - somebody in its part waits for another one (the session must be allowed to end, so joining may stop);
+//! - any node is in another session, also in a part out of reach;
+//! - a request in its part waits for another one (the session must be allowed to end, so joining may stop);
 //! - the holder has a claim for another one from a node of another part, which it cannot know to be void;
 //! - the ledger has an entry of another one, whose release is still out. If that could have arrived, `conservation`
 //!   and `nobody-waits` say so;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_no_session_is_in_nobodys_way() {
+    fn a_request_without_a_session_blocks_none() {
         joiner().waits(3, 1, 9, 1).breaks(ALONE);
     }
 

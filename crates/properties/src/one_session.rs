@@ -3,8 +3,8 @@
 //! Source: group mutual exclusion (Joung 1998; Swaroop and Singh, sections I and V.A): processes may be inside together only
 //! if they asked for the same session.
 //!
-//! Checked on what applications see, as exclusion is. A grant without a session excludes nobody and is excluded by
-//! nobody: only its units count. Nothing is excused.
+//! Checked on what applications see, as exclusion is. A grant without a session conflicts with none: only its units
+//! count. Nothing is excused.
 
 use meshlock_core::GrantId;
 
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_for_no_session_is_in_nobodys_way() {
+    fn a_grant_without_a_session_conflicts_with_none() {
         let mut tale = Tale::of(Rule::OneSession);
         tale.entered(0, 1, 7).granted(1, 1, 1).entered(2, 1, 7);
         tale.holds();

@@ -1,7 +1,7 @@
 //! There is at most one usable token, held or on its way.
 //!
-//! Source: every token algorithm's safety argument (Jiang, theorem 1; Swaroop and Singh, section V.A;
-//! Suzuki and Kasami 1985): whoever has the token may grant, so two of them grant the same units twice.
+//! Source: every token algorithm's safety argument (Jiang, theorem 1; Swaroop and Singh, section V.A; Suzuki and Kasami
+//! 1985): the holder of the token may grant, so two of them grant the same units twice.
 //!
 //! Checked in every state, long before two tokens can do harm, which makes shorter traces than exclusion does. A
 //! token on its way counts only if its receiver would accept it now: copies that will be refused, and copies kept by

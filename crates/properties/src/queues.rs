@@ -1,20 +1,20 @@
 //! A queue names a neighbour once; when nothing is under way, what a node has been told is what the neighbour wants.
 //!
 //! Source: ours, against the duplicates and ghosts of Jiang's printed text: an entry put in twice sends the token
-//! twice, an entry for somebody who wants nothing sends it to where it stays, and a request that the asked node has
+//! twice, an entry for a node that wants nothing sends it to where it stays, and a request that the asked node has
 //! dropped is waited for in vain. Such states break no other rule until much later, so traces to them are short.
 //!
 //! In every state: no node's queue has two entries for one neighbour. In the quiet, for protocols with heights (where
 //! the queue stays with the nodes and one ask is outstanding), told and meant agree exactly:
-//! - whoever has an entry for a neighbour is the one that this neighbour has asked, and the entry has the rank of the
-//!   front of the neighbour's own queue;
-//! - whoever has asked a node of its part finds its entry there.
+//! - a node that has an entry for a neighbour is the one that this neighbour has asked, and the entry has the rank of
+//!   the front of the neighbour's own queue;
+//! - a node that has asked a node of its part finds its entry there.
 //!
 //! Where the queue travels with the token, what is queued for a node is at least as urgent as what it asked for (it may
 //! have aged, or joined others): the printed group text loses priorities on the way (defect G10).
 //!
-//! A node that asked one now out of its part is excused from the second: there is nobody to compare with. The first
-//! has no excuse. An entry for somebody beyond a broken link must go with the link.
+//! A node that asked one now out of its part is excused from the second: there is nothing to compare with. The first
+//! has no excuse. An entry for a node beyond a broken link must go with the link.
 
 use meshlock_core::NodeId;
 use meshlock_core::view::{Claimant, Origin, View};

@@ -13,7 +13,7 @@ pub enum Rule {
     OneToken,
     /// Free units, units in use and units on their way back add up to k, and the ledger has every grant in use.
     Conservation,
-    /// When nothing is under way, nobody who could be served waits.
+    /// When nothing is in flight, no request waits that could be served.
     NobodyWaits,
     /// A grant goes to the most urgent request that the granter knows.
     GrantOrder,
@@ -25,7 +25,7 @@ pub enum Rule {
     Overtaking,
     /// Only one session is in use at a time.
     OneSession,
-    /// When nothing is under way, nobody waits for a session while no other session is in use or wanted.
+    /// When nothing is in flight, no request waits for a session while no other session is in use or wanted.
     Occupancy,
     /// A captain counts the followers that are there: none too few, and none that are gone for good.
     Followers,
@@ -33,7 +33,7 @@ pub enum Rule {
     Fences,
     /// A cancelled request is never granted.
     Cancelled,
-    /// Nobody is granted what it does not wait for.
+    /// No node is granted what it does not wait for.
     UnwantedGrant,
     /// A request that waits is known to its own node.
     Forgotten,
@@ -45,7 +45,7 @@ pub enum Rule {
     Leaving,
     /// Messages alone come to an end (watched by the checker on its graph).
     MessagesEnd,
-    /// Nobody waits for ever on a fair run (watched by the checker on its graph).
+    /// No request starves on a fair run (watched by the checker on its graph).
     Starvation,
 }
 
@@ -106,23 +106,23 @@ impl Rule {
             Self::Exclusion => "at most k units are in use",
             Self::OneToken => "there is at most one usable token, held or on its way",
             Self::Conservation => "free units, units in use and units on their way back add up to k",
-            Self::NobodyWaits => "when nothing is under way, nobody who could be served waits",
+            Self::NobodyWaits => "when nothing is in flight, no request waits that could be served",
             Self::GrantOrder => "a grant goes to the most urgent request that the granter knows",
-            Self::MostUrgentKnown => "when nothing is under way, the holder knows the most urgent request of all",
-            Self::NoIdleUnits => "when nothing is under way, the most urgent request does not wait beside free units",
+            Self::MostUrgentKnown => "when nothing is in flight, the holder knows the most urgent request of all",
+            Self::NoIdleUnits => "when nothing is in flight, the most urgent request does not wait beside free units",
             Self::Overtaking => "a waiting request sees only a bounded number of grants to later ones",
             Self::OneSession => "only one session is in use at a time",
-            Self::Occupancy => "when nothing is under way, nobody waits for the only session that is in use or wanted",
+            Self::Occupancy => "when nothing is in flight, no request waits for the only session in use or wanted",
             Self::Followers => "a captain counts the followers that are there, and no others",
             Self::Fences => "fences strictly grow",
             Self::Cancelled => "a cancelled request is never granted",
-            Self::UnwantedGrant => "nobody is granted what it does not wait for",
+            Self::UnwantedGrant => "no node is granted what it does not wait for",
             Self::Forgotten => "a request that waits is known to its own node",
             Self::Queues => "a queue names a neighbour once, and says of it what it wants",
-            Self::Leaving => "when nothing is under way, a node that leaves has nothing that others need",
+            Self::Leaving => "when nothing is in flight, a node that leaves has nothing that others need",
             Self::Roles => "the state that a process names is the one it is in",
             Self::MessagesEnd => "messages alone come to an end",
-            Self::Starvation => "nobody waits for ever on a fair run",
+            Self::Starvation => "no request starves on a fair run",
         }
     }
 

@@ -136,7 +136,7 @@ mod tests {
     fn rules_of_quiet_moments_wait_for_quiet() {
         let stuck = Scene::of(Rule::NobodyWaits, 2).token(0, 1).waits(1, 1, 5, 1);
         stuck.clone().busy().holds();
-        stuck.breaks("nobody-waits broken at node 1: request 1.1 waits, and nobody is inside");
+        stuck.breaks("nobody-waits broken at node 1: request 1.1 waits, and no node is inside");
     }
 
     #[test]

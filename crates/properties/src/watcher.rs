@@ -1,8 +1,8 @@
-//! The rules that can be watched from a trace, event by event, whoever recorded it: those over occurrences, over steps,
-//! and that only one node shows a token.
+//! The rules that can be watched from a trace, event by event, wherever it was recorded: those over occurrences, over
+//! steps, and that only one node shows a token.
 //!
-//! Not all nodes need be seen. Whatever breaks a rule among some of them breaks it among all; so what is found is
-//! wrong indeed, and what is not found may be hidden where nobody looked.
+//! Not all nodes need be seen. Whatever breaks a rule among some of them breaks it among all; so what is found is wrong
+//! indeed, and what is not found may be hidden at a node that was not seen.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ impl Watcher {
 
     /// A node begins to be seen, and may have come a long way before.
     pub fn begins(&mut self, node: NodeId, view: &View) -> Result<(), Violation> {
-        // What happened before was not seen, so nobody can say in which order it did; only what is left of it counts.
+        // What happened before was not seen, so its order is not known; only what is left of it counts.
         for waiting in &view.waiting {
             let (request, rank) = (waiting.request, waiting.rank);
             let (units, session) = (waiting.units, waiting.session);
@@ -90,7 +90,7 @@ impl Watcher {
     }
 
     /// What applications did, as far as the rules care. A change of the capacity belongs here too: nodes hear of it at
-    /// different times and nobody can tell from outside when the last has, so the greatest is what may be in use.
+    /// different times and it cannot be told from outside when the last has, so the greatest is what may be in use.
     fn occurrence<M>(&mut self, node: NodeId, event: &Event<M>) -> Option<Occurrence> {
         match *event {
             Event::Request { request, demand } => {

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::store::{PLOTS, Store, StoreError, pretty};
 use crate::summary::Summary;
 
-/// Writes all files, and says which, in the order in which somebody would look at them.
+/// Writes all files, and says which, in the order in which a reader would open them.
 pub fn write(
     plan: &Plan,
     results: &Results,

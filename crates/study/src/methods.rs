@@ -92,8 +92,8 @@ fn durations(scenario: &Scenario) -> String {
         Warmup::Mser5 => "the warm-up that MSER-5 finds on the waiting times of each run is left out".to_owned(),
     };
     format!(
-        "{} of simulated time, of which {warmup}; then at most {} without new requests, after which whoever waits is \
-         counted as stuck",
+        "{} of simulated time, of which {warmup}; then at most {} without new requests, after which a waiting \
+         request counts as stuck",
         scenario.duration, scenario.drain
     )
 }

@@ -39,7 +39,7 @@ pub struct Summary {
     pub storms: Vec<Storm>,
     /// Runs that could not be run.
     pub failures: Vec<NotRun>,
-    /// What somebody should know who uses the numbers.
+    /// What a user of the numbers should know.
     pub warnings: Vec<String>,
 }
 
@@ -251,7 +251,7 @@ impl NotRun {
     }
 }
 
-/// What somebody should know who uses the numbers.
+/// What a user of the numbers should know.
 fn warnings(plan: &Plan, results: &Results, summary: &Summary) -> Vec<String> {
     let mut warnings = Vec::new();
     let (done, failed, all) = (results.runs.len(), results.failures.len(), results.wanted);

@@ -13,13 +13,14 @@ pub struct LinkEnds {
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     is_up: bool,
-    /// How often it came up and went down: as said by the smaller end, by the greater one, and by whoever was first.
+    /// How often it came up and went down: as said by the smaller end, by the greater one, and by the end that was
+    /// first.
     ups: [u64; 3],
     downs: [u64; 3],
 }
 
 impl LinkEnds {
-    /// An end tells of a change. True if that is news: nobody has told of it before.
+    /// An end tells of a change. True if that is new: it was not told before.
     pub fn tells(&mut self, end: NodeId, neighbour: NodeId, up: bool) -> bool {
         let link = self.links.entry((end.min(neighbour), end.max(neighbour))).or_default();
         let counts = if up { &mut link.ups } else { &mut link.downs };

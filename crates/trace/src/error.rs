@@ -41,7 +41,7 @@ pub enum TraceError {
         /// The version it names.
         found: String,
     },
-    /// A line that nobody should keep in memory.
+    /// A line too long to be kept in memory.
     #[error("line {line}: longer than {LONGEST_LINE} bytes, the most a line may have")]
     TooLong {
         /// Which.

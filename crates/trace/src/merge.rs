@@ -23,7 +23,7 @@ pub struct Merged {
     pub nodes: usize,
     /// All traces were recorded by one clock, so the order is that in which things happened.
     pub exact: bool,
-    /// What whoever reads the merged trace should know.
+    /// What a reader of the merged trace should know.
     pub warnings: Vec<String>,
 }
 

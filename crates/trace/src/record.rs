@@ -107,7 +107,7 @@ pub struct End {
     /// The rule that was broken, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
-    /// The run goes on for ever by repeating everything after this step (or time).
+    /// The run is infinite: everything after this step (or time) repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats_from: Option<u64>,
     /// Numbers about the whole run, by name.
@@ -151,7 +151,7 @@ impl fmt::Display for At {
 }
 
 impl<M: Serialize> Record<M> {
-    /// The record as it stands in a file, for somebody who puts it into JSON of their own.
+    /// The record as it stands in a file, for callers that embed it in JSON of their own.
     pub fn written(&self) -> impl Serialize {
         Written::from(self)
     }

@@ -137,7 +137,7 @@ impl UnderWay {
         }
     }
 
-    /// A message will not arrive. What was sent to nobody was not under way in the first place.
+    /// A message will not arrive. What was sent without a link was not in flight in the first place.
     pub fn lost<M: Hash>(&mut self, from: NodeId, to: NodeId, message: &M, cause: Option<u64>) {
         let print = fingerprint(message);
         let Some(way) = self.ways.get_mut(&(from, to)) else { return };

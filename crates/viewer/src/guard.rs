@@ -1,4 +1,4 @@
-//! Who may look: on loopback whoever is on this machine, elsewhere whoever knows the token; and no page but ours.
+//! Access: on loopback every user of this machine, elsewhere clients that know the token; and no page but ours.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::routes::refused;
 
-/// Nothing but our own files is loaded, nobody frames the page, and nothing leaves it.
+/// Nothing but our own files is loaded, the page is never framed, and nothing leaves it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -62,7 +62,7 @@ type Verdict = Result<(), (StatusCode, &'static str)>;
 fn verdict(headers: &HeaderMap, method: &Method, path: &str, token: Option<&str>) -> Verdict {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
-    // A name of somebody else's that points to this machine is how pages elsewhere reach servers here.
+    // A foreign name that resolves to this machine is how pages elsewhere reach local servers (DNS rebinding).
     if token.is_none() && !is_local(host) {
         return Err((StatusCode::FORBIDDEN, "open the page by its address, such as http://127.0.0.1:8460/"));
     }

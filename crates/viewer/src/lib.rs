@@ -7,7 +7,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`tape`] | a trace in chunks, from a file or from somebody who writes it now |
+//! | [`tape`] | a trace in chunks, from a file or a live writer |
 //! | [`source`] | what is looked at, and what one may do there |
 //! | [`explore`] | the states of a model, as a checker shows them |
 //! | [`server`] | serves the page and what it asks for |

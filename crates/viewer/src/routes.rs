@@ -91,7 +91,7 @@ async fn overview(State(source): State<Shown>) -> Response {
     }
 }
 
-/// Following a path computes states, so it is done where nobody else waits.
+/// Following a path computes states, so it runs on a blocking thread.
 async fn place(State(source): State<Shown>, Path(path): Path<String>) -> Response {
     let steps: Result<Vec<u32>, _> = match path.as_str() {
         "start" => Ok(Vec::new()),

@@ -65,7 +65,7 @@ impl Scene {
         scene
     }
 
-    /// Takes one line. Nothing in it can be wrong enough to stop here: nodes that nobody named are given a name.
+    /// Takes one line. Nothing in it can be wrong enough to stop here: unnamed nodes are given a name.
     pub(crate) fn apply(&mut self, number: u64, at: u64, line: &Line<'_>) -> Changed {
         let mut changed = Changed::default();
         (self.line, self.at) = (number, at);

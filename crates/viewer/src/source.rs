@@ -29,7 +29,7 @@ pub trait Source: Send + Sync + 'static {
         None
     }
 
-    /// Does something. Whoever cannot do it says why, and what would help.
+    /// Carries out an action. A source that cannot says why, and what would help.
     fn act(&self, action: Action) -> Acting<'_> {
         let _ = action;
         Box::pin(async { Err(Refusal::new("nothing can be done here: this is a recording")) })
@@ -101,7 +101,7 @@ pub struct Playing {
     pub replay: Option<String>,
 }
 
-/// Something that somebody wants done.
+/// An action that a user wants.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Action {

@@ -1,4 +1,4 @@
-//! A trace in chunks, from a file or from somebody who writes it now.
+//! A trace in chunks, from a file or a live writer.
 //!
 //! Each chunk begins with everything as it was then, so that any moment can be shown after reading one chunk. The lines
 //! of a file stay in the file; those of a live tape are kept in memory, and of a long one the oldest are dropped.
@@ -369,7 +369,7 @@ impl Body {
     }
 }
 
-/// The lines of a chunk, copied or still to be read, so that nobody waits for a disk with the lock held.
+/// The lines of a chunk, copied or still to be read, so that no disk is read with the lock held.
 enum Bytes {
     Here(Vec<u8>),
     There { offset: u64, length: u64 },

@@ -163,7 +163,7 @@ async fn growth_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn nobody_looks_from_elsewhere_without_the_token() {
+async fn other_machines_need_the_token() {
     let (tape, _writer) = Tape::written(1 << 20);
     let source = Arc::new(Shown { tape, changes: watch::Sender::new(0) });
     let address = SocketAddr::from(([0, 0, 0, 0], 0));
@@ -193,7 +193,7 @@ async fn a_port_that_is_taken_is_an_error_or_another_is_found() {
 }
 
 #[tokio::test]
-async fn silent_connections_keep_nobody_out() {
+async fn silent_connections_make_room() {
     let (server, _writer) = start(None).await;
     let mut silent = Vec::new();
     for _ in 0..300 {

@@ -240,7 +240,7 @@ fn a_mistake_is_answered_with_the_way_out() {
         ("check reverse-link --demand 1", "write UNITS@PRIORITY"),
         ("check reverse-link --deadlines --demand 1@9", "write UNITS#DEADLINE"),
         ("check reverse-link --aging 1 --deadlines", "cannot be used with '--deadlines'"),
-        ("check reverse-link --rule fairness", "nobody waits for ever on a fair run"),
+        ("check reverse-link --rule fairness", "no request starves on a fair run"),
         ("check reverse-link --rule overtaking", "add --overtaking GRANTS"),
         ("check reverse-link --rule starvation --depth-first", "leave out --depth-first"),
         ("check reverse-link --rule starvation --walks 3", "leave out --walks"),

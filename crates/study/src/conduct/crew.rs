@@ -31,13 +31,13 @@ pub struct Status<'a> {
     pub running: &'a [Job],
 }
 
-/// Somebody who looks on.
+/// An observer of the runs.
 pub trait Watcher {
     /// Called several times a second, and after every run.
     fn look(&mut self, plan: &Plan, status: &Status<'_>);
 }
 
-/// Nobody looks.
+/// No observer.
 impl Watcher for () {
     fn look(&mut self, _plan: &Plan, _status: &Status<'_>) {}
 }
@@ -116,7 +116,7 @@ impl Crew<'_> {
             if let Ok(mut running) = shared.running.lock() {
                 running.retain(|other| other != job);
             }
-            // Nobody listens any more if the study was given up.
+            // The receiver is gone if the study was abandoned.
             let Some(result) = result else { return };
             if sender.send((place, result)).is_err() {
                 return;

@@ -34,7 +34,7 @@ fn made(place: &Path, fake: &Fake, jobs: usize) -> BTreeMap<String, String> {
     names.iter().filter(|name| !name.ends_with(".parquet")).map(|name| (name.clone(), text(name))).collect()
 }
 
-/// Without real time, which nobody can repeat.
+/// Without wall-clock times, which are not repeatable.
 fn without_time(name: &str, text: &str) -> String {
     match name {
         "runs.csv" => {

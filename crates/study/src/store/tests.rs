@@ -41,7 +41,7 @@ fn results_of_other_code_are_never_mixed() {
 }
 
 #[test]
-fn a_directory_of_somebody_else_is_left_alone() {
+fn a_foreign_directory_is_left_alone() {
     let place = place("not-ours");
     fs::create_dir_all(&*place).unwrap();
     fs::write(place.join("thesis.tex"), "years of work").unwrap();

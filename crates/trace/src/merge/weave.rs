@@ -119,7 +119,7 @@ impl<R: BufRead, W: Write> Weave<R, W> {
         } else if let Event::LinkDown { neighbour } = happening.event {
             self.link(time, node, neighbour, false)?;
         }
-        // Whoever recorded the arrival did not always see the sending.
+        // The recorder of the arrival did not always see the sending.
         let found = self.under_way.happens(node, &happening.event).ok().flatten();
         let cause = self.strands[number].renumbered(happening.cause).or(found);
         let effects = happening.effects.clone();

@@ -79,7 +79,7 @@ fn nothing_of_an_earlier_link_arrives_over_a_later_one() {
 }
 
 #[test]
-fn a_link_that_only_the_sender_saw_confuses_nobody() {
+fn a_link_that_only_the_sender_saw_does_no_harm() {
     let mut way = UnderWay::new();
     // Ann greets twice in the same words; Bob hears the second greeting only, and what follows it.
     for lines in [[2, 3], [5, 6]] {
@@ -94,7 +94,7 @@ fn a_link_that_only_the_sender_saw_confuses_nobody() {
 }
 
 #[test]
-fn nobody_hears_what_is_sent_without_a_link() {
+fn what_is_sent_without_a_link_does_not_arrive() {
     let mut way = linked();
     down(&mut way, ANN, BOB);
     sends(&mut way, 7, 4);

@@ -182,7 +182,7 @@ fn a_header_must_make_sense_too() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_found_also_where_nobody_looks() {
+fn bytes_that_are_no_text_are_found_also_in_skipped_fields() {
     let mut file = format!("{HEADER}\n{{\"step\":1,\"ignored\":\"").into_bytes();
     file.extend(b"\xff\",\"end\":{}}\n");
     assert_eq!(read(&file).unwrap_err().to_string(), "line 2, byte 22: not UTF-8; a trace is UTF-8 text");

@@ -57,7 +57,7 @@ export class Emitter {
 
   /** @param {unknown} problem */
   wentWrong(problem) {
-    // That nobody answers is not true for ever: the badge says it as long as it is.
+    // A server that does not answer is a passing problem: the badge shows it as long as it lasts.
     const passing = problem instanceof Problem && problem.status === 0;
     this.notice(problem instanceof Error ? problem.message : String(problem), passing ? "info" : "error");
   }

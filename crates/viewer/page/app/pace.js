@@ -1,4 +1,4 @@
-// One clock for everything that is shown. Messages of a real mesh fly for a tenth of a millisecond: nobody would see them.
+// One clock for everything that is shown. Messages of a real mesh fly for a tenth of a millisecond, too short to be seen.
 // So time itself goes slower while one flies, and faster afterwards until it has caught up. What is shown is always
 // everything as it was at one moment: a node gets in when the token has been seen to arrive there, never before.
 

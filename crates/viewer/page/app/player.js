@@ -105,7 +105,7 @@ export class Player {
     const now = this.#track.now();
     if (now >= end && !final) return false; // news will wake us
     const rate = this.speed * this.#track.unit();
-    // Somebody may have gone elsewhere since the last frame.
+    // The user may have gone elsewhere since the last frame.
     const from = this.#lead?.shown === now ? this.#lead.at : now;
     const lead = Math.min(from + seconds * rate, end);
     const next = paced(now, lead, seconds, rate, this.#track.flights);

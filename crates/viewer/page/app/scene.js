@@ -116,7 +116,7 @@ export function lowerBound(items, before) {
 }
 
 /**
- * A node; one that nobody has named yet is given a name.
+ * A node; one without a name is given one.
  * @param {Scene} scene
  * @param {NodeId} id
  * @returns {SceneNode}

@@ -237,7 +237,7 @@ export class Server {
   }
 }
 
-/** Gives up when nothing is heard for too long: a connection may be dead without anybody having been told. */
+/** Gives up when nothing is heard for too long: a connection may be dead without an error. */
 class Watch {
   #control = new AbortController();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -277,7 +277,7 @@ async function refusal(response) {
 }
 
 /**
- * The lines of a body, as they come. Empty ones only say that somebody is there.
+ * The lines of a body, as they come. Empty ones are keepalives.
  * @param {ReadableStream<Uint8Array> | null} body
  * @param {() => void} heard something came
  * @param {AbortSignal} signal

@@ -57,7 +57,7 @@ export class TapeViewer extends Emitter {
   #newsAt = 0;
   /** How many chunks there were by the last update. */
   #chunkCount = -1;
-  /** The latest news of the tape that nobody has looked at yet. @type {News | null} */
+  /** The latest update of the tape that is not processed yet. @type {News | null} */
   #news = null;
   #keepsUp = false;
   #wantFigures;

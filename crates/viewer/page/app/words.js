@@ -143,7 +143,7 @@ function endWords(end, nameOf) {
     const at = end.violation.node === undefined ? "" : ` at ${nameOf(end.violation.node)}`;
     details.push(`${end.violation.rule} is broken${at}`, end.violation.what);
   }
-  if (end.repeats_from !== undefined) details.push("from here on it repeats for ever");
+  if (end.repeats_from !== undefined) details.push("from here on it repeats forever");
   return { title: end.violation ? "a rule is broken" : "the end", details };
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// More than this is not kept: a recording of one node does not tell what arrives elsewhere, and in a large mesh nobody sees
-/// so many.
+/// More than this is not kept: a recording of one node does not tell what arrives elsewhere, and in a large mesh no
+/// viewer shows so many.
 const MOST: usize = 5_000;
 
 /// All of them, in the order of sending.

@@ -45,7 +45,7 @@ impl Tape {
     }
 }
 
-/// Reads to the end of the file, and on while it grows, as long as somebody looks.
+/// Reads to the end of the file, and on while it grows, as long as a page is open.
 fn index(tape: &Weak<Tape>, mut lines: Lines) {
     loop {
         let Some(tape) = tape.upgrade() else { return };

@@ -1,4 +1,4 @@
-//! Writes a tape while somebody looks at it.
+//! Writes a tape while pages read it.
 
 use std::io;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct TapeWriter {
 }
 
 impl Tape {
-    /// A tape that somebody will write. Of more than `keep` bytes the oldest chunks are dropped.
+    /// A tape that will be written. Of more than `keep` bytes the oldest chunks are dropped.
     pub fn written(keep: usize) -> (Arc<Self>, TapeWriter) {
         let tape = Arc::new(Self::empty(keep as u64, None));
         // What is written has been read.
@@ -31,7 +31,7 @@ impl Tape {
 }
 
 impl TapeWriter {
-    /// Whoever writes more than so many bytes a second has to wait, so that pages can follow: with a second's worth in
+    /// A writer of more than so many bytes a second has to wait, so that pages can follow: with a second's worth in
     /// reserve. A simulation then simply goes slower. What is so at the very beginning is not waited for.
     pub fn at_most(mut self, bytes_per_second: u32) -> Self {
         self.pace = Some(Pace::new(bytes_per_second, Instant::now()));
@@ -79,7 +79,7 @@ impl Drop for TapeWriter {
     }
 }
 
-/// How fast somebody may write.
+/// How fast a writer may write.
 #[derive(Debug)]
 struct Pace {
     per_second: f64,

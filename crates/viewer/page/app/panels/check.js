@@ -46,7 +46,7 @@ export function check(viewer, element) {
 }
 
 /**
- * What the model is, and the way to what is broken: whoever comes for that should not have to search for it.
+ * What the model is, and the way to what is broken: a reader who comes for that should not have to search for it.
  * @param {Viewer} viewer
  * @returns {HTMLElement[]}
  */

@@ -52,7 +52,7 @@ export function drawer(element, name) {
     set(true, height + by);
     event.preventDefault();
   });
-  // After whoever called has put more into the bar.
+  // After the caller has put more into the bar.
   queueMicrotask(() => set(open, height));
   return { bar, room };
 }

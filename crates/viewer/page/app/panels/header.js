@@ -69,7 +69,7 @@ export function badgeOf({ about, summary, following, live, gone }) {
   return live?.paused ? { words: `${name}, paused`, look: "" } : { words: name, look: "live" };
 }
 
-/** Light, dark, or as the system says. Whoever draws on a canvas hears of a change by the event "themechange" of the document. */
+/** Light, dark, or as the system says. Canvas code hears of a change by the event "themechange" of the document. */
 function themeChooser() {
   const select = h(
     "select",

@@ -34,7 +34,7 @@ export function lanesFor(nodes, rows, selected) {
     if (node !== undefined) busy.set(node, (busy.get(node) ?? 0) + 1);
   };
   for (const { record } of rows) {
-    // Hearing of a link is no reason for a lane: in a moving mesh everybody does all the time.
+    // Hearing of a link is no reason for a lane: in a moving mesh every node does all the time.
     const hears = typeof record.event === "object" && ("link-up" in record.event || "link-down" in record.event);
     if (!hears) count(record.node);
     count(record.lost?.from);

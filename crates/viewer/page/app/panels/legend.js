@@ -1,4 +1,4 @@
-// What a newcomer has to know: what the protocol does, in a few sentences, and what the signs of the picture mean.
+// For newcomers: what the protocol does, in a few sentences, and what the symbols of the picture mean.
 
 /** @import { Header } from "../types.d.ts" */
 
@@ -8,30 +8,30 @@ import { symbols } from "./symbols.js";
 /** @type {Record<string, string[]>} */
 const PROTOCOLS = {
   "reverse-link": [
-    "There is one token, and only the node that has it lets anybody in.",
-    "Every node has a height, and every link points downhill; the token lies at the lowest point. So whoever wants " +
-      "something tells the neighbour below it, and the request runs downhill to the token.",
-    "Each node keeps a queue of who asked it, the most urgent first. The token comes back up along the same way, and " +
-      "the links it crosses turn around: it is again at the lowest point.",
-    "When a link breaks and a node has nobody below it any more, it lifts itself above its neighbours. So there is " +
-      "always a way down.",
+    "There is one token, and only the node that holds it grants requests.",
+    "Every node has a height, and every link points downhill; the token is at the lowest point. A node that wants " +
+      "something tells its neighbour downhill, and the request runs down to the token.",
+    "Each node keeps a queue of the requests it heard, the most urgent first. The token comes back up the same path, " +
+      "and the links it crosses turn around: it is again at the lowest point.",
+    "When a link breaks and a node has no neighbour downhill any more, it lifts itself above its neighbours. So there " +
+      "is always a path down.",
   ],
   flood: [
     "There is one token, and only the node that has it may enter.",
-    "Whoever wants it tells all neighbours, and everybody repeats what they hear once: the request floods the mesh.",
+    "A node that wants it tells all neighbours, and every node repeats a request once: it floods the mesh.",
     "The holder floods the token to the next in line; only that node takes it. The token carries the queue with it.",
-    "If a flood misses somebody, a timer runs out and the request is repeated. A copy of the token has the same number " +
+    "If a flood misses a node, a timer expires and the request is repeated. A copy of the token has the same number " +
       "as the original, so only one of them counts.",
   ],
   group: [
     "Requests belong to sessions: nodes of the same session may be inside together, of different sessions never.",
-    "There is one token. The node that gets it for a new session is its captain; the others it lets in follow it.",
-    "Whoever wants the open session may join as long as nobody waits for another one.",
+    "There is one token. The node that gets it for a new session is its captain; those that join are its followers.",
+    "A request for the open session may join as long as none waits for another one.",
     "When the captain and all followers are out, the token goes to the next session in line.",
   ],
   central: [
     "One node decides for all: the coordinator.",
-    "A node that wants to enter asks it, waits for the grant, and gives it back when done: three messages an entry.",
+    "A node that wants to enter asks it, waits for the grant, and releases it when done: three messages per entry.",
     "Simple and cheap, but nothing works without the coordinator. A baseline to compare with.",
   ],
   raymond: [
@@ -41,7 +41,7 @@ const PROTOCOLS = {
   ],
   "suzuki-kasami": [
     "There is one token, and only the node that has it may enter.",
-    "Whoever wants it asks everybody. The holder sends it to the next in the queue that the token carries.",
+    "A node that wants it asks all others. The holder sends it to the next in the queue that the token carries.",
     "A classic baseline: every node must reach every other one.",
   ],
   "naimi-trehel": [
@@ -51,24 +51,24 @@ const PROTOCOLS = {
   ],
   "ricart-agrawala": [
     "There is no token: a node enters when all others have allowed it.",
-    "Whoever wants to enter asks everybody; those who asked earlier, or are inside, answer only when they are done.",
+    "A node that wants to enter asks all others; those that asked earlier, or are inside, answer when they are done.",
     "A classic baseline: it costs two messages for every other node.",
   ],
   lamport: [
     "There is no token: every node keeps the same queue of requests, ordered by a shared clock.",
-    "Whoever is first in its own queue, and has heard from everybody since, may enter.",
+    "A node that is first in its own queue, and has heard from all others since, may enter.",
     "A classic baseline: it costs three messages for every other node.",
   ],
   raynal: [
     "There is no token: a node enters when enough others have allowed it, so that no more units are used than there are.",
-    "Whoever wants units asks everybody; the answers tell how many units are taken.",
+    "A node that wants units asks all others; the answers tell how many units are taken.",
     "A classic baseline for several units.",
   ],
 };
 
 const OTHERWISE = [
   "Nodes share a resource: only so many of them may be inside at once.",
-  "A node asks, waits until it is let in, and gives back what it had when it is done. Messages between the nodes see to it.",
+  "A node requests, waits for the grant, and releases it when it is done. Messages between the nodes see to it.",
 ];
 
 /** @param {Header} header */

@@ -1,5 +1,5 @@
 // A stretch of the list of records. The whole list may have millions of lines and a filter may leave few of them, so
-// nobody knows how long it is: a stretch grows at the end to which one scrolls and is cut at the other.
+// its length is not known: a stretch grows at the end to which one scrolls and is cut at the other.
 
 /** @import { Record_ } from "../types.d.ts" */
 

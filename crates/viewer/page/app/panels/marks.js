@@ -15,7 +15,7 @@ export function extentOf({ last }, clock) {
 }
 
 /**
- * As the server counted them; the few steps of a place in a check are counted here. Null while nobody has counted.
+ * As the server counted them; the few steps of a place in a check are counted here. Null while they are not counted yet.
  * @param {Pick<Viewer, "figures" | "place" | "summary">} viewer
  * @param {MarkKind} kind
  * @returns {number[] | null}

@@ -30,7 +30,7 @@ export function nodeButton(viewer, id, where) {
 }
 
 /**
- * The node of this name, as somebody may type it.
+ * The node of this name, as a user may type it.
  * @param {Viewer} viewer
  * @param {string} name
  * @returns {NodeId | null}

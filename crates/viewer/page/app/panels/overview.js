@@ -22,8 +22,8 @@ export function overview(viewer, header) {
     "dl",
     { class: "facts" },
     fact("Token", tokenPlace(viewer)),
-    fact("Inside", buttons(viewer, holds, "inside", "nobody")),
-    fact("Waiting", buttons(viewer, waits, "waits", "nobody")),
+    fact("Inside", buttons(viewer, holds, "inside", "none")),
+    fact("Waiting", buttons(viewer, waits, "waits", "none")),
     fact("Protocol", [`${header.protocol}, ${header.variant}`]),
     fact("Mesh", [`${plural(nodes.length, "node")}, ${plural(scene?.links.length ?? 0, "link")}`]),
     header.seed !== undefined && fact("Seed", [String(header.seed)]),
@@ -80,7 +80,7 @@ function tokenPlace(viewer) {
     return ["from ", nodeButton(viewer, flying.from, "token"), " to ", nodeButton(viewer, flying.to, "token")];
   }
   if (scene.nodes.some((node) => node.view?.by_permission)) return ["none: one enters by permission of the others"];
-  const unknown = viewer.summary?.views === false ? "not in this recording, see “views” below" : "nobody has it";
+  const unknown = viewer.summary?.views === false ? "not in this recording, see “views” below" : "no node has it";
   return [h("span", { class: "muted" }, unknown)];
 }
 

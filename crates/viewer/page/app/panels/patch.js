@@ -22,7 +22,7 @@ export function listen(element, name, handler) {
 
 /**
  * Makes the children of an element what they should be. A child is the same as one that is there if both have the same
- * `data-key` (or id), or none and the same place. Drawings are exchanged whole, because whoever drew one keeps hold of its
+ * `data-key` (or id), or none and the same place. Drawings are exchanged whole, because the code that drew one keeps hold of its
  * parts; mere ornaments only if they differ.
  * @param {Element} element
  * @param {Node[]} wanted

@@ -32,8 +32,8 @@ export function symbols(header) {
     token && [[paint(circle(4.5), "--token", "--token")], "the token on its way"],
     [[shape("M12 6 23 11 12 16Z", "--accent")], "a request on its way"],
     [[shape("M13 7h8v8h-8Z", "--good")], "a release, or that one is done"],
-    lets && [[paint(circle(4), "--good", "--good", 0.5)], "lets somebody in"],
-    takesBack && [[shape("M11 9.2h12v3.6h-12Z", "--s3")], "takes a request back"],
+    lets && [[paint(circle(4), "--good", "--good", 0.5)], "a grant or permission"],
+    takesBack && [[shape("M11 9.2h12v3.6h-12Z", "--s3")], "withdraws a request"],
     [[shape("M17 5 23 11 17 17 11 11Z", "--muted")], "any other message"],
     [[cross()], "a message is lost"],
   ];

@@ -90,7 +90,7 @@ export function transport(viewer, element) {
     for (const { kind, group } of jumps) {
       const none = (marksOf(viewer, kind) ?? [1]).every((many) => many === 0);
       for (const one of group.querySelectorAll("button")) one.disabled = none;
-      // Violations are rare; nobody should look for what is not there.
+      // Violations are rare; no button should search for what is not there.
       group.hidden = none && kind === "violation";
     }
   }

@@ -181,7 +181,7 @@ export function sentence(scene) {
   const parts = [`${there.length} nodes, ${scene.links.length} links`];
   if (holders.length > 0) parts.push(`the token is at ${list(holders)}`);
   else if (there.some((node) => node.view && !node.view.by_permission)) parts.push("the token is under way");
-  parts.push(inside.length > 0 ? `${list(inside)} ${inside.length === 1 ? "is" : "are"} inside` : "nobody is inside");
+  parts.push(inside.length > 0 ? `${list(inside)} ${inside.length === 1 ? "is" : "are"} inside` : "none is inside");
   parts.push(waiting === 1 ? "1 node waits" : `${waiting} nodes wait`);
   const broken = scene.end?.violation;
   if (broken) parts.push(`the rule ${broken.rule} is broken`);

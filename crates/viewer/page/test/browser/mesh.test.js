@@ -96,7 +96,7 @@ async function selectAll(page, where) {
   return /** @type {string} */ (await ask(page, "String(getSelection())"));
 }
 
-test("a busy mesh: nobody is inside to whom the token is still on its way, and what is selected stays so", async (test) => {
+test("a busy mesh: no node is inside while the token is still on its way to it, and the selection stays", async (test) => {
   const cwd = await folder(test);
   const { address } = await serve(test, cwd, "up", "--nodes", "5", "--demo", "--view", "127.0.0.1:0");
   const page = await open(test, address);

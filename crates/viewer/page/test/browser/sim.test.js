@@ -32,7 +32,7 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   await ask(page, 'viewer.act({ do: "range", metres: 15 })');
   await until(page, "viewer.live.range === 15");
 
-  // To the corner that is farthest from everybody else.
+  // To the corner that is farthest from all others.
   const { pair } = await linked(page);
   const [node, other] = pair;
   const corner = /** @type {[number, number]} */ (
@@ -69,7 +69,7 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   await until(page, `!(${isLinked(node, other)})`);
   await picture(page, "dragged");
 
-  // A link that is cut and restored; everybody is in reach again.
+  // A link that is cut and restored; all are in reach again.
   await ask(page, 'viewer.act({ do: "range", metres: 100 })');
   await until(page, "viewer.live.range === 100");
   const { pair: cut } = await linked(page);

@@ -48,7 +48,7 @@ test("however much flies, showing is never later than it may be", () => {
   assert.ok(latest > 1 && latest <= MOST_LATE + 0.1, `${latest} s`);
 });
 
-/** The token goes to and fro between two nodes, and whoever gets it is let in. @param {number} rounds @returns {Record_[]} */
+/** The token goes to and fro between two nodes, and the node that gets it enters. @param {number} rounds @returns {Record_[]} */
 function passes(rounds) {
   /** @type {Record_[]} */
   const records = [];
@@ -84,7 +84,7 @@ function watch(viewer) {
   return frames;
 }
 
-test("nobody is drawn inside before the token has been seen to arrive: recordings", async () => {
+test("no node is drawn inside before the token has been seen to arrive: recordings", async () => {
   const { viewer, pass } = fakeViewer(tape(passes(5), 100));
   await viewer.begin();
   viewer.setSpeed(1);
@@ -96,7 +96,7 @@ test("nobody is drawn inside before the token has been seen to arrive: recording
   assert.equal(frames.early, 0);
 });
 
-test("nobody is drawn inside before the token has been seen to arrive: live", async () => {
+test("no node is drawn inside before the token has been seen to arrive: live", async () => {
   const records = passes(5);
   const shown = tape(records.slice(0, 3), 100);
   shown.summary.grows = true;

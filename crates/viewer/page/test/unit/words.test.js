@@ -51,10 +51,10 @@ test("records as sentences, with what followed", () => {
   );
   const lost = { from: 0, to: 1, message: { height, token: 1 } };
   assert.equal(describeRecord({ step: 1, lost }, nameOf).title, "token from ann to bob is lost");
-  const end = { violation: { rule: "nobody-waits", node: 1, what: "bob waits for ever" } };
+  const end = { violation: { rule: "nobody-waits", node: 1, what: "bob waits forever" } };
   assert.deepEqual(describeRecord({ step: 1, end }, nameOf).details, [
     "nobody-waits is broken at bob",
-    "bob waits for ever",
+    "bob waits forever",
   ]);
   assert.deepEqual(describeRecord({ ...asksFor(1, 0, 1, 9), misuse: "over-capacity" }, nameOf).details, [
     "refused: over capacity",
