@@ -1,9 +1,10 @@
 //! What the application at a node does: ask, cancel, change its mind, give back. Its mistakes change nothing.
 
-use super::bug::Bug;
 use super::capacity::Capacity;
-use super::node::Node;
+use super::message::Body;
+use super::node::{Effects, Node};
 use super::queue::{Claim, Claimer, Entry};
+use super::rules::Rules;
 use crate::protocol::Misuse;
 use crate::vocabulary::{Demand, Fence, GrantId, Order, Rank, RequestId, Units, Urgency};
 
@@ -23,14 +24,6 @@ impl Node {
             claimer,
             claim: Claim { alone: true, origin: self.config.id, rank, units: demand.units, session: demand.session },
         });
-        Ok(())
-    }
-
-    pub(super) fn on_cancel(&mut self, request: RequestId) -> Result<(), Misuse> {
-        self.waiting(request)?;
-        if !self.bug(Bug::KeepCancelled) {
-            self.queue.remove_local(request);
-        }
         Ok(())
     }
 
@@ -59,6 +52,17 @@ impl Node {
         Ok(())
     }
 
+    pub(super) fn on_leave(&mut self, out: &mut Effects) -> Result<(), Misuse> {
+        if !self.holding.is_empty() || !self.queue.waiting().is_empty() {
+            return Err(Misuse::StillBusy);
+        }
+        if !self.leaving {
+            self.leaving = true;
+            self.broadcast(Body::Leaving, out);
+        }
+        Ok(())
+    }
+
     /// The resource was defined anew. What is not newer is no news; a waiting request that asks for too much now stays
     /// in the queue until it is cancelled, and those behind it wait.
     pub(super) fn on_resize(&mut self, capacity: Capacity) {
@@ -68,7 +72,7 @@ impl Node {
     }
 
     /// The entry of a waiting request, or why there is none.
-    fn waiting(&self, request: RequestId) -> Result<Entry, Misuse> {
+    pub(super) fn waiting(&self, request: RequestId) -> Result<Entry, Misuse> {
         if let Some(entry) = self.queue.local(request) {
             return Ok(*entry);
         }
@@ -84,13 +88,5 @@ impl Node {
     fn rank(&self, urgency: Urgency, since: Fence) -> Result<Rank, Misuse> {
         let wants_deadline = self.config.order == Order::Deadline;
         self.config.order.rank(urgency, since).ok_or(Misuse::WrongUrgency { wants_deadline })
-    }
-
-    fn enqueue(&mut self, entry: Entry) {
-        if self.bug(Bug::IgnoreRanks) {
-            self.queue.append(entry);
-        } else {
-            self.queue.insert(entry);
-        }
     }
 }

@@ -1,4 +1,21 @@
-//! Bugs that can be planted into the repaired protocol; see [`crate::planted`].
+//! Bugs that can be planted, and the [`Rules`] with these bugs in them; see [`crate::planted`].
+//!
+//! Each method here takes precedence over the rule of the same name.
+
+#[cfg(feature = "mutants")]
+use super::{
+    height::Height,
+    message::{Body, Message},
+    node::{Effects, Node},
+    queue::{Claim, Claimer, Entry},
+    rules::Rules,
+    token::Token,
+};
+#[cfg(feature = "mutants")]
+use crate::{
+    protocol::{Effect, Misuse},
+    vocabulary::{Fence, GrantId, NodeId, RequestId},
+};
 
 /// One rule left out or twisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,4 +120,220 @@ impl Bug {
         Self::ForgetCopyOnResume,
         Self::ForgetCustodyOnResume,
     ];
+}
+
+#[cfg(feature = "mutants")]
+impl Node {
+    fn has(&self, bug: Bug) -> bool {
+        self.config.planted.has(bug)
+    }
+
+    pub(super) fn enqueue(&mut self, entry: Entry) {
+        if self.has(Bug::IgnoreRanks) {
+            self.queue.entries.push_back(entry);
+        } else {
+            Rules::enqueue(self, entry);
+        }
+    }
+
+    pub(super) fn on_cancel(&mut self, request: RequestId) -> Result<(), Misuse> {
+        if self.has(Bug::KeepCancelled) { self.waiting(request).map(drop) } else { Rules::on_cancel(self, request) }
+    }
+
+    pub(super) fn put_claim(&mut self, neighbour: NodeId, claim: Claim) {
+        if self.has(Bug::IgnoreRanks) {
+            self.queue.remove_peer(neighbour);
+            self.queue.entries.push_back(Entry { claimer: Claimer::Peer(neighbour), claim });
+        } else {
+            Rules::put_claim(self, neighbour, claim);
+        }
+    }
+
+    pub(super) fn on_ask(&mut self, from: NodeId, claim: Claim) {
+        let believed = self.has(Bug::BelieveStaleAsk);
+        let expecting = self.peers.get_mut(&from).filter(|_| believed).and_then(|peer| peer.expecting.take());
+        Rules::on_ask(self, from, claim);
+        if let Some(peer) = self.peers.get_mut(&from) {
+            peer.expecting = peer.expecting.or(expecting);
+        }
+    }
+
+    pub(super) fn agree_on_capacity(&mut self) {
+        if self.has(Bug::AdoptOlderCapacity)
+            && let Some(token) = &self.token
+        {
+            self.capacity = token.capacity;
+        }
+        Rules::agree_on_capacity(self);
+    }
+
+    pub(super) fn hand_in_releases(&mut self) {
+        let again = if self.has(Bug::CountReleaseTwice) { self.custody.copies.len() } else { 0 };
+        Rules::hand_in_releases(self);
+        if let Some(token) = &mut self.token {
+            token.ledger.drain(..again.min(token.ledger.len()));
+        }
+    }
+
+    pub(super) fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
+        if self.has(Bug::IgnoreUnits) {
+            !token.excludes(claim)
+        } else if self.has(Bug::IgnoreSessions) {
+            token.free() >= claim.units
+        } else {
+            Rules::may_enter(self, token, claim)
+        }
+    }
+
+    pub(super) fn may_join(&self, token: &Token) -> bool {
+        self.has(Bug::JoinWithoutCap) || Rules::may_join(self, token)
+    }
+
+    pub(super) fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
+        Rules::enter(self, request, claim, out);
+        let local = Some(Fence(self.holding.len() as u64));
+        if self.has(Bug::LocalFences)
+            && let (Some(held), Some(Effect::Granted { grant })) = (self.holding.last_mut(), out.last_mut())
+        {
+            (held.fence, grant.fence) = (local, local);
+        }
+    }
+
+    pub(super) fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
+        if self.has(Bug::ForgetPreempted) {
+            self.queue.entries.retain(|entry| matches!(entry.claimer, Claimer::Peer(_)));
+        }
+        Rules::pass(self, to, passed_by, out);
+        if self.has(Bug::NoCopy) {
+            self.limbo = None;
+        }
+        if self.has(Bug::DropAskBehindToken)
+            && let Some(Effect::Send { message: Message { body: Body::Token { ask, .. }, .. }, .. }) = out.last_mut()
+        {
+            *ask = None;
+        }
+    }
+
+    pub(super) fn pass_on_if_leaving(&mut self, out: &mut Effects) {
+        if !self.has(Bug::LeaveWithToken) {
+            Rules::pass_on_if_leaving(self, out);
+        }
+    }
+
+    pub(super) fn take_back_dead_ask(&mut self, out: &mut Effects) {
+        let kept = self.has(Bug::KeepAskAfterReversal) || (self.has(Bug::RaiseBeforeTakingBack) && self.is_lowest());
+        if kept && !self.queue.is_empty() {
+            return;
+        }
+        if self.has(Bug::NeverWithdraw) {
+            self.asked = self.asked.filter(|_| !self.has_dead_ask());
+        }
+        Rules::take_back_dead_ask(self, out);
+    }
+
+    pub(super) fn look_if_lowest(&mut self, out: &mut Effects) {
+        if self.has(Bug::RaiseWithoutLooking) && self.is_stranded() {
+            self.free_turns = self.free_turns.max(1);
+        }
+        Rules::look_if_lowest(self, out);
+    }
+
+    pub(super) fn send_releases(&mut self, out: &mut Effects) {
+        Rules::send_releases(self, out);
+        if self.has(Bug::ForgetCustody) && self.lowest_below().is_some() {
+            self.custody = Default::default();
+        }
+    }
+
+    pub(super) fn keep_release(&mut self, grant: GrantId) {
+        let merged = self.has(Bug::MergeReleases) && self.custody.copies.iter().any(|copy| copy.grant == grant);
+        if !merged {
+            Rules::keep_release(self, grant);
+        }
+    }
+
+    pub(super) fn keep_asking(&mut self, out: &mut Effects) {
+        if self.has(Bug::NeverUpdateAsk) && self.asked.is_some() {
+            return;
+        }
+        let sent = out.len();
+        Rules::keep_asking(self, out);
+        if self.has(Bug::AgeWithoutCarrying)
+            && let Some(Effect::Send { message: Message { body: Body::Ask(claim), .. }, .. }) = out.get_mut(sent)
+        {
+            claim.rank.0 -= i64::try_from(self.clock.0).unwrap_or(0);
+        }
+    }
+
+    pub(super) fn on_token(
+        &mut self,
+        from: NodeId,
+        height: Height,
+        token: Token,
+        ask: Option<Claim>,
+        out: &mut Effects,
+    ) {
+        let decided = self.decided;
+        if self.has(Bug::AcceptOldToken) {
+            self.decided = decided.min(token.pass - 1);
+        }
+        Rules::on_token(self, from, height, token, ask, out);
+        self.decided = self.decided.max(decided);
+    }
+
+    pub(super) fn go_below(&mut self, giver: Height) {
+        if !self.has(Bug::PassWithoutLowering) {
+            Rules::go_below(self, giver);
+        }
+    }
+
+    pub(super) fn doubt(&mut self, neighbour: NodeId, out: &mut Effects) {
+        let is_on_link = self.limbo.as_ref().is_some_and(|limbo| limbo.to == neighbour);
+        if self.has(Bug::GuessArrived) && is_on_link {
+            self.limbo = None;
+        } else if self.has(Bug::GuessLost) && is_on_link {
+            self.recover_token(out);
+        } else {
+            Rules::doubt(self, neighbour, out);
+        }
+    }
+
+    pub(super) fn promise_to_refuse(&mut self, pass: u64) {
+        if !self.has(Bug::NoPromise) {
+            Rules::promise_to_refuse(self, pass);
+        }
+    }
+
+    pub(super) fn recover_token(&mut self, out: &mut Effects) {
+        if self.has(Bug::ForgetPassedBy)
+            && let Some(limbo) = &mut self.limbo
+        {
+            limbo.passed_by = None;
+        }
+        Rules::recover_token(self, out);
+    }
+
+    pub(super) fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
+        if !self.has(Bug::TellOnlyGiver) {
+            Rules::tell_height(self, also, body, out);
+        } else if let Some(giver) = also {
+            self.send(giver, body, out);
+        }
+    }
+
+    pub(super) fn tell_open_questions(&mut self, neighbour: NodeId, out: &mut Effects) {
+        if !self.has(Bug::ForgetQuestions) {
+            Rules::tell_open_questions(self, neighbour, out);
+        }
+    }
+
+    pub(super) fn on_resume(&mut self) {
+        Rules::on_resume(self);
+        if self.has(Bug::ForgetCopyOnResume) {
+            self.limbo = None;
+        }
+        if self.has(Bug::ForgetCustodyOnResume) {
+            self.custody = Default::default();
+        }
+    }
 }

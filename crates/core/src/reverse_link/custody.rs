@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 use crate::view::Returning;
 use crate::vocabulary::{GrantId, NodeId, Units};
 
-/// One copy of a release.
+/// One copy of a release, carried by this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Copy {
-    grant: GrantId,
+pub(super) struct Carried {
+    pub(super) grant: GrantId,
     /// The neighbour that has not confirmed it yet.
     sent_to: Option<NodeId>,
 }
@@ -22,16 +22,12 @@ struct Copy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Custody {
-    copies: Vec<Copy>,
+    pub(super) copies: Vec<Carried>,
 }
 
 impl Custody {
     pub(crate) fn take(&mut self, grant: GrantId) {
-        self.copies.push(Copy { grant, sent_to: None });
-    }
-
-    pub(crate) fn carries(&self, grant: GrantId) -> bool {
-        self.copies.iter().any(|copy| copy.grant == grant)
+        self.copies.push(Carried { grant, sent_to: None });
     }
 
     /// A neighbour confirms a copy. False if none was sent to it.
@@ -69,10 +65,6 @@ impl Custody {
         let all = self.copies.iter().map(|copy| copy.grant).collect();
         self.copies.retain(|copy| copy.sent_to.is_some());
         all
-    }
-
-    pub(crate) fn forget(&mut self, grant: GrantId) {
-        self.copies.retain(|copy| copy.grant != grant);
     }
 
     pub(crate) fn returning(&self) -> Vec<Returning> {

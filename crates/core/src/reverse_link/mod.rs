@@ -18,18 +18,21 @@
 //! without the token falls silent; the token moves only to where it can be used; grants have fences; requests may
 //! belong to sessions; the capacity can change; a node can leave in order. It runs on links that lose what is in flight when they fail, and in partitions.
 
+#![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
+
 mod application;
 mod bug;
 mod capacity;
 mod custody;
 mod height;
-mod leaving;
 mod message;
+mod news;
 mod node;
+mod peers;
 mod questions;
 mod queue;
+mod rules;
 mod settle;
-mod telling;
 mod token;
 mod traits;
 

@@ -1,4 +1,4 @@
-//! The node: what happens on each event. Every event ends in [`settle`](super::settle).
+//! The node: its state, and what happens on each event. Every event ends in [`settle`](super::settle).
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -9,8 +9,10 @@ use super::capacity::Capacity;
 use super::custody::Custody;
 use super::height::Height;
 use super::message::{Body, Message};
-use super::questions::{About, Inquiry, News, Novelty, Questions};
-use super::queue::{Claim, Claimer, Entry, Queue};
+use super::peers::Peer;
+use super::questions::Questions;
+use super::queue::{Claim, Queue};
+use super::rules::Rules;
 use super::token::Token;
 use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Misuse, Rejection};
@@ -44,72 +46,58 @@ impl Config {
     }
 }
 
-/// What a node knows about a neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Peer {
-    /// Unknown until its first message. If it is of level 0 and below ours, it may have fallen further since.
-    pub(crate) height: Option<Height>,
-    /// It was sent the token and will say so from this height. What it says before that is out of date.
-    pub(crate) expecting: Option<Height>,
-    /// Our height as the neighbour knows it, once everything under way has arrived.
-    pub(crate) told: Height,
-    /// It is about to go.
-    pub(crate) leaving: bool,
-}
-
 /// The token was sent and is not known to have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Limbo {
+pub(super) struct Limbo {
     /// A copy of what was sent.
-    pub(crate) copy: Token,
+    pub(super) copy: Token,
     /// Whom to.
-    pub(crate) to: NodeId,
+    pub(super) to: NodeId,
     /// If it went past the neighbour that told us the claim: that neighbour and its claim, which stands again if the
     /// token comes back, unless the neighbour has said something else since.
-    pub(crate) passed_by: Option<(NodeId, Claim)>,
+    pub(super) passed_by: Option<(NodeId, Claim)>,
     /// The link has failed, so nobody here can know. Resolved by an answer to [`About::Pass`].
-    pub(crate) doubtful: bool,
+    pub(super) doubtful: bool,
 }
 
 /// One resource at one node. See the [module's documentation](super) for the idea.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node {
-    pub(crate) config: Config,
-    pub(crate) height: Height,
-    pub(crate) peers: BTreeMap<NodeId, Peer>,
-    pub(crate) queue: Queue,
+    pub(super) config: Config,
+    pub(super) height: Height,
+    pub(super) peers: BTreeMap<NodeId, Peer>,
+    pub(super) queue: Queue,
     /// The neighbour that was told our most urgent claim, and what it was told. Never while the token is here.
-    pub(crate) asked: Option<(NodeId, Claim)>,
+    pub(super) asked: Option<(NodeId, Claim)>,
     /// The token, if it is here.
-    pub(crate) token: Option<Token>,
+    pub(super) token: Option<Token>,
     /// The token we gave away last, until it is known to have arrived. Never while the token is here.
-    pub(crate) limbo: Option<Limbo>,
+    pub(super) limbo: Option<Limbo>,
     /// The greatest pass that is decided as far as we know: it arrived somewhere, or we promised to refuse it.
-    pub(crate) decided: u64,
-    pub(crate) custody: Custody,
-    pub(crate) questions: Questions,
+    pub(super) decided: u64,
+    pub(super) custody: Custody,
+    pub(super) questions: Questions,
     /// How often we may still turn our links round without asking first whether the token is in reach at all.
-    pub(crate) free_turns: u8,
+    pub(super) free_turns: u8,
     /// The greatest fence heard of; stays zero where requests do not age.
-    pub(crate) clock: Fence,
-    pub(crate) holding: Vec<Grant>,
+    pub(super) clock: Fence,
+    pub(super) holding: Vec<Grant>,
     /// The greatest request number used.
-    pub(crate) last_request: Option<RequestId>,
+    pub(super) last_request: Option<RequestId>,
     /// The newest that is known here. The token may carry an older or a newer one.
-    pub(crate) capacity: Capacity,
+    pub(super) capacity: Capacity,
     /// It is about to go. Not saved: a node that comes back stays.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub(crate) leaving: bool,
+    pub(super) leaving: bool,
 }
 
 /// Looking for the token costs a message to everybody, turning links one to the neighbours. So a node that has met a
 /// sign of the token turns its links so often before it looks.
-pub(crate) const FREE_TURNS: u8 = 4;
+pub(super) const FREE_TURNS: u8 = 4;
 
-pub(crate) type Effects = Vec<Effect<Message>>;
+pub(super) type Effects = Vec<Effect<Message>>;
 
 impl Node {
     /// A node without links.
@@ -178,7 +166,7 @@ impl Node {
         self.token.is_none() && (self.peers.is_empty() || self.height.is_unset() || asks())
     }
 
-    pub(crate) fn apply(&mut self, event: Event<Message>) -> Result<Effects, Misuse> {
+    pub(super) fn apply(&mut self, event: Event<Message>) -> Result<Effects, Misuse> {
         let mut out = Vec::new();
         match event {
             Event::Request { request, demand } => self.on_request(request, demand)?,
@@ -202,48 +190,6 @@ impl Node {
         Ok(out)
     }
 
-    fn on_link_up(&mut self, neighbour: NodeId, out: &mut Effects) {
-        if self.peers.contains_key(&neighbour) {
-            self.on_link_down(neighbour, out); // a new link in place of the old one: what was on that is lost
-        }
-        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height, leaving: false });
-        if self.leaving {
-            self.send(neighbour, Body::Leaving, out);
-        } else if !self.height.is_unset() {
-            self.send(neighbour, Body::Link, out);
-        }
-        let open: Vec<News> = self.questions.open_ones().collect();
-        if !open.is_empty() && !self.bug(Bug::ForgetQuestions) {
-            self.send(neighbour, Body::News(open), out);
-        }
-    }
-
-    fn on_link_down(&mut self, neighbour: NodeId, out: &mut Effects) {
-        if self.peers.remove(&neighbour).is_none() {
-            return;
-        }
-        self.remove_claim(neighbour);
-        self.custody.link_down(neighbour);
-        if self.asked.is_some_and(|(asked, _)| asked == neighbour) {
-            self.asked = None;
-        }
-        self.doubt_what_was_sent_to(neighbour, out);
-    }
-
-    /// A link has failed. If the token was on it, nobody here can know whether it arrived: ask everybody.
-    fn doubt_what_was_sent_to(&mut self, neighbour: NodeId, out: &mut Effects) {
-        let Some(limbo) = self.limbo.as_mut().filter(|limbo| limbo.to == neighbour && !limbo.doubtful) else { return };
-        limbo.doubtful = true;
-        let about = About::Pass { pass: limbo.copy.pass, to: neighbour };
-        if self.bug(Bug::GuessArrived) {
-            self.limbo = None;
-        } else if self.bug(Bug::GuessLost) {
-            self.recover_token(out);
-        } else {
-            self.inquire(about, out);
-        }
-    }
-
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects) {
         let Message { height, clock, body } = message;
         self.hear_clock(clock);
@@ -256,9 +202,7 @@ impl Node {
             Body::Ask(claim) => self.on_ask(from, claim),
             Body::Withdraw => self.remove_claim(from),
             Body::Release(grant) => {
-                if !(self.bug(Bug::MergeReleases) && self.custody.carries(grant)) {
-                    self.custody.take(grant);
-                }
+                self.keep_release(grant);
                 self.send(from, Body::Received(grant), out);
             }
             Body::Received(grant) => {
@@ -271,128 +215,16 @@ impl Node {
                 self.free_turns = FREE_TURNS;
             }
             Body::News(news) => self.on_news(from, news, out),
-            Body::Leaving => self.on_leaving(from),
-        }
-    }
-
-    fn on_token(&mut self, from: NodeId, height: Height, token: Token, ask: Option<Claim>, out: &mut Effects) {
-        if token.pass <= self.decided && !self.bug(Bug::AcceptOldToken) {
-            return; // we promised to refuse it
-        }
-        let pass = token.pass;
-        self.hear_clock(token.granted);
-        if !self.bug(Bug::PassWithoutLowering) {
-            self.height = height.just_below(self.config.id);
-        }
-        if self.bug(Bug::AdoptOlderCapacity) {
-            self.capacity = token.capacity;
-        }
-        self.token = Some(token);
-        self.asked = None;
-        self.free_turns = FREE_TURNS;
-        if let Some(peer) = self.peers.get_mut(&from) {
-            (peer.height, peer.expecting) = (Some(height), None);
-        }
-        self.queue.remove_peer(from);
-        if let Some(claim) = ask {
-            self.queue.put_peer(from, claim);
-        }
-        self.tell_height(Some(from), Body::Here { pass }, out);
-        self.learn_decided(pass);
-    }
-
-    /// A neighbour does not ask us any more.
-    fn remove_claim(&mut self, of: NodeId) {
-        self.queue.remove_peer(of);
-        self.remove_passed_by(of);
-    }
-
-    fn remove_passed_by(&mut self, of: NodeId) {
-        if let Some(limbo) = &mut self.limbo {
-            limbo.passed_by = limbo.passed_by.filter(|(peer, _)| *peer != of);
-        }
-    }
-
-    fn on_ask(&mut self, from: NodeId, claim: Claim) {
-        let Some(peer) = self.peers.get(&from) else { return };
-        if peer.expecting.is_some() && !self.bug(Bug::BelieveStaleAsk) {
-            return; // sent before the token reached it
-        }
-        if peer.height.is_some_and(|height| height < self.height) {
-            return; // it will learn that it is below us, and ask elsewhere
-        }
-        self.remove_passed_by(from);
-        if self.bug(Bug::IgnoreRanks) {
-            self.queue.remove_peer(from);
-            self.queue.append(Entry { claimer: Claimer::Peer(from), claim });
-        } else {
-            self.queue.put_peer(from, claim);
-        }
-    }
-
-    fn on_news(&mut self, from: NodeId, news: Vec<News>, out: &mut Effects) {
-        let mut fresh = Vec::new();
-        let mut answers = Vec::new();
-        for item in news {
-            match self.questions.novelty(&item) {
-                Novelty::New => {
-                    let answered = self.questions.wants_to_know(item.origin);
-                    self.questions.record(item);
-                    fresh.push(item);
-                    if (answered, item.inquiry) == (Some(About::Where), Inquiry::Confirmed) {
-                        self.free_turns = FREE_TURNS;
-                    }
-                    if let Some(about) = answered.filter(|_| item.origin == self.config.id) {
-                        self.on_answer(about, item.inquiry, out);
-                    }
+            Body::Leaving => {
+                if let Some(peer) = self.peers.get_mut(&from) {
+                    peer.leaving = true;
                 }
-                Novelty::Answered(answer) => answers.push(answer),
-                Novelty::Old => {}
             }
         }
-        if !fresh.is_empty() {
-            self.tell_others(from, &fresh, out);
-        }
-        if !answers.is_empty() {
-            self.send(from, Body::News(answers), out);
-        }
     }
 
-    fn on_answer(&mut self, about: About, answer: Inquiry, out: &mut Effects) {
-        match (about, answer) {
-            (About::Where, _) => self.raise_if_lowest(out),
-            (About::Pass { .. }, Inquiry::Denied) => self.recover_token(out),
-            (About::Pass { .. }, Inquiry::Confirmed | Inquiry::Open(_)) => self.limbo = None,
-        }
-    }
-
-    /// The token we sent did not arrive and never will: our copy is the token again.
-    fn recover_token(&mut self, out: &mut Effects) {
-        let Some(limbo) = self.limbo.take() else { return };
-        self.token = Some(limbo.copy);
-        if let Some((peer, claim)) = limbo.passed_by.filter(|_| !self.bug(Bug::ForgetPassedBy)) {
-            self.queue.put_peer(peer, claim);
-        }
-        if let Some((asked, _)) = self.asked.take() {
-            self.send(asked, Body::Withdraw, out);
-        }
-    }
-
-    /// Believes what a neighbour says about its height, unless it was said before our token reached it.
-    fn note_height(&mut self, from: NodeId, height: Height, out: &mut Effects) {
-        let Some(peer) = self.peers.get_mut(&from) else { return };
-        if height.is_unset() || peer.expecting.is_some_and(|expected| expected != height) {
-            return;
-        }
-        (peer.height, peer.expecting) = (Some(height), None);
-        if self.height.is_unset() {
-            self.height = height.just_above(self.config.id);
-            self.broadcast(Body::Link, out);
-        }
-        self.forget_lower_claims();
-    }
-
-    fn hear_clock(&mut self, clock: Fence) {
+    /// The clock runs only where requests age.
+    pub(super) fn hear_clock(&mut self, clock: Fence) {
         if matches!(self.config.order, Order::Priority { aging } if aging.0 > 0) {
             self.clock = self.clock.max(clock);
         }
@@ -421,14 +253,5 @@ impl Node {
             | Body::News(_)
             | Body::Leaving => None,
         })
-    }
-
-    /// News of a question of ours that we never asked.
-    fn is_forged(&self, item: &News) -> bool {
-        item.origin == self.config.id && item.number > self.questions.known_number(item.origin)
-    }
-
-    pub(crate) fn bug(&self, bug: Bug) -> bool {
-        self.config.planted.has(bug)
     }
 }

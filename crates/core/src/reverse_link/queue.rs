@@ -45,7 +45,7 @@ pub(crate) struct Entry {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Queue {
     /// Most removals are at the front, of what was granted; both ends are cheap.
-    entries: VecDeque<Entry>,
+    pub(super) entries: VecDeque<Entry>,
 }
 
 impl Claim {
@@ -80,11 +80,6 @@ impl Queue {
         self.entries.insert(at, entry);
     }
 
-    /// Adds a claim at the end, whatever its rank: only for a planted bug.
-    pub(crate) fn append(&mut self, entry: Entry) {
-        self.entries.push_back(entry);
-    }
-
     /// Puts a neighbour's claim in place of its former one. A claim as urgent as before keeps its turn.
     pub(crate) fn put_peer(&mut self, peer: NodeId, claim: Claim) {
         let same = self.entries.iter_mut().find(|e| e.claimer == Claimer::Peer(peer) && e.claim.rank == claim.rank);
@@ -113,10 +108,6 @@ impl Queue {
         if let Some(at) = self.entries.iter().position(is_it) {
             self.entries.remove(at);
         }
-    }
-
-    pub(crate) fn remove_all_local(&mut self) {
-        self.entries.retain(|e| matches!(e.claimer, Claimer::Peer(_)));
     }
 
     pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {

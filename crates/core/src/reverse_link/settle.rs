@@ -1,22 +1,22 @@
-//! What follows from a node's state, whatever the event was: the end of every event.
+//! What follows from a node's state, whatever the event was: every event ends in [`Node::settle`].
 //!
-//! Each step does nothing unless its guard holds, so that handlers only note what they learned.
+//! Each step does nothing unless its guard holds, so handlers only note what they learned.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::bug::Bug;
 use super::height::Height;
 use super::message::Body;
-use super::node::{Effects, Limbo, Node, Peer};
-use super::questions::{About, Inquiry, News};
+use super::node::{Effects, FREE_TURNS, Limbo, Node};
+use super::peers::Peer;
+use super::questions::{About, News};
 use super::queue::{Claim, Claimer, Entry};
+use super::rules::Rules;
 use super::token::Token;
-use crate::protocol::Effect;
-use crate::vocabulary::{Fence, Grant, GrantId, NodeId, RequestId};
+use crate::protocol::{Effect, Misuse};
+use crate::vocabulary::{Grant, GrantId, NodeId, RequestId};
 
 impl Node {
-    pub(crate) fn settle(&mut self, out: &mut Effects) {
+    pub(super) fn settle(&mut self, out: &mut Effects) {
         self.answer_questions(out); // first: a promise may tell us that our copy of the token is only a copy
         if self.token.is_some() {
             self.agree_on_capacity();
@@ -30,30 +30,11 @@ impl Node {
             self.send_releases(out);
             self.keep_asking(out);
         }
-        // Most messages tell the height anyway. What we have just learned may show that somebody has it wrong.
+        // Most messages tell the height anyway. What we have just learned may show that a neighbour has it wrong.
         self.tell_height(None, Body::Link, out);
     }
 
-    /// The token and its holder tell each other the newer capacity.
-    fn agree_on_capacity(&mut self) {
-        if let Some(token) = &mut self.token {
-            self.capacity.keep_newer(token.capacity);
-            token.capacity = self.capacity;
-        }
-    }
-
-    fn hand_in_releases(&mut self) {
-        let twice = self.bug(Bug::CountReleaseTwice);
-        let Some(token) = &mut self.token else { return };
-        for grant in self.custody.hand_in() {
-            token.strike(grant);
-            if twice && !token.ledger.is_empty() {
-                token.ledger.remove(0);
-            }
-        }
-    }
-
-    /// Serves the queue for as long as its front may enter here or at a neighbour.
+    /// Serves the queue for as long as its front may enter, here or at a neighbour.
     fn dispatch(&mut self, out: &mut Effects) {
         while let Some(token) = &self.token {
             let Some(front) = self.queue.front().copied() else { return };
@@ -65,7 +46,7 @@ impl Node {
                     let to = self.shortcut(peer, &claim);
                     self.pass(to, (to != peer).then_some((peer, claim)), out);
                 }
-                None => return, // the token waits here for a release or for somebody more urgent
+                None => return, // the token waits here for a release or a more urgent claim
             }
             if next != Some(front)
                 && let Some(token) = &mut self.token
@@ -75,97 +56,24 @@ impl Node {
         }
     }
 
-    /// Where the token goes for a claim of a neighbour: straight to the node that wants it, if that is a neighbour too.
-    /// The one that told us will hear from it, and tell us its next claim.
-    fn shortcut(&self, peer: NodeId, claim: &Claim) -> NodeId {
-        let known = claim.alone && self.peers.get(&claim.origin).is_some_and(|origin| origin.height.is_some());
-        if known { claim.origin } else { peer }
-    }
-
-    fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
-        let units = self.bug(Bug::IgnoreUnits) || token.free() >= claim.units;
-        let session = self.bug(Bug::IgnoreSessions) || !token.excludes(claim);
-        units && session
-    }
-
-    /// Somebody who may join the running session past a front that has to wait for its end.
+    /// A claim that may join the running session past a front that has to wait for its end.
     fn joiner(&self, token: &Token, front: &Claim) -> Option<Entry> {
-        let capped = token.joined >= self.config.joins && !self.bug(Bug::JoinWithoutCap);
-        if capped || !token.excludes(front) {
+        if !self.may_join(token) || !token.excludes(front) {
             return None;
         }
         let joins = |e: &&Entry| e.claim.session == token.session() && token.admits(&e.claim);
         self.queue.iter().find(joins).copied()
     }
 
-    fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
-        let local = self.holding.len() as u64 + 1;
-        let local_fences = self.bug(Bug::LocalFences);
-        let Some(token) = &mut self.token else { return };
-        let mut fence = token.lend(GrantId { node: self.config.id, request }, claim);
-        if local_fences {
-            fence = Fence(local);
-        }
-        let granted = token.granted;
-        if self.clock_runs() {
-            self.clock = self.clock.max(granted);
-        }
-        self.queue.remove_local(request);
-        let grant = Grant { request, units: claim.units, session: claim.session, fence: Some(fence) };
-        self.holding.push(grant);
-        out.push(Effect::Granted { grant });
-    }
-
-    /// Gives the token to a neighbour, and with it the most urgent claim that stays behind.
-    pub(super) fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
-        let Some(mut token) = self.token.take() else { return };
-        token.pass += 1;
-        if self.bug(Bug::ForgetPreempted) {
-            self.queue.remove_all_local();
-        }
-        self.queue.remove_peer(to);
-        let ask = self.queue.to_tell().filter(|_| !self.bug(Bug::DropAskBehindToken));
-        self.asked = self.queue.to_tell().map(|claim| (to, claim));
-        let predicted = self.height.just_below(to);
-        if let Some(peer) = self.peers.get_mut(&to) {
-            (peer.height, peer.expecting) = (Some(predicted), Some(predicted));
-        }
-        if !self.bug(Bug::NoCopy) {
-            self.limbo = Some(Limbo { copy: token.clone(), to, passed_by, doubtful: false });
-        }
-        self.send(to, Body::Token { token, ask }, out);
-    }
-
-    /// An ask is dead if nobody here wants anything, or if the node that was asked is gone or no longer below us:
-    /// it has dropped our claim, or will.
-    fn take_back_dead_ask(&mut self, out: &mut Effects) {
-        let Some((asked, _)) = self.asked else { return };
-        let reversed = !self.is_below(asked) && !self.bug(Bug::KeepAskAfterReversal);
-        let too_early = self.bug(Bug::RaiseBeforeTakingBack) && self.is_lowest();
-        if self.queue.is_empty() || (reversed && !too_early) {
-            self.asked = None;
-            if !self.bug(Bug::NeverWithdraw) {
-                self.send(asked, Body::Withdraw, out);
-            }
-        }
-    }
-
-    /// Without a way down: turn links, if there was a sign of the token lately; otherwise find out first whether it is
-    /// in this part of the network at all.
-    fn look_if_lowest(&mut self, out: &mut Effects) {
-        if !self.is_stranded() {
-            return;
-        }
-        if self.free_turns > 0 || self.bug(Bug::RaiseWithoutLooking) {
-            self.free_turns = self.free_turns.saturating_sub(1);
-            self.raise_if_lowest(out);
-        } else if self.questions.wants_to_know(self.config.id).is_none() {
-            self.inquire(About::Where, out);
-        }
+    /// Where the token goes for a neighbour's claim: straight to the origin, if that is a neighbour too. The teller will
+    /// hear from the origin, and tell us its next claim.
+    fn shortcut(&self, teller: NodeId, claim: &Claim) -> NodeId {
+        let known = claim.alone && self.peers.get(&claim.origin).is_some_and(|origin| origin.height.is_some());
+        if known { claim.origin } else { teller }
     }
 
     /// Partial reversal: goes above the neighbours that were turned least often, stays below the others.
-    pub(crate) fn raise_if_lowest(&mut self, out: &mut Effects) {
+    pub(super) fn raise_if_lowest(&mut self, out: &mut Effects) {
         if !self.is_stranded() {
             return;
         }
@@ -178,106 +86,211 @@ impl Node {
         self.forget_lower_claims();
     }
 
-    fn send_releases(&mut self, out: &mut Effects) {
-        let Some(next) = self.lowest_below() else { return };
-        for grant in self.custody.send_all(next) {
-            self.send(next, Body::Release(grant), out);
-            if self.bug(Bug::ForgetCustody) {
-                self.custody.forget(grant);
-            }
-        }
+    /// Links have to be turned: there is no way down, and neither the token nor a copy of it is here.
+    pub(super) fn is_stranded(&self) -> bool {
+        self.token.is_none() && self.limbo.is_none() && self.is_lowest()
     }
 
-    /// Makes sure that the node that was asked, or else the lowest below us, knows exactly our most urgent claim.
-    fn keep_asking(&mut self, out: &mut Effects) {
-        let Some(mut claim) = self.queue.to_tell() else { return };
-        let Some(to) = self.asked.map(|(asked, _)| asked).or_else(|| self.lowest_below()) else { return };
-        if self.asked.is_some_and(|(_, told)| told.stands_for(&claim))
-            || (self.bug(Bug::NeverUpdateAsk) && self.asked.is_some())
-        {
-            return;
-        }
-        self.asked = Some((to, claim));
-        if self.bug(Bug::AgeWithoutCarrying) {
-            claim.rank.0 -= i64::try_from(self.clock.0).unwrap_or(0);
-        }
-        self.send(to, Body::Ask(claim), out);
+    pub(super) fn has_dead_ask(&self) -> bool {
+        self.asked.is_some_and(|(asked, _)| self.queue.is_empty() || !self.is_below(asked))
     }
 
-    /// Asks everybody.
-    pub(crate) fn inquire(&mut self, about: About, out: &mut Effects) {
-        let news = self.questions.open(self.config.id, about);
-        self.broadcast(Body::News(vec![news]), out);
-    }
-
-    /// A pass is known to be decided. If we still keep a copy of an earlier one, that one has arrived.
-    pub(crate) fn learn_decided(&mut self, pass: u64) {
+    /// A pass is decided. If the copy kept here is of that pass or an earlier one, its token has arrived.
+    pub(super) fn learn_decided(&mut self, pass: u64) {
         self.decided = self.decided.max(pass);
         if self.limbo.as_ref().is_some_and(|limbo| limbo.copy.pass <= pass) {
             self.limbo = None;
         }
     }
+}
 
-    /// Answers what this node can answer, and what it has found out itself.
-    fn answer_questions(&mut self, out: &mut Effects) {
-        let mut answers = Vec::new();
-        // One at a time: to promise something is to learn something, which may answer the next.
-        while let Some(answer) = self.next_answer() {
-            self.questions.record(answer);
-            answers.push(answer);
+impl Rules for Node {
+    fn enqueue(&mut self, entry: Entry) {
+        self.queue.insert(entry);
+    }
+
+    fn on_cancel(&mut self, request: RequestId) -> Result<(), Misuse> {
+        self.waiting(request)?;
+        self.queue.remove_local(request);
+        Ok(())
+    }
+
+    fn put_claim(&mut self, neighbour: NodeId, claim: Claim) {
+        self.queue.put_peer(neighbour, claim);
+    }
+
+    fn on_ask(&mut self, from: NodeId, claim: Claim) {
+        let Some(peer) = self.peers.get(&from) else { return };
+        if peer.expecting.is_some() {
+            return; // stale: sent before the token reached it
         }
-        if !answers.is_empty() {
-            self.broadcast(Body::News(answers), out);
+        if peer.height.is_some_and(|height| height < self.height) {
+            return; // it will learn that it is below us, and ask elsewhere
+        }
+        self.remove_passed_by(from);
+        self.put_claim(from, claim);
+    }
+
+    fn agree_on_capacity(&mut self) {
+        if let Some(token) = &mut self.token {
+            self.capacity.keep_newer(token.capacity);
+            token.capacity = self.capacity;
         }
     }
 
-    fn next_answer(&mut self) -> Option<News> {
+    fn hand_in_releases(&mut self) {
+        let Some(token) = &mut self.token else { return };
+        for grant in self.custody.hand_in() {
+            token.strike(grant);
+        }
+    }
+
+    fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
+        token.admits(claim)
+    }
+
+    fn may_join(&self, token: &Token) -> bool {
+        token.joined < self.config.joins
+    }
+
+    fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
+        let Some(token) = &mut self.token else { return };
+        let fence = token.lend(GrantId { node: self.config.id, request }, claim);
+        self.hear_clock(fence);
+        self.queue.remove_local(request);
+        let grant = Grant { request, units: claim.units, session: claim.session, fence: Some(fence) };
+        self.holding.push(grant);
+        out.push(Effect::Granted { grant });
+    }
+
+    fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
+        let Some(mut token) = self.token.take() else { return };
+        token.pass += 1;
+        self.queue.remove_peer(to);
+        let ask = self.queue.to_tell();
+        self.asked = ask.map(|claim| (to, claim));
+        let predicted = self.height.just_below(to);
+        if let Some(peer) = self.peers.get_mut(&to) {
+            (peer.height, peer.expecting) = (Some(predicted), Some(predicted));
+        }
+        self.limbo = Some(Limbo { copy: token.clone(), to, passed_by, doubtful: false });
+        self.send(to, Body::Token { token, ask }, out);
+    }
+
+    /// Claims still travel through a node that leaves while its links are up, so the token may come by again. Two
+    /// neighbours that leave do not pass it to each other without end: links keep the order, so each has said that it
+    /// leaves before it passes the token.
+    fn pass_on_if_leaving(&mut self, out: &mut Effects) {
+        if !self.leaving || self.token.is_none() {
+            return;
+        }
+        let stays = |(_, peer): &(&NodeId, &Peer)| peer.height.is_some() && !peer.leaving;
+        if let Some(to) = self.peers.iter().find(stays).map(|(id, _)| *id) {
+            self.pass(to, None, out);
+        }
+    }
+
+    fn take_back_dead_ask(&mut self, out: &mut Effects) {
+        if self.has_dead_ask()
+            && let Some((asked, _)) = self.asked.take()
+        {
+            self.send(asked, Body::Withdraw, out);
+        }
+    }
+
+    fn look_if_lowest(&mut self, out: &mut Effects) {
+        if !self.is_stranded() {
+            return;
+        }
+        if self.free_turns > 0 {
+            self.free_turns -= 1;
+            self.raise_if_lowest(out);
+        } else if self.questions.wants_to_know(self.config.id).is_none() {
+            self.inquire(About::Where, out);
+        }
+    }
+
+    fn send_releases(&mut self, out: &mut Effects) {
+        let Some(next) = self.lowest_below() else { return };
+        for grant in self.custody.send_all(next) {
+            self.send(next, Body::Release(grant), out);
+        }
+    }
+
+    fn keep_release(&mut self, grant: GrantId) {
+        self.custody.take(grant);
+    }
+
+    fn keep_asking(&mut self, out: &mut Effects) {
+        let Some(claim) = self.queue.to_tell() else { return };
+        let Some(to) = self.asked.map(|(asked, _)| asked).or_else(|| self.lowest_below()) else { return };
+        if self.asked.is_none_or(|(_, told)| !told.stands_for(&claim)) {
+            self.asked = Some((to, claim));
+            self.send(to, Body::Ask(claim), out);
+        }
+    }
+
+    fn on_token(&mut self, from: NodeId, height: Height, token: Token, ask: Option<Claim>, out: &mut Effects) {
+        let pass = token.pass;
+        if pass <= self.decided {
+            return;
+        }
+        self.hear_clock(token.granted);
+        self.go_below(height);
+        self.token = Some(token);
+        self.asked = None;
+        self.free_turns = FREE_TURNS;
+        if let Some(peer) = self.peers.get_mut(&from) {
+            (peer.height, peer.expecting) = (Some(height), None);
+        }
+        self.queue.remove_peer(from);
+        if let Some(claim) = ask {
+            self.put_claim(from, claim);
+        }
+        self.tell_height(Some(from), Body::Here { pass }, out);
+        self.learn_decided(pass);
+    }
+
+    fn go_below(&mut self, giver: Height) {
+        self.height = giver.just_below(self.config.id);
+    }
+
+    fn doubt(&mut self, neighbour: NodeId, out: &mut Effects) {
+        let Some(limbo) = self.limbo.as_mut().filter(|limbo| limbo.to == neighbour && !limbo.doubtful) else { return };
+        limbo.doubtful = true;
+        let about = About::Pass { pass: limbo.copy.pass, to: neighbour };
+        self.inquire(about, out);
+    }
+
+    fn promise_to_refuse(&mut self, pass: u64) {
+        self.learn_decided(pass);
+    }
+
+    fn recover_token(&mut self, out: &mut Effects) {
+        let Some(limbo) = self.limbo.take() else { return };
+        self.token = Some(limbo.copy);
+        if let Some((teller, claim)) = limbo.passed_by {
+            self.put_claim(teller, claim);
+        }
+        if let Some((asked, _)) = self.asked.take() {
+            self.send(asked, Body::Withdraw, out);
+        }
+    }
+
+    fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
+        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || peer.must_hear(self.height);
+        let to = self.peers.iter().filter(hears).map(|(id, _)| *id).collect();
+        self.multicast(to, body, out);
+    }
+
+    fn tell_open_questions(&mut self, neighbour: NodeId, out: &mut Effects) {
         let open: Vec<News> = self.questions.open_ones().collect();
-        open.into_iter().find_map(|news| {
-            let Inquiry::Open(about) = news.inquiry else { return None };
-            self.answer(about).map(|inquiry| News { inquiry, ..news })
-        })
-    }
-
-    fn answer(&mut self, about: About) -> Option<Inquiry> {
-        match about {
-            About::Where => (self.token.is_some() || self.limbo.is_some()).then_some(Inquiry::Confirmed),
-            About::Pass { pass, .. } if self.decided >= pass => Some(Inquiry::Confirmed),
-            About::Pass { pass, to } if to == self.config.id => {
-                if !self.bug(Bug::NoPromise) {
-                    self.learn_decided(pass);
-                }
-                Some(Inquiry::Denied)
-            }
-            About::Pass { .. } => None,
+        if !open.is_empty() {
+            self.send(neighbour, Body::News(open), out);
         }
     }
 
-    /// Whether links have to be turned: no way down, and neither the token nor a copy of it here.
-    fn is_stranded(&self) -> bool {
-        self.token.is_none() && self.limbo.is_none() && self.is_lowest()
-    }
-
-    /// Every neighbour's height is known and none is below us.
-    fn is_lowest(&self) -> bool {
-        let above = |peer: &Peer| peer.height.is_some_and(|height| height > self.height);
-        !self.peers.is_empty() && self.peers.values().all(above)
-    }
-
-    fn is_below(&self, neighbour: NodeId) -> bool {
-        self.peers.get(&neighbour).is_some_and(|peer| peer.height.is_some_and(|height| height < self.height))
-    }
-
-    fn lowest_below(&self) -> Option<NodeId> {
-        let height_of = |(id, peer): (&NodeId, &Peer)| peer.height.map(|height| (height, *id));
-        let (height, id) = self.peers.iter().filter_map(height_of).min()?;
-        (height < self.height).then_some(id)
-    }
-
-    /// A neighbour below us does not ask us, whatever it said before.
-    pub(crate) fn forget_lower_claims(&mut self) {
-        let (peers, height) = (&self.peers, self.height);
-        let below = |id| peers.get(&id).is_some_and(|peer| peer.height.is_some_and(|h| h < height));
-        self.queue.remove_peers(below);
+    fn on_resume(&mut self) {
+        self.leaving = false;
     }
 }

@@ -11,7 +11,7 @@ use super::token::Token;
 use crate::counters::{CounterVisitor, Line};
 use crate::protocol::{Event, Misuse, Protocol};
 use crate::view::{Returning, TokenView, View};
-use crate::vocabulary::{GrantId, NodeId, Order, Rank, RequestId, Units};
+use crate::vocabulary::{GrantId, NodeId, Rank, RequestId, Units};
 
 impl Protocol for Node {
     type Message = Message;
@@ -138,10 +138,6 @@ impl Node {
             (None, None) if self.asked.is_some() => "asking",
             (None, None) => "idle",
         }
-    }
-
-    pub(crate) fn clock_runs(&self) -> bool {
-        matches!(self.config.order, Order::Priority { aging } if aging.0 > 0)
     }
 }
 

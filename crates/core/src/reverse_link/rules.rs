@@ -1,0 +1,81 @@
+//! The rules by name. `docs/protocols/reverse-link.md` explains them; [`settle`](super::settle) has their bodies.
+//!
+//! They are methods of a trait only because of the checker's own tests: with the feature `mutants`, `bug.rs` gives
+//! [`Node`](super::Node) an inherent method of the same name for each of them, which breaks the rule if that bug is
+//! planted. `self.pass(..)` then finds the inherent method first. A product has the rules alone.
+
+use super::height::Height;
+use super::message::Body;
+use super::node::Effects;
+use super::queue::{Claim, Entry};
+use super::token::Token;
+use crate::protocol::Misuse;
+use crate::vocabulary::{GrantId, NodeId, RequestId};
+
+pub(super) trait Rules {
+    // The queue.
+
+    /// A request waits in the queue by rank, behind its equals, until it enters or is cancelled.
+    fn enqueue(&mut self, entry: Entry);
+    /// A cancelled request leaves the queue at once.
+    fn on_cancel(&mut self, request: RequestId) -> Result<(), Misuse>;
+    /// A neighbour has one claim in the queue; a new one replaces it.
+    fn put_claim(&mut self, neighbour: NodeId, claim: Claim);
+    /// An ask counts unless it is stale, or its sender is below us and about to ask elsewhere.
+    fn on_ask(&mut self, from: NodeId, claim: Claim);
+
+    // With the token.
+
+    /// The token and its holder both take over the newer of their capacities.
+    fn agree_on_capacity(&mut self);
+    /// Strikes returned grants from the ledger.
+    fn hand_in_releases(&mut self);
+    /// Enough units are free, and no other session is in the ledger.
+    fn may_enter(&self, token: &Token, claim: &Claim) -> bool;
+    /// A session lets in at most `joins` requests past a front that waits for its end.
+    fn may_join(&self, token: &Token) -> bool;
+    /// Grants a request of this node, with the next fence of the token.
+    fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects);
+    /// Gives the token to a neighbour, together with the most urgent claim that stays behind, and keeps a copy.
+    fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects);
+    /// A node that leaves gives an idle token to a neighbour that stays.
+    fn pass_on_if_leaving(&mut self, out: &mut Effects);
+
+    // Without the token.
+
+    /// An ask is dead if no claim is left here, or if the asked node is gone or no longer below us: it has dropped our
+    /// claim, or will.
+    fn take_back_dead_ask(&mut self, out: &mut Effects);
+    /// Without a way down: turns links if there was a recent sign of the token, otherwise first finds out whether the
+    /// token is in this part of the network at all.
+    fn look_if_lowest(&mut self, out: &mut Effects);
+    /// Sends releases down, each kept here until it is confirmed.
+    fn send_releases(&mut self, out: &mut Effects);
+    /// Takes over a release from a neighbour. Copies are never merged.
+    fn keep_release(&mut self, grant: GrantId);
+    /// The asked node, or else the lowest below us, knows exactly our most urgent claim.
+    fn keep_asking(&mut self, out: &mut Effects);
+
+    // Transfers of the token.
+
+    /// Takes the token, unless this node promised to refuse this pass or has seen a later one.
+    fn on_token(&mut self, from: NodeId, height: Height, token: Token, ask: Option<Claim>, out: &mut Effects);
+    /// The new holder is below the old one.
+    fn go_below(&mut self, giver: Height);
+    /// A link failed. If the token was on it, only an answer from the network can tell whether it arrived.
+    fn doubt(&mut self, neighbour: NodeId, out: &mut Effects);
+    /// The receiver says that a pass did not arrive, and will refuse it should it still come.
+    fn promise_to_refuse(&mut self, pass: u64);
+    /// The token we sent did not arrive and never will: our copy is the token again, and the claim it passed by stands.
+    fn recover_token(&mut self, out: &mut Effects);
+
+    // What neighbours are told.
+
+    /// Tells our height to the neighbours that must hear it, and to `also` in any case.
+    fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects);
+    /// A new neighbour hears all open questions.
+    fn tell_open_questions(&mut self, neighbour: NodeId, out: &mut Effects);
+
+    /// A saved node goes on. There is no timer to set, and doubts are resolved over the new links.
+    fn on_resume(&mut self);
+}
