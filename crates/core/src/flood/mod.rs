@@ -9,4 +9,4 @@
 
 mod repaired;
 
-pub use repaired::{Bug, Config, GivenAway, Heard, Message, Node, Seen, Token};
+pub use repaired::{Bug, Config, GivenAway, Heard, Message, Node, Token, TokenStamp};

@@ -1,56 +1,11 @@
-//! How a process of the repaired group protocol is set up, and the bugs that can be planted in it.
+//! How a process of the repaired group protocol is set up.
 
 use alloc::collections::BTreeSet;
 
-use crate::group::Level;
+use crate::group::{Bug, Level};
 use crate::planted::Planted;
 use crate::protocol::Delay;
 use crate::vocabulary::NodeId;
-
-/// Bugs to be planted for the tests of the checker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Bug {
-    /// A follower does not tell that it is out, not even when asked.
-    LoseComplete,
-    /// A complete that runs ahead of the token is dropped.
-    DropEarlyComplete,
-    /// The token does not remember what was taken up.
-    ForgetAccepted,
-    /// The open session may be joined while others wait.
-    JoinWhileOthersWait,
-    /// The next session is opened while followers are inside.
-    OpenOverFollowers,
-    /// A session that follows another at once leaves the token with the name of the one before.
-    SessionNotSet,
-    /// Only the holder remembers requests.
-    HeardOnlyByHolder,
-    /// Waiting gains nothing.
-    AgeNothing,
-    /// A repeated token is taken again.
-    AcceptTokenTwice,
-    /// A start for a withdrawn request is followed.
-    GrantCancelled,
-    /// Goes on after a stop without its copy of the token.
-    ForgetCopyOnResume,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::LoseComplete,
-        Self::DropEarlyComplete,
-        Self::ForgetAccepted,
-        Self::JoinWhileOthersWait,
-        Self::OpenOverFollowers,
-        Self::SessionNotSet,
-        Self::HeardOnlyByHolder,
-        Self::AgeNothing,
-        Self::AcceptTokenTwice,
-        Self::GrantCancelled,
-        Self::ForgetCopyOnResume,
-    ];
-}
 
 /// Who takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

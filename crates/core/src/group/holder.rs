@@ -1,13 +1,11 @@
 //! What the holder of the token decides, and what is done again when somebody has waited long.
 
-use alloc::vec::Vec;
-
-use crate::group::Bug;
-use crate::group::message::{Message, Record, Start};
-use crate::group::node::{Copy, Effects, Node};
+use crate::group::message::{Message, Start};
+use crate::group::node::{Effects, GivenAway, Node};
+use crate::group::rules::Rules;
 use crate::group::token::Token;
 use crate::protocol::Effect;
-use crate::vocabulary::{Fence, NodeId, RequestId, Session};
+use crate::vocabulary::{NodeId, RequestId, Session};
 
 impl Node {
     /// Everything the holder decides. Does nothing without the token.
@@ -16,8 +14,7 @@ impl Node {
         token.followers.retain(|node, number| self.heard.get(node).is_none_or(|record| !record.ends(*number)));
         self.take_up(&mut token, effects);
         self.let_in_if_unopposed(&mut token, effects);
-        let followers_gone = token.followers.is_empty() || self.planted.has(Bug::OpenOverFollowers);
-        if self.inside.is_some() || !followers_gone {
+        if !self.is_over(&token) {
             self.token = Some(token);
         } else if token.queue.is_empty() {
             token.session = None;
@@ -27,40 +24,9 @@ impl Node {
         }
     }
 
-    /// Takes up every record that is newer than what the token knows.
-    fn take_up(&mut self, token: &mut Token, effects: &mut Effects) {
-        let is_news =
-            |node: &NodeId, record: &Record| token.accepted.get(node).is_none_or(|stamp| *stamp < record.stamp);
-        let heard = self.heard.iter().map(|(&node, &record)| (node, record));
-        let news: Vec<_> = heard.filter(|(node, record)| is_news(node, record)).collect();
-        for (node, Record { stamp, wish }) in news {
-            let before = token.accepted.get(&node).copied();
-            if !self.planted.has(Bug::ForgetAccepted) {
-                token.accepted.insert(node, stamp);
-            }
-            let Some(wish) = wish else {
-                token.queue.remove(node, self.levels);
-                continue;
-            };
-            if before.is_some_and(|before| before.number == stamp.number) {
-                token.queue.change(node, wish.level, self.levels);
-                continue;
-            }
-            token.queue.remove(node, self.levels); // an earlier request, withdrawn since
-            let open = self.inside.is_some() || !token.followers.is_empty();
-            let alone = token.queue.is_empty() || self.planted.has(Bug::JoinWhileOthersWait);
-            if open && alone && token.session == Some(wish.session) {
-                self.admit(token, node, stamp.number, wish.session, self.id, effects);
-            } else {
-                token.queue.add(node, stamp.number, wish, self.levels);
-            }
-        }
-    }
-
     /// Whoever wanted another session has withdrawn: those who queued behind it for the open one need not wait.
     fn let_in_if_unopposed(&mut self, token: &mut Token, effects: &mut Effects) {
-        let open = self.inside.is_some() || !token.followers.is_empty();
-        if !open || !token.queue.is_all_for(token.session) {
+        if !self.is_open(token) || !token.queue.is_all_for(token.session) {
             return;
         }
         if let Some(entry) = token.queue.take_first() {
@@ -70,16 +36,15 @@ impl Node {
         }
     }
 
+    pub(super) fn is_open(&self, token: &Token) -> bool {
+        self.inside.is_some() || !token.followers.is_empty()
+    }
+
     /// Opens the session of the first entry; the token goes to its captain.
     fn open_next(&mut self, mut token: Token, effects: &mut Effects) {
-        if !self.planted.has(Bug::AgeNothing) {
-            token.queue.age(self.levels);
-        }
+        self.age_waiting(&mut token);
         let Some(entry) = token.queue.take_first() else { return self.token = Some(token) };
-        if token.session.is_none() || !self.planted.has(Bug::SessionNotSet) {
-            token.session = Some(entry.session);
-        }
-        token.clock = Fence(token.clock.0 + 1);
+        self.open_session(&mut token, entry.session);
         let own = entry.members.iter().find(|member| member.node == self.id);
         let Some(captain) = own.or(entry.members.first()).map(|member| member.node) else {
             return self.token = Some(token);
@@ -94,13 +59,13 @@ impl Node {
         } else {
             token.transfer += 1;
             self.seen = token.transfer;
-            self.copy = self.retry.map(|_| Copy { to: captain, token: token.clone() });
+            self.copy = self.retry.map(|_| GivenAway { to: captain, token: token.clone() });
             effects.push(Effect::Send { to: captain, message: Message::Token(token) });
         }
     }
 
     /// Lets one request into the open session.
-    fn admit(
+    pub(super) fn admit(
         &mut self,
         token: &mut Token,
         node: NodeId,
@@ -122,7 +87,7 @@ impl Node {
     /// Somebody has waited long: does again what may have been lost.
     pub(super) fn chase(&self, asker: NodeId, effects: &mut Effects) {
         let Some(token) = &self.token else {
-            if let Some(Copy { to, token }) = &self.copy {
+            if let Some(GivenAway { to, token }) = &self.copy {
                 effects.push(Effect::Send { to: *to, message: Message::Token(token.clone()) });
             }
             return;

@@ -4,10 +4,11 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::counters::{CounterVisitor, Line};
+use crate::group::Members;
 use crate::group::message::{Message, Record, Stamp};
-use crate::group::node::{Copy, Inside, Node};
+use crate::group::node::{GivenAway, Inside, Node};
+use crate::group::rules::Rules;
 use crate::group::token::Token;
-use crate::group::{Bug, Members};
 use crate::protocol::{Effect, Event, Misuse, Protocol};
 use crate::view::{Returning, TokenView, View, Waiting};
 use crate::vocabulary::{Fence, NodeId, RequestId, Units};
@@ -48,8 +49,7 @@ impl Protocol for Node {
     fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
         let Message::Token(token) = message else { return None };
         let known = self.members.include(from) && self.heard.contains_key(&self.id);
-        let fresh = token.transfer > self.seen || self.planted.has(Bug::AcceptTokenTwice);
-        (known && fresh && self.token.is_none()).then(|| self.token_view(token))
+        (known && !self.has_seen(token) && self.token.is_none()).then(|| self.token_view(token))
     }
 
     fn returning_in(_message: &Message) -> Option<Returning> {
@@ -67,15 +67,11 @@ impl Protocol for Node {
                 known.stamp > record.stamp || (known.stamp == record.stamp && over)
             }),
             Message::Complete { stamp, .. } => self.heard.get(&from).is_some_and(|known| known.stamp >= *stamp),
-            Message::Start(start) => {
-                let past = self.heard.get(&self.id).is_some_and(|own| own.ends(start.number));
-                let inside = self.inside.is_some_and(|inside| inside.grant.request == start.number);
-                (past || inside) && !self.planted.has(Bug::GrantCancelled)
-            }
+            Message::Start(start) => self.is_stale_start(start),
             // Answered when the request is over, and when the token arrived before.
             Message::Ask { .. } | Message::Token(_) => false,
             Message::Have { transfer } => {
-                let awaited = |copy: &Copy| copy.to == from && copy.token.transfer == *transfer;
+                let awaited = |copy: &GivenAway| copy.to == from && copy.token.transfer == *transfer;
                 *transfer <= self.seen && !self.copy.as_ref().is_some_and(awaited)
             }
         }

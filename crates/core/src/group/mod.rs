@@ -11,15 +11,20 @@
 //!
 //! `docs/protocols/group.md` tells the whole story.
 
+#![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
+
+mod bug;
 pub mod config;
 mod holder;
 mod look;
 pub mod message;
 mod node;
 pub mod readers_writer;
+mod rules;
 pub mod token;
 
-pub use config::{Bug, Config, Members};
+pub use bug::Bug;
+pub use config::{Config, Members};
 pub use message::{Message, Record, Stamp, Start, Wish};
 pub use node::Node;
 pub use token::Token;

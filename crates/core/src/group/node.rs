@@ -25,7 +25,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::group::message::{Message, Record, Stamp, Start, Wish};
+use crate::group::message::{Message, Record, Stamp, Wish};
+use crate::group::rules::Rules;
 use crate::group::token::{LIMIT, Token};
 use crate::group::{Bug, Config, Level, Members, State, asked};
 use crate::planted::Planted;
@@ -50,7 +51,7 @@ pub struct Node {
     pub(super) token: Option<Token>,
     /// The token as it was given away last, until it is known to have arrived. Never while the token is here, and
     /// never where nothing is lost.
-    pub(super) copy: Option<Copy>,
+    pub(super) copy: Option<GivenAway>,
     /// The greatest transfer given or taken here.
     pub(super) seen: u64,
     /// Of the timer: one for every request that had to wait.
@@ -72,7 +73,7 @@ pub(super) struct Inside {
 /// A token given away.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Copy {
+pub(super) struct GivenAway {
     pub(super) to: NodeId,
     pub(super) token: Token,
 }
@@ -167,7 +168,7 @@ impl Node {
         Ok(())
     }
 
-    fn check_waiting(&self, request: RequestId) -> Result<(), Misuse> {
+    pub(super) fn check_waiting(&self, request: RequestId) -> Result<(), Misuse> {
         match self.heard.get(&self.id) {
             Some(own) if own.stamp.number < request => Err(Misuse::UnknownRequest(request)),
             None => Err(Misuse::UnknownRequest(request)),
@@ -175,26 +176,6 @@ impl Node {
             Some(_) if self.inside.is_some() => Err(Misuse::AlreadyGranted(request)),
             Some(_) => Ok(()),
         }
-    }
-
-    fn on_release(&mut self, request: RequestId, units: Units, effects: &mut Effects) -> Result<(), Misuse> {
-        let Some(Inside { grant, captain }) = self.inside.filter(|inside| inside.grant.request == request) else {
-            self.check_waiting(request)?;
-            return Err(Misuse::NotGranted(request));
-        };
-        if units != grant.units {
-            return Err(Misuse::PartialRelease { request, held: grant.units, asked: units });
-        }
-        self.inside = None;
-        if let Some(own) = self.heard.get_mut(&self.id) {
-            *own = own.changed(None);
-            if let Some(captain) = captain.filter(|_| !self.planted.has(Bug::LoseComplete)) {
-                effects
-                    .push(Effect::Send { to: captain, message: Message::Complete { node: self.id, stamp: own.stamp } });
-            }
-        }
-        self.serve(effects);
-        Ok(())
     }
 
     /// Changes the own waiting request.
@@ -221,21 +202,9 @@ impl Node {
     }
 
     /// While something is waited for, its timer runs.
-    fn arm(&self, effects: &mut Effects) {
+    pub(super) fn arm(&self, effects: &mut Effects) {
         if let Some(after) = self.retry {
             effects.push(Effect::Arm { timer: Timer { epoch: self.epoch }, after });
-        }
-    }
-
-    /// The timer does not run any more.
-    fn on_resume(&mut self, effects: &mut Effects) {
-        self.leaving = false;
-        if self.planted.has(Bug::ForgetCopyOnResume) {
-            self.copy = None;
-        }
-        if self.waits().is_some() {
-            self.epoch += 1;
-            self.arm(effects);
         }
     }
 
@@ -251,34 +220,13 @@ impl Node {
         self.arm(effects);
     }
 
-    fn on_message(&mut self, from: NodeId, message: Message, effects: &mut Effects) -> Result<(), Rejection> {
-        if from == self.id || !self.members.include(from) {
-            return Err(Rejection::UnknownSender);
-        }
-        match message {
-            Message::Request { node, .. } | Message::Complete { node, .. } if node != from => {
-                Err(Rejection::UnknownNode)
-            }
-            Message::Request { record, again, .. } => {
-                if self.token.is_none() && self.planted.has(Bug::HeardOnlyByHolder) {
-                    return Ok(());
-                }
-                self.on_record(from, record, again, effects)
-            }
-            Message::Complete { stamp, .. } => {
-                if self.token.is_none() && self.planted.has(Bug::DropEarlyComplete) {
-                    return Ok(());
-                }
-                self.on_record(from, Record { stamp, wish: None }, false, effects)
-            }
-            Message::Start(start) => self.on_start(start, effects),
-            Message::Ask { node, number } => self.on_ask(from, node, number, effects),
-            Message::Token(token) => self.on_token(from, token, effects),
-            Message::Have { transfer } => self.on_have(from, transfer),
-        }
-    }
-
-    fn on_record(&mut self, from: NodeId, record: Record, again: bool, effects: &mut Effects) -> Result<(), Rejection> {
+    pub(super) fn on_record(
+        &mut self,
+        from: NodeId,
+        record: Record,
+        again: bool,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
         if record.stamp.version >= LIMIT || record.wish.is_some_and(|wish| !wish.level.is_within(self.levels)) {
             return Err(Rejection::NumberOutOfRange);
         }
@@ -301,48 +249,12 @@ impl Node {
         Ok(())
     }
 
-    fn on_start(&mut self, start: Start, effects: &mut Effects) -> Result<(), Rejection> {
-        if start.node != self.id || start.captain == self.id || !self.members.include(start.captain) {
-            return Err(Rejection::UnknownNode);
-        }
-        if start.fence.0 >= LIMIT {
-            return Err(Rejection::NumberOutOfRange);
-        }
-        let own = self.heard.get(&self.id).copied().filter(|own| own.stamp.number >= start.number);
-        let own = own.ok_or(Rejection::UnexpectedAnswer)?;
-        if own.ends(start.number) {
-            if self.planted.has(Bug::GrantCancelled) && self.inside.is_none() && own.stamp.number == start.number {
-                self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
-            }
-        } else if self.inside.is_none() {
-            if own.wish.is_none_or(|wish| wish.session != start.session) {
-                return Err(Rejection::UnexpectedAnswer);
-            }
-            self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
-        }
-        Ok(())
-    }
-
-    fn on_ask(&self, from: NodeId, node: NodeId, number: RequestId, effects: &mut Effects) -> Result<(), Rejection> {
-        if node != self.id {
-            return Err(Rejection::UnknownNode);
-        }
-        let own = self.heard.get(&self.id).copied().filter(|own| own.stamp.number >= number);
-        let own = own.ok_or(Rejection::UnexpectedAnswer)?;
-        if own.ends(number) && !self.planted.has(Bug::LoseComplete) {
-            let message = Message::Request { node: self.id, record: own, again: false };
-            effects.push(Effect::Send { to: from, message });
-        }
-        Ok(())
-    }
-
-    fn on_token(&mut self, from: NodeId, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
+    pub(super) fn on_token(&mut self, from: NodeId, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
         token.check(&self.members, self.levels)?;
         if !self.heard.contains_key(&self.id) || token.followers.contains_key(&self.id) {
             return Err(Rejection::UnwantedToken);
         }
-        let taken_again = self.planted.has(Bug::AcceptTokenTwice) && self.token.is_none();
-        if token.transfer <= self.seen && !taken_again {
+        if self.has_seen(&token) {
             effects.push(Effect::Send { to: from, message: Message::Have { transfer: token.transfer } });
             return Ok(());
         }
@@ -361,7 +273,7 @@ impl Node {
         Ok(())
     }
 
-    fn on_have(&mut self, from: NodeId, transfer: u64) -> Result<(), Rejection> {
+    pub(super) fn on_have(&mut self, from: NodeId, transfer: u64) -> Result<(), Rejection> {
         if transfer > self.seen {
             return Err(Rejection::UnexpectedAnswer);
         }

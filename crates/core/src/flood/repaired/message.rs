@@ -20,7 +20,7 @@ pub struct Heard {
 /// The latest token seen, here or passing by. A greater one is news; anything else has been seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Seen {
+pub struct TokenStamp {
     /// Which transfer of the token.
     pub transfer: u64,
     /// Which attempt of the request that it answers.
@@ -135,7 +135,7 @@ impl Heard {
     }
 }
 
-impl Seen {
+impl TokenStamp {
     pub(super) fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visitor.visit(TRANSFERS, 0);
         visitor.visit(ATTEMPTS, 0);

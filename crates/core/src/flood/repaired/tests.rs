@@ -3,6 +3,8 @@
 use alloc::vec;
 
 use super::*;
+use crate::counters::{CounterVisitor, Line};
+use crate::protocol::{Protocol, Rejection, Timer};
 use crate::vocabulary::Session;
 
 const ME: NodeId = NodeId(2);

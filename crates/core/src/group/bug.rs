@@ -1,0 +1,149 @@
+//! Bugs that can be planted, and the [`Rules`] with these bugs in them; see [`crate::planted`].
+//!
+//! Each method here takes precedence over the rule of the same name.
+
+#[cfg(feature = "mutants")]
+use crate::{
+    group::message::{Message, Start},
+    group::node::{Effects, Node},
+    group::rules::Rules,
+    group::token::Token,
+    protocol::{Effect, Misuse, Rejection},
+    vocabulary::{NodeId, RequestId, Session, Units},
+};
+
+/// Bugs to be planted for the tests of the checker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Bug {
+    /// A follower does not tell that it is out, not even when asked.
+    LoseComplete,
+    /// A complete that runs ahead of the token is dropped.
+    DropEarlyComplete,
+    /// The token does not remember what was taken up.
+    ForgetAccepted,
+    /// The open session may be joined while others wait.
+    JoinWhileOthersWait,
+    /// The next session is opened while followers are inside.
+    OpenOverFollowers,
+    /// A session that follows another at once leaves the token with the name of the one before.
+    SessionNotSet,
+    /// Only the holder remembers requests.
+    HeardOnlyByHolder,
+    /// Waiting gains nothing.
+    AgeNothing,
+    /// A repeated token is taken again.
+    AcceptTokenTwice,
+    /// A start for a withdrawn request is followed.
+    GrantCancelled,
+    /// Goes on after a stop without its copy of the token.
+    ForgetCopyOnResume,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::LoseComplete,
+        Self::DropEarlyComplete,
+        Self::ForgetAccepted,
+        Self::JoinWhileOthersWait,
+        Self::OpenOverFollowers,
+        Self::SessionNotSet,
+        Self::HeardOnlyByHolder,
+        Self::AgeNothing,
+        Self::AcceptTokenTwice,
+        Self::GrantCancelled,
+        Self::ForgetCopyOnResume,
+    ];
+}
+
+#[cfg(feature = "mutants")]
+impl Node {
+    fn has(&self, bug: Bug) -> bool {
+        self.planted.has(bug)
+    }
+
+    pub(super) fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
+        let dropped = self.token.is_none()
+            && ((self.has(Bug::HeardOnlyByHolder) && matches!(message, Message::Request { .. }))
+                || (self.has(Bug::DropEarlyComplete) && matches!(message, Message::Complete { .. })));
+        if dropped { Ok(()) } else { Rules::on_message(self, from, message, effects) }
+    }
+
+    pub(super) fn on_release(&mut self, request: RequestId, units: Units, effects: &mut Effects) -> Result<(), Misuse> {
+        Rules::on_release(self, request, units, effects)?;
+        if self.has(Bug::LoseComplete) {
+            effects.retain(|effect| !matches!(effect, Effect::Send { message: Message::Complete { .. }, .. }));
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_start(&mut self, start: Start, effects: &mut Effects) -> Result<(), Rejection> {
+        let own = self.heard.get(&self.id).filter(|own| own.stamp.number == start.number && own.wish.is_none());
+        if self.has(Bug::GrantCancelled) && self.inside.is_none() && own.is_some() {
+            self.enter(start.number, start.session, start.fence, Some(start.captain), effects);
+            return Ok(());
+        }
+        Rules::on_start(self, start, effects)
+    }
+
+    pub(super) fn is_stale_start(&self, start: &Start) -> bool {
+        !self.has(Bug::GrantCancelled) && Rules::is_stale_start(self, start)
+    }
+
+    pub(super) fn on_ask(
+        &self,
+        from: NodeId,
+        node: NodeId,
+        number: RequestId,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
+        if self.has(Bug::LoseComplete) { Ok(()) } else { Rules::on_ask(self, from, node, number, effects) }
+    }
+
+    pub(super) fn has_seen(&self, token: &Token) -> bool {
+        let taken_again = self.has(Bug::AcceptTokenTwice) && self.token.is_none();
+        !taken_again && Rules::has_seen(self, token)
+    }
+
+    pub(super) fn take_up(&mut self, token: &mut Token, effects: &mut Effects) {
+        let accepted = self.has(Bug::ForgetAccepted).then(|| token.accepted.clone());
+        Rules::take_up(self, token, effects);
+        if let Some(accepted) = accepted {
+            token.accepted = accepted;
+        }
+    }
+
+    pub(super) fn may_join(&self, token: &Token, session: Session) -> bool {
+        let joins_others = self.has(Bug::JoinWhileOthersWait) && self.is_open(token) && token.session == Some(session);
+        joins_others || Rules::may_join(self, token, session)
+    }
+
+    pub(super) fn is_over(&self, token: &Token) -> bool {
+        if self.has(Bug::OpenOverFollowers) { self.inside.is_none() } else { Rules::is_over(self, token) }
+    }
+
+    pub(super) fn age_waiting(&self, token: &mut Token) {
+        if !self.has(Bug::AgeNothing) {
+            Rules::age_waiting(self, token);
+        }
+    }
+
+    pub(super) fn open_session(&self, token: &mut Token, session: Session) {
+        let former = token.session.filter(|_| self.has(Bug::SessionNotSet));
+        Rules::open_session(self, token, session);
+        token.session = former.or(token.session);
+    }
+
+    pub(super) fn on_resume(&mut self, effects: &mut Effects) {
+        Rules::on_resume(self, effects);
+        if self.has(Bug::ForgetCopyOnResume) {
+            self.copy = None;
+        }
+    }
+}
