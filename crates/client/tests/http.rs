@@ -15,6 +15,7 @@ use meshlock::{Client, Error, Loss};
 use meshlock_node::http::{HttpConfig, Server};
 use meshlock_node::hub::Hub;
 use suite::{World, all_stories, hub, until};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 
 const TOKEN: &str = "a-token-of-32-characters-or-more";
@@ -81,6 +82,23 @@ async fn over_tcp_the_token_is_needed() {
     assert!(matches!(&refused, Error::Refused(problem) if problem.reason == Reason::Unauthorized), "{refused}");
     let client = url().token(TOKEN).connect().await.unwrap();
     client.lock("dock").await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_are_understood_without_a_date_and_with_a_broken_one() {
+    for date in ["", "date: Thu, 01 Jan 1969 00:00:00 GMT\r\n", "date: \u{1f4c5} yesterday\r\n"] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let node = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read(&mut [0; 4096]).await.unwrap();
+            let answer = format!("HTTP/1.1 200 OK\r\n{date}content-length: 2\r\n\r\n{{}}");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream
+        };
+        let (connected, _stream) = tokio::join!(Client::builder().url(url).connect(), node);
+        assert!(connected.is_ok(), "{date:?}: {connected:?}");
+    }
 }
 
 #[tokio::test]

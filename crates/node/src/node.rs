@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -222,7 +222,7 @@ impl Node {
 
 /// Begins a run, and makes the machine of what the last one saved, or a new one.
 fn begin(config: &NodeConfig, identity: &Identity) -> Result<(Run, Machine), StartError> {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since_1970 = mesh::clock::since_1970();
     // A founder that never had a link cannot have its tokens anywhere else: a crash need not be the end of them.
     let founds = identity.member == Member(0) && !state::has_met_others(&config.dir)?;
     let settings = |incarnation: Incarnation| Settings {

@@ -162,6 +162,20 @@ fn a_member_knows_itself_and_says_that_the_list_is_not_whole() {
     assert!(mesh(&place, "members --dir bob").out.contains("only the founder"));
 }
 
+/// A panic is forced from outside: no thread can have a stack of this size, and the runtime panics without its threads.
+#[cfg(unix)]
+#[test]
+fn a_panic_aborts_the_daemon_so_that_its_supervisor_starts_it_anew() {
+    use std::os::unix::process::ExitStatusExt;
+    const SIGABRT: i32 = 6;
+    let place = place("panic");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_meshlock"));
+    command.args(["node", "--dir", "ann"]).current_dir(&place).env("RUST_MIN_STACK", (1_u64 << 62).to_string());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.signal(), Some(SIGABRT), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("panicked"), "the reason is in the log");
+}
+
 #[test]
 fn without_a_mesh_the_way_to_one_is_told() {
     let place = place("none");

@@ -112,7 +112,7 @@ pub(super) async fn list(State(app): State<App>) -> Response {
         (status = 200, description = "Granted.", body = RequestInfo),
         (status = 202, description = "It waits.", body = RequestInfo),
         (status = 404, description = "No such request, or it was long ago.", body = Problem, example = json!({
-            "reason": "unknown", "message": "request \"job-17\" is not known to this node, or was long ago"})),
+            "reason": "unknown", "message": "this node does not know request \"job-17\": ..."})),
         (status = 409, description = "It was rejected: it can never be granted.", body = Problem),
         (status = 410, description = "It is over: expired, revoked or released.", body = RequestInfo),
     ),

@@ -11,10 +11,9 @@ use std::time::Instant;
 use meshlock_core::NodeId;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use super::doubles::HeldOff;
 use super::registry::Registry;
 use super::transport::Endpoint;
-use super::waiting::Warnings;
+use super::waiting::{HeldOff, Warnings};
 use super::{Gate, LinkId, LinkUser};
 use crate::mesh::Member;
 

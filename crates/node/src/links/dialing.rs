@@ -8,10 +8,9 @@ use tokio::net::lookup_host;
 use tokio::time::sleep;
 
 use super::context::{Context, STOPPED};
-use super::doubles::HOLD_OFF;
 use super::link::{Life, dial};
 use super::transport::Failure;
-use super::waiting::Waits;
+use super::waiting::{HOLD_OFF, Waits};
 use crate::mesh::Member;
 
 /// A link that lived this long was a success: waits begin short again after it.
@@ -30,7 +29,7 @@ const MOST_ATTEMPTS: usize = 4;
 /// Dials `host:port` until everything stops.
 pub(super) async fn keep_dialing(context: Arc<Context>, target: String) {
     let seed = target.bytes().fold(context.run, |seed, byte| seed.rotate_left(9) ^ u64::from(byte));
-    let mut target = Target { name: target, known: None, complaint: String::new(), waits: Waits::new(seed) };
+    let mut target = Target::new(target, seed);
     tokio::select! {
         () = context.stopped() => {}
         () = target.keep(&context) => {}
@@ -47,13 +46,17 @@ struct Target {
 }
 
 impl Target {
+    fn new(name: String, seed: u64) -> Self {
+        Self { name, known: None, complaint: String::new(), waits: Waits::new(seed) }
+    }
+
     async fn keep(&mut self, context: &Arc<Context>) {
         loop {
             if let Some(member) = self.known {
                 self.wait_for_need(context, member).await;
             }
             let wait = match self.try_once(context).await {
-                Ok(life) => self.after(context, &life),
+                Ok(life) => self.after(context.me, &life),
                 Err(failure) => {
                     self.complain(&failure);
                     self.waits.next()
@@ -105,10 +108,10 @@ impl Target {
     }
 
     /// How long to wait after a connection.
-    fn after(&mut self, context: &Context, life: &Life) -> Duration {
+    fn after(&mut self, me: Member, life: &Life) -> Duration {
         self.complaint.clear();
-        self.known = life.member.filter(|member| *member != context.me);
-        if life.member == Some(context.me) {
+        self.known = life.member.filter(|member| *member != me);
+        if life.member == Some(me) {
             return MYSELF_AGAIN;
         }
         if life.lasting {
@@ -181,5 +184,33 @@ impl Drop for Attempt {
                 attempts.remove(&self.member);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hello::NoHello;
+    use super::*;
+
+    const ME: Member = Member(1);
+    const OTHER: Member = Member(2);
+
+    fn ended(member: Member, failure: Failure) -> Life {
+        let Failure { reason, lasting, .. } = failure;
+        Life { member: Some(member), lived: Duration::ZERO, reason, lasting }
+    }
+
+    #[test]
+    fn after_a_version_mismatch_the_dialer_holds_off_for_30_seconds() {
+        let mut target = Target::new("far:7700".into(), 1);
+        let mismatch = || ended(OTHER, NoHello::OtherVersion("it speaks version 1".into()).into());
+        let broken = || ended(OTHER, Failure::harmless("the connection broke"));
+        for _ in 0..3 {
+            assert_eq!(target.after(ME, &mismatch()), Duration::from_secs(30));
+        }
+        assert!(target.after(ME, &broken()) < Duration::from_secs(1), "any other end is tried again soon");
+        let senseless = ended(OTHER, NoHello::Senseless("no hello".into()).into());
+        assert!(target.after(ME, &senseless) < Duration::from_secs(1));
+        assert_eq!(target.after(ME, &ended(ME, Failure::harmless("itself"))), MYSELF_AGAIN);
     }
 }

@@ -246,21 +246,3 @@ impl Context {
 pub(super) fn last_words(double: &DoubleIdentity) -> Outgoing {
     Control::Double(double.clone()).encode()
 }
-
-/// Addresses that need not be tried for a while.
-#[derive(Debug, Default)]
-pub(super) struct HeldOff(BTreeMap<SocketAddr, Instant>);
-
-/// How long an address is left alone whose node cannot link before somebody does something about it.
-pub(super) const HOLD_OFF: Duration = Duration::from_secs(30);
-
-impl HeldOff {
-    pub(super) fn add(&mut self, address: SocketAddr, now: Instant) {
-        self.0.retain(|_, until| *until > now);
-        self.0.insert(address, now + HOLD_OFF);
-    }
-
-    pub(super) fn contains(&self, address: SocketAddr, now: Instant) -> bool {
-        self.0.get(&address).is_some_and(|until| *until > now)
-    }
-}

@@ -12,6 +12,7 @@
 use meshlock_core::NodeId;
 use serde::{Deserialize, Serialize};
 
+use super::transport::Failure;
 use crate::mesh::Member;
 use crate::wire;
 
@@ -36,6 +37,16 @@ pub(super) enum NoHello {
     OtherVersion(String),
     /// It makes no sense.
     Senseless(String),
+}
+
+impl From<NoHello> for Failure {
+    /// Another version stays until it is updated, so there is no hurry to try again.
+    fn from(none: NoHello) -> Self {
+        match none {
+            NoHello::OtherVersion(reason) => Self::lasting(reason),
+            NoHello::Senseless(reason) => Self::suspicious(reason),
+        }
+    }
 }
 
 impl Hello {

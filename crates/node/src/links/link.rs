@@ -126,13 +126,12 @@ async fn greet<'a>(
             },
             Frame::User(frame) => match hello::read(frame, member) {
                 Ok(hello) => break hello,
-                Err(NoHello::Senseless(reason)) => return Err(Failure::suspicious(reason)),
-                Err(NoHello::OtherVersion(reason)) => {
+                Err(none) => {
                     // So that the other end can tell as well.
-                    if direction == Direction::Accepted {
+                    if direction == Direction::Accepted && matches!(none, NoHello::OtherVersion(_)) {
                         say(writer, carrier, Frame::User(&mine)).await?;
                     }
-                    return Err(Failure::lasting(reason));
+                    return Err(none.into());
                 }
             },
         }

@@ -1,5 +1,7 @@
 //! How long to wait between tries, and between warnings.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,25 @@ impl Waits {
     /// Something went well: begin with short waits again.
     pub(super) fn begin_again(&mut self) {
         self.next = SHORTEST;
+    }
+}
+
+/// How long an address is left alone whose node cannot link until an operator acts: it speaks another version, or has the
+/// identity of another node.
+pub(super) const HOLD_OFF: Duration = Duration::from_secs(30);
+
+/// Addresses that are not dialed for a while.
+#[derive(Debug, Default)]
+pub(super) struct HeldOff(BTreeMap<SocketAddr, Instant>);
+
+impl HeldOff {
+    pub(super) fn add(&mut self, address: SocketAddr, now: Instant) {
+        self.0.retain(|_, until| *until > now);
+        self.0.insert(address, now + HOLD_OFF);
+    }
+
+    pub(super) fn contains(&self, address: SocketAddr, now: Instant) -> bool {
+        self.0.get(&address).is_some_and(|until| *until > now)
     }
 }
 
@@ -70,6 +91,18 @@ mod tests {
         assert_eq!(expected, LONGEST);
         waits.begin_again();
         assert!(waits.next() <= SHORTEST);
+    }
+
+    #[test]
+    fn an_address_is_held_off_for_30_seconds_and_then_forgotten() {
+        let (mut held_off, start) = (HeldOff::default(), Instant::now());
+        let [old, new] = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        held_off.add(old, start);
+        let after = |seconds| start + Duration::from_secs(seconds);
+        assert!(held_off.contains(old, after(29)) && !held_off.contains(new, after(29)));
+        assert!(!held_off.contains(old, after(30)));
+        held_off.add(new, after(40));
+        assert_eq!(held_off.0.len(), 1, "what is over costs no memory");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use meshlock_core::{Event, Units};
 
 use super::alarms::Alarm;
 use super::demand;
-use super::requests::Request;
+use super::requests::{MOST_REMEMBERED, Request};
 use super::{Machine, Now};
 
 /// A request of this node's clients, by number.
@@ -83,7 +83,12 @@ impl Machine {
 
     /// The ticket of an id.
     pub fn find(&self, id: &str) -> Result<Ticket, Problem> {
-        let unknown = || Problem::unknown(format!("request {id:?} is not known to this node, or was long ago"));
+        let unknown = || {
+            Problem::unknown(format!(
+                "this node does not know request {id:?}: it was never asked for here, or it ended more than 10 minutes or \
+                 {MOST_REMEMBERED} requests ago. Use the node it was asked at, or ask anew"
+            ))
+        };
         self.requests.find(id).ok_or_else(unknown)
     }
 

@@ -234,11 +234,27 @@ impl Machine {
                 Deed::Make(definition) => self.make(now, &wish.name, definition),
                 Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
             };
+            if let Err(problem) = &result {
+                self.not_made(now, &wish.name, problem);
+            }
             self.registry.tell(number, result);
         }
         self.registry.is_granted = false;
         if let Some(request) = self.registry.asked.take() {
             self.registry_step(now, Event::Release { request, units: Units(1) });
+        }
+    }
+
+    /// A resource could not be made: requests that wait for it would wait in vain.
+    fn not_made(&mut self, now: Now, name: &str, problem: &Problem) {
+        if self.names.contains_key(name) {
+            return;
+        }
+        if self.settings.declared.contains_key(name) {
+            self.note(format!("{name:?} is declared here and could not be made: {problem}"));
+        }
+        for ticket in self.requests.take_waiting_for(name) {
+            self.end(now, ticket, State::Rejected, Some(problem.message.clone()));
         }
     }
 
@@ -252,7 +268,10 @@ impl Machine {
             };
         }
         if self.resources.len() > MOST_RESOURCES {
-            return Err(Problem::conflict(format!("a mesh has at most {MOST_RESOURCES} resources")));
+            return Err(Problem::conflict(format!(
+                "{name:?} cannot be made: a mesh has at most {MOST_RESOURCES} resources, and they stay. Use one of them, \
+                 sessions of one resource instead of many resources, or a second mesh"
+            )));
         }
         let last = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number);
         let Some(number) = last.checked_add(1) else {

@@ -83,7 +83,7 @@ impl Request {
 /// How long a request is remembered after its end, so that a client that asks again with its id gets the answer.
 const REMEMBERED_MS: u64 = 600_000;
 /// How many are remembered at most.
-const MOST_REMEMBERED: usize = 100_000;
+pub(super) const MOST_REMEMBERED: usize = 100_000;
 /// How many requests whose id was given by the node are remembered at most: nobody can repeat those.
 const MOST_UNNAMED: usize = 1_000;
 

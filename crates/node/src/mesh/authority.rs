@@ -68,7 +68,7 @@ impl Authority {
                  `meshlock mesh remove {name}`"
             )));
         }
-        let member = u16::try_from(self.next).map(Member).map_err(|_| MeshError::NoneLeft("numbers for members"))?;
+        let member = u16::try_from(self.next).map(Member).map_err(|_| MeshError::NoMemberLeft)?;
         let identity = self.identity(member, name)?;
         self.next += 1;
         self.issued.push(Issued { member, name: name.to_owned(), removed: false });
@@ -204,6 +204,8 @@ mod tests {
         let (mut authority, _) = found("hall");
         authority.next = 0xffff;
         assert_eq!(member_of(&mut authority, "last").member, Member(0xffff));
-        assert!(matches!(authority.admit("one-more"), Err(MeshError::NoneLeft(_))));
+        let error = authority.admit("one-more").expect_err("the 65,537th").to_string();
+        assert!(error.contains("65536") && error.contains("found a new mesh"), "{error}");
+        assert!(authority.find("last").is_some(), "the others stay members");
     }
 }

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Members of a mesh, and incarnations of each: both are numbers of 16 bits.
+const MOST_NUMBERS: u32 = 1 << 16;
+
 /// What can be wrong with a mesh's files, names and papers.
 #[derive(Debug, thiserror::Error)]
 pub enum MeshError {
@@ -97,9 +100,18 @@ pub enum MeshError {
         /// Which.
         why: String,
     },
-    /// Numbers have an end.
-    #[error("there are no {0} left; found a new mesh with `meshlock mesh init`")]
-    NoneLeft(&'static str),
+    /// Every number for a member was used; none is used twice.
+    #[error(
+        "this mesh has given out all {MOST_NUMBERS} numbers for members, and none is used twice; found a new mesh and \
+         move its members there"
+    )]
+    NoMemberLeft,
+    /// A member crashed so often that it has no number for its next life.
+    #[error(
+        "this member has used all {MOST_NUMBERS} incarnations, one for each crash; remove it, and join the mesh as \
+         a new member"
+    )]
+    NoIncarnationLeft,
     /// A name cannot be used.
     #[error("{0}")]
     Name(String),

@@ -167,7 +167,7 @@ mod tests {
         found("hall").0.store(place.path()).unwrap();
         let result: Result<(), MeshError> = Authority::change(place.path(), |authority| {
             authority.admit("bob")?;
-            Err(MeshError::NoneLeft("ideas"))
+            Err(MeshError::Name("no".into()))
         });
         assert!(result.is_err());
         assert_eq!(Authority::load(place.path()).unwrap().issued.len(), 1);

@@ -87,9 +87,7 @@ pub fn begin_run<T>(
     }
     let incarnation = match last {
         Last::Never => Incarnation(0),
-        Last::Run(Incarnation(last)) => {
-            Incarnation(last.checked_add(1).ok_or(MeshError::NoneLeft("incarnations of this member"))?)
-        }
+        Last::Run(Incarnation(last)) => Incarnation(last.checked_add(1).ok_or(MeshError::NoIncarnationLeft)?),
     };
     durable::write(&path, format!("{}\n", incarnation.0).as_bytes(), Readers::Owner)?;
     Ok((run(incarnation), None))
@@ -435,6 +433,7 @@ mod tests {
         let place = fresh();
         fs::write(run_file(place.path()), "65534\n").unwrap();
         assert_eq!(begin(&place).0, 65_535);
-        assert!(matches!(begin_run(place.path(), raw), Err(MeshError::NoneLeft(_))));
+        let error = begin_run(place.path(), raw).expect_err("the 65,537th").to_string();
+        assert!(error.contains("65536") && error.contains("as a new member"), "{error}");
     }
 }

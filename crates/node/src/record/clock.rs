@@ -1,7 +1,9 @@
 //! The time in a recording: nanoseconds since it began, by the clock that all processes of this machine share.
 
 use std::fs;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
+
+use crate::mesh::clock::since_1970;
 
 /// When a recording began.
 #[derive(Clone, Debug)]
@@ -17,10 +19,9 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn start() -> Self {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             began: Instant::now(),
-            began_unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX),
+            began_unix_ms: u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX),
             monotonic_ns: monotonic_ns(),
             boot_id: boot_id(),
         }

@@ -68,6 +68,12 @@ const HERE: &str = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
 const SLOW: &str = "GET /slow HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
 
 #[tokio::test]
+async fn answers_carry_no_date_so_a_clock_before_1970_cannot_break_them() {
+    let answer = bed(4).await.ask(HERE).await.to_lowercase();
+    assert!(answer.starts_with("http/1.1 200") && !answer.contains("\r\ndate:"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_newcomer_gets_in_however_many_are_silent() {
     let bed = bed(4).await;
     let mut silent = Vec::new();

@@ -3,6 +3,7 @@
 mod chaos;
 mod clients;
 mod crowds;
+mod limits;
 mod live;
 mod network;
 mod questions;

@@ -17,7 +17,7 @@ impl Net {
         net
     }
 
-    fn status(&mut self, at: usize) -> MeshStatus {
+    pub(super) fn status(&mut self, at: usize) -> MeshStatus {
         let query = self.machines[at].begin_query(None).expect("always");
         self.settle();
         assert!(self.machines[at].poll_query(query, Waker::noop()), "all have answered");
