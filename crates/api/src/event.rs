@@ -8,6 +8,7 @@ use crate::resource::ResourceInfo;
 /// Something that happened at the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Event {
     /// Counts the events of this node from 1; a gap means that a slow reader missed some.
     pub number: u64,
@@ -20,6 +21,7 @@ pub struct Event {
 /// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case", tag = "type")]
 pub enum What {
     /// A request of a client of this node was made or changed its state.
@@ -61,4 +63,18 @@ pub enum What {
         /// The rule and what was seen.
         what: String,
     },
+}
+
+impl What {
+    /// The resource that it happened to, if it did not happen to a link.
+    pub fn resource(&self) -> Option<&str> {
+        match self {
+            Self::Request { request } => Some(&request.resource),
+            Self::Resource { resource } => Some(&resource.name),
+            Self::TokenHere { resource } | Self::TokenGone { resource } | Self::Broken { resource, .. } => {
+                Some(resource)
+            }
+            Self::LinkUp { .. } | Self::LinkDown { .. } => None,
+        }
+    }
 }

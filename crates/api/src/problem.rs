@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The answer to what was refused: one sentence for people, one word for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[error("{message}")]
 pub struct Problem {
     /// The word.
@@ -16,6 +17,7 @@ pub struct Problem {
 /// The kinds of refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The question makes no sense: bad JSON, a bad name, a number out of range. HTTP 400.

@@ -43,6 +43,7 @@ pub struct NewRequest {
 /// How urgent a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Urgency {
     /// Higher is more urgent. For resources ordered by priority.
@@ -55,6 +56,7 @@ pub enum Urgency {
 /// How a readers-writer resource is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Together with other readers.
@@ -66,6 +68,7 @@ pub enum Mode {
 /// Where a request is in its life. Only `QUEUED` and `GRANTED` can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum State {
     /// It waits.
@@ -107,6 +110,7 @@ impl State {
 /// A request and how it is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct RequestInfo {
     /// Its id.
     pub id: String,
@@ -159,6 +163,7 @@ pub struct RequestInfo {
 /// Why a request expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expiry {
     /// It was not granted within its `timeout_ms`.
@@ -172,6 +177,7 @@ pub enum Expiry {
 /// A place in a queue, as far as the node knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Place {
     /// How many are known to be served before it, counted up to 1,000.
     pub ahead: u32,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How a resource is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// One holder at a time.
@@ -21,6 +22,7 @@ pub enum Kind {
 /// Which protocol serves a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// Jiang's, repaired: every kind, over neighbour links.
@@ -35,6 +37,7 @@ pub enum Protocol {
 /// How waiting requests are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// The most important first; `aging` grants of waiting count as one step of priority, 0 is strict.
@@ -56,6 +59,7 @@ impl Default for Order {
 /// What all nodes of a mesh agree on about a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Definition {
     /// How it is used.
     pub kind: Kind,
@@ -178,6 +182,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// A resource as its node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ResourceInfo {
     /// Its name.
     pub name: String,

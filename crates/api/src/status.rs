@@ -8,6 +8,7 @@ use crate::resource::Definition;
 /// The mesh as one node sees it, with what the others answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct MeshStatus {
     /// The name of the mesh.
     pub mesh: String,
@@ -32,6 +33,7 @@ pub struct MeshStatus {
 /// A member that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Missing {
     /// Its name.
     pub name: String,
@@ -42,6 +44,7 @@ pub struct Missing {
 /// A token that nobody who can be reached has, or had in the last three seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct OutOfReach {
     /// For how long, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +70,7 @@ impl std::fmt::Display for OutOfReach {
 /// A node that answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct NodeInfo {
     /// Its name.
     pub name: String,
@@ -79,6 +83,7 @@ pub struct NodeInfo {
 /// A neighbour.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Link {
     /// Its name.
     pub to: String,
@@ -90,6 +95,7 @@ pub struct Link {
 /// A resource, its holders and who waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ResourceStatus {
     /// Its name.
     pub name: String,
@@ -126,6 +132,7 @@ fn is_zero(number: &u32) -> bool {
 /// A holder or a waiter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Row {
     /// The node whose client it is.
     pub node: String,

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use meshlock::Client;
+use anyhow::{Context, anyhow};
+use meshlock::{Client, Error};
 
 use crate::style::{self, styled};
 
@@ -37,7 +37,10 @@ impl NodeOptions {
             let token = std::fs::read_to_string(file);
             builder = builder.token(token.with_context(|| format!("cannot read {}", file.display()))?.trim());
         }
-        Ok(builder.connect().await?)
+        builder.connect().await.map_err(|error| {
+            let is_elsewhere = matches!(error, Error::NoNode { .. } | Error::Untrusted { .. });
+            if is_elsewhere { anyhow!("{error}, or use --socket or --url") } else { error.into() }
+        })
     }
 }
 

@@ -74,18 +74,17 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
                 heard = Some(Instant::now());
                 lease = Duration::from_millis(info.lease_ms);
                 out_of_reach.clone_from(&info.out_of_reach);
-                match info.state {
-                    State::Granted => {
-                        let granted = settle(http, before, info).await?;
-                        cancel.id = None;
-                        return Ok(granted);
-                    }
-                    State::Queued if before.elapsed() < left.min(PAUSE) => sleep(PAUSE).await,
-                    State::Queued => {}
-                    State::Revoked | State::Rejected | State::Expired | State::Released => {
-                        cancel.id = None;
-                        return Err(ended(info, began));
-                    }
+                if info.state == State::Granted {
+                    let granted = settle(http, before, info).await?;
+                    cancel.id = None;
+                    return Ok(granted);
+                }
+                if info.state.is_over() {
+                    cancel.id = None;
+                    return Err(ended(info, began));
+                }
+                if before.elapsed() < left.min(PAUSE) {
+                    sleep(PAUSE).await;
                 }
             }
             // It may come back, and knows the request by its id; unless it never answered, or not for a whole lease.
@@ -117,7 +116,8 @@ async fn settle(http: &Arc<Http>, mut before: Instant, mut info: RequestInfo) ->
             return Err(Error::Over(Box::new(info)));
         }
         if expires.saturating_duration_since(Instant::now()) * 3 > lease {
-            return Ok(Granted { key: Key::Id(info.id), fence: info.fence.unwrap_or_default(), lease, expires });
+            let fence = info.fence.ok_or_else(|| http.garbled("a grant without a fence"))?;
+            return Ok(Granted { key: Key::Id(info.id), fence, lease, expires });
         }
         before = Instant::now();
         info = http.renew(&info.id, None, lease).await?;

@@ -97,6 +97,7 @@ impl Builder {
 
 /// Who holds a resource and who waits for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Query {
     /// Those who hold, the oldest grant first.
     pub holders: Vec<Row>,
@@ -115,31 +116,8 @@ impl Client {
         Builder::default()
     }
 
-    /// A node in this process, for programs that want no daemon.
-    ///
-    /// ```
-    /// use meshlock::node::config::{NodeConfig, Settings};
-    /// use meshlock::node::node::{Node, NodeOptions};
-    ///
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let place = tempfile::tempdir()?;
-    /// # let directory = place.path();
-    /// let settings = Settings::from_toml("built in", "[node]\nlisten = '127.0.0.1:0'\ndiscovery = false")?;
-    /// let mut options = NodeOptions::new(NodeConfig::resolve(settings, directory)?);
-    /// options.serves_clients = false; // nobody but this program
-    /// let node = Node::start(options).await?;
-    ///
-    /// let client = meshlock::Client::embedded(node.hub().clone());
-    /// let guard = client.lock("dock-3").await?;
-    /// assert!(guard.fence() > 0);
-    /// guard.release().await?;
-    /// node.stop().await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// Whoever makes a hub by hand has to run its `keep_time` as a task, or no lease ever ends.
+    /// The node behind a hub of `meshlock-node`, for tools of the same version; programs use [`Node`](crate::Node).
+    #[doc(hidden)]
     #[cfg(feature = "embedded")]
     pub fn embedded(hub: Arc<meshlock_node::hub::Hub>) -> Self {
         Self::new(Backend::Hub(hub), None)

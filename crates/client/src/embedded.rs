@@ -21,8 +21,7 @@ pub(crate) async fn obtain(hub: &Arc<Hub>, asked: NewRequest) -> Result<Granted,
         Ok::<_, Error>((ticket, state, fence, Duration::from_nanos(until.0.saturating_sub(now.0))))
     })?;
     if state == State::Granted {
-        let fence = fence.unwrap_or_default();
-        return Ok(Granted { key: Key::Ticket(ticket), fence, lease, expires: before + lease });
+        return granted(hub, ticket, fence, lease, before);
     }
     wait(hub, ticket, state, lease).await
 }
@@ -40,11 +39,19 @@ async fn wait(hub: &Arc<Hub>, ticket: Ticket, mut state: State, lease: Duration)
     match renew(hub, ticket) {
         (State::Granted, fence) => {
             cancel.ticket = None;
-            let fence = fence.unwrap_or_default();
-            Ok(Granted { key: Key::Ticket(ticket), fence, lease, expires: before + lease })
+            granted(hub, ticket, fence, lease, before)
         }
         _ => Err(ended(hub.with(|machine, now| machine.look(now, ticket))?, began)),
     }
+}
+
+fn granted(hub: &Hub, ticket: Ticket, fence: Option<u64>, lease: Duration, before: Instant) -> Result<Granted, Error> {
+    let Some(fence) = fence else {
+        release(hub, ticket);
+        let (place, cause) = ("the node in this program".to_owned(), "a grant without a fence".to_owned());
+        return Err(Error::Garbled { place, cause });
+    };
+    Ok(Granted { key: Key::Ticket(ticket), fence, lease, expires: before + lease })
 }
 
 /// Renews, and says how the request is doing.

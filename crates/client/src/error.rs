@@ -10,10 +10,10 @@ use meshlock_api::{OutOfReach, Problem, RequestInfo};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nobody listens there.
+    /// No node listens there.
     #[error(
-        "no node answers at {place} ({cause}): start one with `meshlock node`, or say where it is with --socket, \
-         --url, MESHLOCK_SOCKET or MESHLOCK_URL"
+        "no node answers at {place} ({cause}): start one there (`meshlock node`), or set MESHLOCK_SOCKET or MESHLOCK_URL \
+         to where one listens"
     )]
     NoNode {
         /// Where we looked.
@@ -29,10 +29,10 @@ pub enum Error {
         /// How we know.
         cause: String,
     },
-    /// Somebody else could have put the socket there.
+    /// Another user could have put the socket there.
     #[error(
-        "the socket {socket} is not trusted: {place}: {why}. Whoever made it would see what you ask and could grant \
-         anything. Have it removed, or name the socket of your own node with --socket or MESHLOCK_SOCKET"
+        "the socket {socket} is not trusted: {place}: {why}. A process of another user behind it could read every request \
+         and grant anything. Have it removed, or set MESHLOCK_SOCKET to the socket of your own node"
     )]
     Untrusted {
         /// The socket.
@@ -58,13 +58,13 @@ pub enum Error {
         resource: String,
         /// How long we waited.
         after: Duration,
-        /// Nobody could have been granted it: its token is out of reach.
+        /// It could not have been granted at all: its token is out of reach.
         out_of_reach: Option<OutOfReach>,
     },
     /// The request came to an end that we did not ask for.
     #[error(
         "the request for {:?} is {}: {}",
-        .0.resource, .0.state.name(), .0.reason.as_deref().unwrap_or("somebody ended it")
+        .0.resource, .0.state.name(), .0.reason.as_deref().unwrap_or("it was ended at its node")
     )]
     Over(Box<RequestInfo>),
     /// The answer makes no sense.
@@ -78,6 +78,16 @@ pub enum Error {
     /// The system has no random numbers for an id.
     #[error("the system gives no random numbers: {0}")]
     NoRandomness(String),
+    /// The node in this program cannot start, or cannot stop cleanly.
+    #[cfg(feature = "embedded")]
+    #[error(transparent)]
+    Node(Box<dyn std::error::Error + Send + Sync>),
+    /// The thread behind [`blocking`](crate::blocking) clients cannot start.
+    #[error("cannot start the thread of a blocking client: {0}")]
+    NoThread(io::Error),
+    /// A call of [`blocking`](crate::blocking) inside of an asynchronous runtime, which it would stall.
+    #[error("a blocking call inside of an asynchronous runtime would stall it; use meshlock::Client there")]
+    InsideRuntime,
 }
 
 fn why_not(resource: &str, out_of_reach: Option<&OutOfReach>) -> String {
@@ -88,7 +98,7 @@ fn why_not(resource: &str, out_of_reach: Option<&OutOfReach>) -> String {
 }
 
 impl Error {
-    /// Whether the same question may be answered a moment later.
+    /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::NoNode { .. } | Self::Silent { .. } => true,
@@ -98,7 +108,11 @@ impl Error {
             | Self::TimedOut { .. }
             | Self::Over(_)
             | Self::Garbled { .. }
-            | Self::NoRandomness(_) => false,
+            | Self::NoRandomness(_)
+            | Self::NoThread(_)
+            | Self::InsideRuntime => false,
+            #[cfg(feature = "embedded")]
+            Self::Node(_) => false,
         }
     }
 }

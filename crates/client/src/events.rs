@@ -3,7 +3,7 @@
 #[cfg(feature = "embedded")]
 use std::collections::VecDeque;
 
-use meshlock_api::{Event, What};
+use meshlock_api::Event;
 
 use crate::backend::Backend;
 use crate::client::Client;
@@ -48,19 +48,9 @@ impl Events {
                 }
             };
             let Some(event) = event else { return Ok(None) };
-            if self.only.as_deref().is_none_or(|name| concerns(&event.what, name)) {
+            if self.only.as_deref().is_none_or(|name| event.what.resource() == Some(name)) {
                 return Ok(Some(event));
             }
         }
-    }
-}
-
-/// Whether it happened to this resource.
-fn concerns(what: &What, name: &str) -> bool {
-    match what {
-        What::Request { request } => request.resource == name,
-        What::Resource { resource } => resource.name == name,
-        What::TokenHere { resource } | What::TokenGone { resource } | What::Broken { resource, .. } => resource == name,
-        What::LinkUp { .. } | What::LinkDown { .. } => false,
     }
 }

@@ -33,6 +33,8 @@ pub enum Loss {
     },
 }
 
+impl std::error::Error for Loss {}
+
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,7 +42,7 @@ impl fmt::Display for Loss {
             Self::NoAnswer => write!(f, "the node did not answer for the length of the lease"),
             Self::Forgotten(message) => write!(f, "the node no longer knows it: {message}"),
             Self::Taken { state, reason } => {
-                write!(f, "{}: {}", state.name(), reason.as_deref().unwrap_or("somebody gave it back"))
+                write!(f, "{}: {}", state.name(), reason.as_deref().unwrap_or("it was given back by its id"))
             }
         }
     }
@@ -114,8 +116,8 @@ impl Held {
 /// Something that is held. It is given back when this is dropped; [`release`](Self::release) tells whether that worked.
 ///
 /// The lease is renewed in the background. A lease can end all the same, when this program was stopped or its node is
-/// gone; then others may be let in. So watch [`lost`](Self::lost) beside long work, and pass the
-/// [`fence`](Self::fence) to what the lock guards.
+/// gone; then others may be let in. So do long work in [`run`](Self::run), and pass the [`fence`](Self::fence) to what
+/// the lock guards.
 #[derive(Debug)]
 #[must_use = "what is held is given back as soon as this is dropped"]
 pub struct Guard {
@@ -123,7 +125,7 @@ pub struct Guard {
     asked: NewRequest,
     fence: u64,
     held: Arc<Held>,
-    is_given_back: bool,
+    pub(crate) is_given_back: bool,
 }
 
 impl Guard {
@@ -136,8 +138,8 @@ impl Guard {
         Self { client, asked, fence, held, is_given_back: false }
     }
 
-    /// A number that is larger than that of every earlier holder. Whoever guards something real should refuse smaller
-    /// ones than the largest it has seen.
+    /// A number larger than that of every earlier grant. Pass it to what the lock guards, which should refuse numbers
+    /// smaller than the largest it has seen. Every grant has one: a grant without is an error, never 0.
     pub fn fence(&self) -> u64 {
         self.fence
     }
@@ -170,18 +172,7 @@ impl Guard {
 
     /// Whether it is lost, as far as we can know at this moment.
     pub fn is_lost(&self) -> bool {
-        self.client.shared.keeper.ensure_running(&self.client.shared);
-        if self.held.loss().is_some() {
-            return true;
-        }
-        match (&self.client.shared.backend, &self.held.key) {
-            #[cfg(feature = "embedded")]
-            (Backend::Hub(hub), Key::Ticket(ticket)) => {
-                let glance = hub.with(|machine, _| machine.glance(*ticket));
-                !glance.is_some_and(|(state, _, _)| state == State::Granted)
-            }
-            _ => false,
-        }
+        self.loss().is_some()
     }
 
     /// Returns when it is lost: the lease is over by our own clock, or the node says that the request is over.
@@ -202,6 +193,50 @@ impl Guard {
                 () = sleep_until(self.held.expires().into()) => {}
                 loss = &mut told_by_node => self.held.lose(loss),
             }
+        }
+    }
+
+    /// Does some work and returns its result, or stops it and returns why the lock is lost.
+    ///
+    /// The work is dropped where it awaits when the lock is lost. Work that ended after the lock was lost counts as lost
+    /// too: another client may have been let in before it ended. The guard stays: release it after the work.
+    ///
+    /// ```no_run
+    /// # async fn load(fence: u64) -> std::io::Result<()> { Ok(()) }
+    /// # async fn example(client: meshlock::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let guard = client.lock("dock-3").await?;
+    /// guard.run(load(guard.fence())).await??; // the loss of the lock, then the error of the work
+    /// guard.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn run<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
+        let result = tokio::select! {
+            biased;
+            loss = self.lost() => return Err(loss),
+            result = work => result,
+        };
+        match self.loss() {
+            Some(loss) => Err(loss),
+            None => Ok(result),
+        }
+    }
+
+    /// Why it is lost, as far as we can know at this moment.
+    pub(crate) fn loss(&self) -> Option<Loss> {
+        self.client.shared.keeper.ensure_running(&self.client.shared);
+        if let Some(loss) = self.held.loss() {
+            return Some(loss);
+        }
+        match (&self.client.shared.backend, &self.held.key) {
+            #[cfg(feature = "embedded")]
+            (Backend::Hub(hub), Key::Ticket(ticket)) => {
+                let state =
+                    hub.with(|machine, _| machine.glance(*ticket)).map_or(State::Expired, |(state, _, _)| state);
+                let taken = || Loss::Taken { state, reason: crate::keeper::reason_of(hub, *ticket) };
+                (state != State::Granted).then(taken)
+            }
+            _ => None,
         }
     }
 
@@ -231,6 +266,11 @@ impl Guard {
 
     /// Gives it back. An error if it was lost before, or the node did not answer; its lease then ends by itself.
     pub async fn release(mut self) -> Result<(), Error> {
+        self.give_back().await
+    }
+
+    /// The same, once.
+    pub(crate) async fn give_back(&mut self) -> Result<(), Error> {
         let lost = self.retire();
         let info = match (&self.client.shared.backend, &self.held.key) {
             (Backend::Http(http), Key::Id(id)) => http.release(id, crate::http::PATIENCE).await?,

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use meshlock::api::Reason;
-use meshlock::{Client, Error, Loss};
+use meshlock::{Client, Error, Loss, blocking};
 use meshlock_node::http::{HttpConfig, Server};
 use meshlock_node::hub::Hub;
 use suite::{World, all_stories, hub, until};
@@ -152,4 +152,34 @@ async fn a_node_that_forgot_everything_is_a_loss_for_holders_and_a_new_start_for
     let loss = guard.lost().await;
     assert!(matches!(loss, Loss::Forgotten(_)), "{loss}");
     waiting.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[test]
+fn a_program_without_async_locks_too() {
+    let (hub, socket) = (hub(), socket());
+    let _serving = Serving::start(hub, &socket);
+    let client = blocking::Client::connect_with(Client::builder().socket(&socket)).unwrap();
+    let guard = client.lock("dock").lease(Duration::from_millis(300)).acquire().unwrap();
+    let before = guard.expires();
+    while guard.expires() == before {
+        std::thread::sleep(Duration::from_millis(1)); // it is renewed in the background
+    }
+    assert_eq!((guard.run(|| 7), guard.is_lost()), (Ok(7), false));
+    assert!(client.lock("dock").try_acquire().unwrap().is_none());
+    drop(guard);
+    assert!(client.query("dock").unwrap().holders.is_empty(), "a drop returns when it was given back");
+
+    let guard = client.lock("dock").acquire().unwrap();
+    let fence = guard.fence();
+    client.release(&guard.id()).unwrap();
+    let loss = guard.lost_within(Duration::from_secs(60)).unwrap().unwrap();
+    assert_eq!(guard.run(|| 8), Err(loss));
+    assert!(guard.release().is_err());
+    assert!(client.lock("dock").acquire().unwrap().fence() > fence);
+}
+
+#[tokio::test]
+async fn a_blocking_call_in_async_code_is_an_error_and_no_panic() {
+    let error = blocking::Client::connect_with(Client::builder().socket(socket())).unwrap_err();
+    assert!(matches!(error, Error::InsideRuntime), "{error}");
 }

@@ -53,8 +53,8 @@ pub enum StartError {
     Mesh(#[from] MeshError),
     /// The file names another mesh.
     #[error(
-        "this node is a member of mesh {has:?}, but the configuration names {wants:?}; change mesh.name, or join \
-             {wants:?} with another --dir"
+        "this node is a member of mesh {has:?}, but the configuration names {wants:?}; change mesh.name, or join {wants:?} \
+         with another directory"
     )]
     OtherMesh {
         /// The membership.

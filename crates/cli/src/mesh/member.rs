@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use meshlock_node::mesh::{
     Authority, Existing, Founded, Identity, Invitation, MeshError, Removal, found, invite as admit,
 };
@@ -17,7 +17,7 @@ use crate::style::{GOOD, PARTIAL, STRONG, styled};
 
 pub(super) fn init(at: &Place, args: &Init) -> anyhow::Result<()> {
     let node = args.node.clone().unwrap_or_else(name::of_this_host);
-    let founded = found(&at.dir, &args.name, &node, existing(args.force))?;
+    let founded = found(&at.dir, &args.name, &node, existing(args.force)).map_err(with_flags)?;
     if at.json {
         return output::json(&document(&at.dir, &founded));
     }
@@ -59,7 +59,7 @@ pub(super) fn join(at: &Place, args: &Join) -> anyhow::Result<()> {
         text => text.to_owned(),
     };
     let invitation = Invitation::parse(&text)?;
-    let founded = take_up(&at.dir, &invitation, existing(args.force))?;
+    let founded = take_up(&at.dir, &invitation, existing(args.force)).map_err(with_flags)?;
     if at.json {
         return output::json(&document(&at.dir, &founded));
     }
@@ -97,6 +97,16 @@ pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
     labelled(out, "until", "a member that is out of reach has heard of it, that one still accepts the removed node")?;
     labelled(out, "file", &file.display().to_string())?;
     Ok(out.flush()?)
+}
+
+/// The flags that help, for what the library says.
+fn with_flags(error: MeshError) -> anyhow::Error {
+    match error {
+        MeshError::AlreadyMember { .. } => {
+            anyhow!("{error}: --dir names a directory, --force moves the old mesh aside")
+        }
+        error => error.into(),
+    }
 }
 
 fn existing(force: bool) -> Existing {

@@ -133,7 +133,7 @@ impl Http {
         }
     }
 
-    pub(super) fn garbled(&self, cause: impl ToString) -> Error {
+    pub(crate) fn garbled(&self, cause: impl ToString) -> Error {
         Error::Garbled { place: self.place(), cause: cause.to_string() }
     }
 }

@@ -6,6 +6,7 @@ use meshlock::api::State;
 use meshlock::{Error, Loss};
 
 use super::{World, until};
+use tokio::sync::oneshot;
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -52,6 +53,25 @@ pub(crate) async fn what_is_taken_away_is_lost(world: World) {
     assert_eq!(guard.lost().await, loss, "it stays lost");
     let error = guard.release().await.unwrap_err();
     assert!(matches!(&error, Error::Over(info) if info.state == State::Revoked), "{error}");
+}
+
+pub(crate) async fn work_under_a_guard_returns_its_result_or_the_loss(world: World) {
+    let guard = world.client.lock("dock").await.unwrap();
+    assert_eq!(guard.run(async { 7 }).await, Ok(7));
+    let ticket = world.hub.find(&guard.id()).unwrap();
+    let (start, started) = oneshot::channel();
+    let endless = async {
+        start.send(()).unwrap();
+        std::future::pending::<()>().await;
+    };
+    let revoke = async {
+        started.await.unwrap();
+        world.hub.with(|machine, now| machine.revoke(now, ticket, "the crane needs it"));
+    };
+    let (stopped, ()) = tokio::join!(guard.run(endless), revoke);
+    let loss = Loss::Taken { state: State::Revoked, reason: Some("the crane needs it".into()) };
+    assert_eq!(stopped, Err(loss.clone()));
+    assert_eq!(guard.run(async { 8 }).await, Err(loss), "nothing is done without the lock");
 }
 
 pub(crate) async fn what_somebody_else_gives_back_is_lost(world: World) {

@@ -71,6 +71,7 @@ macro_rules! all_stories {
                 a_guard_is_renewed_beyond_its_lease,
                 what_is_taken_away_is_lost,
                 what_somebody_else_gives_back_is_lost,
+                work_under_a_guard_returns_its_result_or_the_loss,
                 a_program_that_was_stopped_knows_that_it_lost,
                 a_grant_without_a_guard_is_renewed_and_released_by_its_id,
                 renewing_goes_on_when_its_runtime_is_gone,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CONFIG_FILE, Settings, SettingsError, Time, socket};
 use crate::links::Transport;
-use crate::mesh::{Identity, directory, name};
+use crate::mesh::{directory, name};
 
 /// The configuration of a node, with everything decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +100,11 @@ impl NodeConfig {
     /// directory. A file that was named must be there.
     pub fn load(flags: Settings, config: Option<&Path>) -> Result<Self, Problems> {
         Self::load_from(flags, |name| std::env::var(name).ok(), config)
+    }
+
+    /// The same for a program with the node in itself: without the environment, which is meant for the daemon.
+    pub fn of_program(settings: Settings) -> Result<Self, Problems> {
+        Self::load_from(settings, |_| None, None)
     }
 
     fn load_from(
@@ -214,19 +219,6 @@ impl NodeConfig {
             problems.push("api.max-clients: 0 lets nobody in; give at least 1".to_owned());
         }
         Problems(problems)
-    }
-
-    /// Whether the configuration is meant for this membership.
-    pub fn check_member(&self, identity: &Identity) -> Result<(), Problems> {
-        match &self.mesh {
-            Some(mesh) if *mesh != identity.mesh => Err(Problems(vec![format!(
-                "mesh.name is {mesh:?}, but {} makes this node a member of {:?}; correct the name, or name another \
-                 directory with --dir",
-                self.dir.display(),
-                identity.mesh
-            )])),
-            Some(_) | None => Ok(()),
-        }
     }
 }
 

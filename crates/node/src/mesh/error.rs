@@ -49,7 +49,7 @@ pub enum MeshError {
     },
     /// There is a membership already.
     #[error(
-        "{} already has a mesh; name another directory with --dir, or move the old one aside with --force",
+        "{} already has a mesh; use another directory, or move the old mesh aside",
         dir.display()
     )]
     AlreadyMember {

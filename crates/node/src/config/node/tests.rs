@@ -1,5 +1,4 @@
 use super::*;
-use crate::mesh::{Existing, found};
 
 fn resolve(text: &str) -> Result<NodeConfig, Problems> {
     NodeConfig::resolve(Settings::from_toml("meshlock.toml", text).unwrap(), Path::new("mesh"))
@@ -89,14 +88,4 @@ fn the_file_of_the_directory_is_read_and_may_be_missing() {
     assert_eq!(load(flags.clone(), None).unwrap().log, "info");
     fs::write(place.path().join(CONFIG_FILE), "[node]\nlog = \"trace\"\n").unwrap();
     assert_eq!(load(flags, None).unwrap().log, "trace");
-}
-
-#[test]
-fn a_configuration_of_another_mesh_is_refused() {
-    let place = tempfile::tempdir().unwrap();
-    let identity = found(place.path(), "hall", "ann", Existing::Keep).unwrap().identity;
-    assert!(resolve("").unwrap().check_member(&identity).is_ok());
-    assert!(resolve("[mesh]\nname = \"hall\"").unwrap().check_member(&identity).is_ok());
-    let error = resolve("[mesh]\nname = \"yard\"").unwrap().check_member(&identity).expect_err("other").to_string();
-    assert!(error.contains("\"hall\"") && error.contains("--dir"), "{error}");
 }
