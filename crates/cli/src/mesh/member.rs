@@ -101,11 +101,11 @@ pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
 
 /// The flags that help, for what the library says.
 fn with_flags(error: MeshError) -> anyhow::Error {
-    match error {
-        MeshError::AlreadyMember { .. } => {
-            anyhow!("{error}: --dir names a directory, --force moves the old mesh aside")
-        }
-        error => error.into(),
+    let error_with_flags = matches!(error, MeshError::AlreadyMember { .. });
+    if error_with_flags {
+        anyhow!("{error}: --dir names a directory, --force moves the old mesh aside")
+    } else {
+        error.into()
     }
 }
 
