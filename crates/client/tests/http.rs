@@ -91,7 +91,7 @@ async fn answers_are_understood_without_a_date_and_with_a_broken_one() {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let node = async {
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream.read(&mut [0; 4096]).await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
             let answer = format!("HTTP/1.1 200 OK\r\n{date}content-length: 2\r\n\r\n{{}}");
             stream.write_all(answer.as_bytes()).await.unwrap();
             stream
