@@ -148,14 +148,14 @@ fn command(args: &Args, file: &str, out: Option<&Path>) -> String {
 #[cfg(test)]
 mod tests {
     use meshlock_study::conduct::{Failure, Job, Run};
-    use meshlock_study::record::{FORMAT, Record};
+    use meshlock_study::record::{FORMAT, RunRecord};
 
     use super::*;
 
     #[test]
     fn the_worst_decides_how_it_ends() {
         let job = Job { point: 0, replication: 0, hash: String::new() };
-        let record = |stopped, storm: bool| Record {
+        let record = |stopped, storm: bool| RunRecord {
             format: FORMAT,
             experiment: String::new(),
             measurement: [].into(),

@@ -24,7 +24,7 @@ use meshlock_core::view::{LedgerView, Returning, TokenView};
 use meshlock_core::{Grant, GrantId};
 
 use crate::rule::{Rule, Setting, Violation};
-use crate::snapshot::{Place, Snapshot};
+use crate::snapshot::{NodeView, Snapshot};
 
 pub(crate) fn check(setting: &Setting, snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     let mut tokens = snapshot.tokens();
@@ -120,7 +120,7 @@ fn all_returning<'a>(snapshot: &'a Snapshot<'_>) -> impl Iterator<Item = Returni
     carried.chain(snapshot.flights.iter().filter_map(|flight| flight.returning))
 }
 
-fn broken(place: Option<Place<'_>>, what: String) -> Result<(), Violation> {
+fn broken(place: Option<NodeView<'_>>, what: String) -> Result<(), Violation> {
     Err(Violation::new(Rule::Conservation, place.map(|place| place.id), what))
 }
 

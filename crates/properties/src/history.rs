@@ -12,13 +12,13 @@ use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking};
 /// Something an application did or was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Occurrence {
-    /// It asked.
+    /// A client made a request.
     Requested {
         /// At which node.
         node: NodeId,
         /// Its number.
         request: RequestId,
-        /// How urgent.
+        /// Its rank.
         rank: Rank,
         /// How many units.
         units: Units,
@@ -34,21 +34,21 @@ pub enum Occurrence {
         /// The new rank.
         rank: Rank,
     },
-    /// It no longer wants it.
+    /// The request was cancelled.
     Cancelled {
         /// At which node.
         node: NodeId,
         /// Its number.
         request: RequestId,
     },
-    /// It was granted.
+    /// The request was granted.
     Granted {
         /// At which node.
         node: NodeId,
-        /// What.
+        /// The grant, with its fence.
         grant: Grant,
     },
-    /// It gave it back.
+    /// The grant was released.
     Released {
         /// At which node.
         node: NodeId,
@@ -74,7 +74,7 @@ pub struct History {
     setting: Setting,
     /// By arrival if overtaking is watched, otherwise by id.
     waiting: Vec<Waiter>,
-    /// By id.
+    /// Ordered by id.
     in_use: Vec<InUse>,
     /// By id; only the latest of each node, see `cancelled.rs`.
     cancelled: Vec<GrantId>,
@@ -278,8 +278,8 @@ mod tests {
     #[test]
     fn every_growing_number_is_shown_on_its_line() {
         #[derive(Default)]
-        struct Seen(Vec<(Line, i64)>);
-        impl CounterVisitor for Seen {
+        struct Lines(Vec<(Line, i64)>);
+        impl CounterVisitor for Lines {
             fn visit(&mut self, line: Line, value: i64) -> i64 {
                 self.0.push((line, value));
                 value + 10
@@ -290,7 +290,7 @@ mod tests {
         for occurrence in [requested(1), requested(2), requested(3), cancelled, granted(1, 7)] {
             history.observe(&occurrence).unwrap();
         }
-        let mut seen = Seen::default();
+        let mut seen = Lines::default();
         history.visit_counters(&mut seen, 4);
         let requests = Line::of("request", ANN);
         let clock = Line { name: "clock", of: None, reach: 4 };

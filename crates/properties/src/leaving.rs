@@ -8,7 +8,7 @@
 //! the node that could confirm or take them may be in another part.
 
 use crate::rule::{Rule, Violation};
-use crate::snapshot::{Place, Snapshot};
+use crate::snapshot::{NodeView, Snapshot};
 
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     let split = snapshot.is_split();
@@ -27,7 +27,7 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     Ok(())
 }
 
-fn a_neighbour_stays(snapshot: &Snapshot<'_>, place: Place<'_>) -> bool {
+fn a_neighbour_stays(snapshot: &Snapshot<'_>, place: NodeView<'_>) -> bool {
     let neighbours = place.view.neighbours.iter().filter_map(|neighbour| snapshot.place(*neighbour));
     neighbours.into_iter().any(|neighbour| !neighbour.view.leaving)
 }

@@ -17,7 +17,7 @@ use meshlock_core::view::{TokenView, Waiting};
 use meshlock_core::{Session, Units};
 
 use crate::rule::{Rule, Violation};
-use crate::snapshot::{Place, Snapshot};
+use crate::snapshot::{NodeView, Snapshot};
 
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     let Some((holder, token)) = snapshot.holders().next() else {
@@ -27,7 +27,7 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     let Some(top) = in_part().map(|(_, waiting)| waiting.rank).max() else {
         return Ok(());
     };
-    let first: Vec<(Place<'_>, &Waiting)> = in_part().filter(|(_, waiting)| waiting.rank == top).collect();
+    let first: Vec<(NodeView<'_>, &Waiting)> = in_part().filter(|(_, waiting)| waiting.rank == top).collect();
     let front = holder.view.queue.first().filter(|claim| claim.rank == top);
     let all_fit = first.iter().all(|(_, waiting)| fits(token, waiting.units, waiting.session));
     let front_fits = front.is_some_and(|claim| fits(token, claim.units, claim.session));

@@ -23,7 +23,7 @@
 use meshlock_core::view::{LedgerView, TokenView};
 
 use crate::rule::{Rule, Violation};
-use crate::snapshot::{Place, Snapshot};
+use crate::snapshot::{NodeView, Snapshot};
 
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     if snapshot.waiting().next().is_none() {
@@ -52,7 +52,7 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
 }
 
 /// Whether something in another part keeps the holder from granting.
-fn blocked_from_afar(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenView) -> bool {
+fn blocked_from_afar(snapshot: &Snapshot<'_>, holder: NodeView<'_>, token: &TokenView) -> bool {
     let mut afar = snapshot.places().filter(|place| place.part != holder.part);
     match &token.ledger {
         Some(ledger) => ledger.iter().any(|entry| is_afar(snapshot, holder, entry)),
@@ -67,9 +67,10 @@ fn blocked_from_afar(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenVi
 }
 
 /// Whether the grant is in use in another part, or its release is carried there and by no node of the holder's part.
-fn is_afar(snapshot: &Snapshot<'_>, holder: Place<'_>, entry: &LedgerView) -> bool {
-    let carries = |place: Place<'_>| place.view.returning.iter().any(|returning| returning.grant == Some(entry.grant));
-    let uses = |place: Place<'_>| {
+fn is_afar(snapshot: &Snapshot<'_>, holder: NodeView<'_>, entry: &LedgerView) -> bool {
+    let carries =
+        |place: NodeView<'_>| place.view.returning.iter().any(|returning| returning.grant == Some(entry.grant));
+    let uses = |place: NodeView<'_>| {
         place.id == entry.grant.node && place.view.holding.iter().any(|grant| grant.request == entry.grant.request)
     };
     let (mut here, mut there) = (false, false);

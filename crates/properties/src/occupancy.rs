@@ -19,7 +19,7 @@ use meshlock_core::view::{Claimant, Origin, TokenView};
 
 use crate::no_idle_units::fits;
 use crate::rule::{Rule, Violation};
-use crate::snapshot::{Place, Snapshot};
+use crate::snapshot::{NodeView, Snapshot};
 
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     for (place, waiting) in snapshot.waiting() {
@@ -41,7 +41,7 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
     Ok(())
 }
 
-fn is_contested(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenView, session: Session) -> bool {
+fn is_contested(snapshot: &Snapshot<'_>, holder: NodeView<'_>, token: &TokenView, session: Session) -> bool {
     let other = |theirs: Option<Session>| theirs.is_some_and(|theirs| theirs != session);
     let used = snapshot.places().any(|place| place.view.holding.iter().any(|grant| other(grant.session)));
     let wanted = snapshot.waiting().any(|(place, waiting)| place.part == holder.part && other(waiting.session));
@@ -56,14 +56,14 @@ fn is_contested(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenView, s
     used || wanted || booked || claimed || (followers > 0 && snapshot.is_split())
 }
 
-fn is_from_afar(snapshot: &Snapshot<'_>, holder: Place<'_>, claim: &Claimant) -> bool {
+fn is_from_afar(snapshot: &Snapshot<'_>, holder: NodeView<'_>, claim: &Claimant) -> bool {
     match claim.origin {
         Origin::Local(_) => false,
         Origin::Node(id) => snapshot.place(id).is_none_or(|place| place.part != holder.part),
     }
 }
 
-fn is_short_of_units(snapshot: &Snapshot<'_>, holder: Place<'_>, token: &TokenView) -> bool {
+fn is_short_of_units(snapshot: &Snapshot<'_>, holder: NodeView<'_>, token: &TokenView) -> bool {
     let mut waiting = snapshot.waiting().filter(|(place, _)| place.part == holder.part);
     token.ledger.is_some() && waiting.any(|(_, waiting)| !fits(token, waiting.units, None))
 }

@@ -20,7 +20,7 @@ use meshlock_core::NodeId;
 use meshlock_core::view::{Claimant, Origin, View};
 
 use crate::rule::{Rule, Violation};
-use crate::snapshot::{Place, Snapshot};
+use crate::snapshot::{NodeView, Snapshot};
 
 /// No neighbour twice.
 pub(crate) fn check_once(snapshot: &Snapshot<'_>) -> Result<(), Violation> {
@@ -68,7 +68,7 @@ pub(crate) fn check_agreement(snapshot: &Snapshot<'_>) -> Result<(), Violation> 
             }
         }
         let asked = place.view.asked.and_then(|asked| snapshot.place(asked));
-        let told = |asked: Place<'_>| entries(asked.view).any(|(neighbour, _)| neighbour == place.id);
+        let told = |asked: NodeView<'_>| entries(asked.view).any(|(neighbour, _)| neighbour == place.id);
         if let Some(asked) = asked.filter(|asked| asked.part == place.part && !told(*asked)) {
             return broken(place.id, format!("node {} is asked, but has no entry for this node", asked.id));
         }

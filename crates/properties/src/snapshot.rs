@@ -81,7 +81,7 @@ pub fn check_snapshot(rules: RuleSet, setting: &Setting, snapshot: &Snapshot<'_>
 
 /// A node as the rules see it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct NodeView<'a> {
     pub(crate) id: NodeId,
     pub(crate) part: u32,
     pub(crate) view: &'a View,
@@ -89,9 +89,9 @@ pub(crate) struct Place<'a> {
 
 impl<'a> Snapshot<'a> {
     /// Every node.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place<'a>> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = NodeView<'a>> {
         let parts = self.parts;
-        let place = move |(i, (id, view)): (usize, &(NodeId, &'a View))| Place {
+        let place = move |(i, (id, view)): (usize, &(NodeId, &'a View))| NodeView {
             id: *id,
             part: parts.get(i).copied().unwrap_or(0),
             view,
@@ -100,19 +100,19 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The node of this id, if there is one.
-    pub(crate) fn place(&self, id: NodeId) -> Option<Place<'a>> {
+    pub(crate) fn place(&self, id: NodeId) -> Option<NodeView<'a>> {
         let i = self.nodes.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         let (id, view) = self.nodes[i];
-        Some(Place { id, part: self.parts.get(i).copied().unwrap_or(0), view })
+        Some(NodeView { id, part: self.parts.get(i).copied().unwrap_or(0), view })
     }
 
     /// Every request that waits, with its node.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Place<'a>, &'a Waiting)> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (NodeView<'a>, &'a Waiting)> {
         self.places().flat_map(|place| place.view.waiting.iter().map(move |waiting| (place, waiting)))
     }
 
     /// Every node that has a token, with the token.
-    pub(crate) fn holders(&self) -> impl Iterator<Item = (Place<'a>, &'a TokenView)> {
+    pub(crate) fn holders(&self) -> impl Iterator<Item = (NodeView<'a>, &'a TokenView)> {
         self.places().filter_map(|place| place.view.token.as_ref().map(|token| (place, token)))
     }
 

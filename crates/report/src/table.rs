@@ -18,7 +18,7 @@ pub struct Table {
 /// The head of a column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// The name shown in the head.
     pub name: String,
     /// Numbers, aligned to the right.
     pub numeric: bool,
@@ -40,9 +40,9 @@ pub enum Cell {
     },
     /// A judgement, marked by a sign and by colour.
     Verdict {
-        /// For the better.
+        /// Whether it is good news.
         good: bool,
-        /// In words.
+        /// The verdict in words.
         text: String,
     },
     /// Something to type or to look up.

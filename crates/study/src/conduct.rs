@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::plan::Plan;
-use crate::record::Record;
+use crate::record::RunRecord;
 use crate::shard::Shard;
 use crate::store::{Store, StoreError};
 use crate::subject::Runner;
 
-pub use self::crew::{Status, Watcher};
+pub use self::crew::{Status, StudyObserver};
 
 /// How a study is conducted.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct Job {
     pub point: usize,
     /// From 0.
     pub replication: u32,
-    /// Its name.
+    /// The name of the run.
     pub hash: String,
 }
 
@@ -66,7 +66,7 @@ pub struct Run {
     /// What was wanted.
     pub job: Job,
     /// What came of it.
-    pub record: Record,
+    pub record: RunRecord,
 }
 
 /// A run that could not be run.
@@ -84,7 +84,7 @@ pub fn conduct(
     store: &Store,
     runner: &dyn Runner,
     orders: &Orders<'_>,
-    watcher: &mut dyn Watcher,
+    observer: &mut dyn StudyObserver,
 ) -> Result<Results, StoreError> {
     let found = store.load(plan)?;
     let mut known = Known { records: found.records, failures: BTreeMap::new() };
@@ -99,7 +99,7 @@ pub fn conduct(
         }
         let missing = known.missing(&wanted);
         let crew = crew::Crew { plan, runner, orders, all: wanted.len() };
-        crew.work(&missing, watcher, &mut |job, result| {
+        crew.work(&missing, observer, &mut |job, result| {
             match result {
                 Ok(record) => {
                     executed += 1;
@@ -135,7 +135,7 @@ fn wanted(plan: &Plan, replications: &[u32], shard: Shard) -> Vec<Job> {
 
 /// What is known of runs by their names.
 struct Known {
-    records: BTreeMap<String, Record>,
+    records: BTreeMap<String, RunRecord>,
     failures: BTreeMap<String, String>,
 }
 
@@ -163,7 +163,7 @@ impl Known {
             if let Some(record) = self.records.get(&job.hash) {
                 used.insert(job.hash.clone());
                 // The file tells of the study it was first run for.
-                let record = Record { replication: job.replication, ..record.clone() };
+                let record = RunRecord { replication: job.replication, ..record.clone() };
                 results.runs.push(Run { job, record });
             } else if let Some(why) = self.failures.remove(&job.hash) {
                 results.failures.push(Failure { job, why });

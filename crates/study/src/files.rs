@@ -115,7 +115,7 @@ struct Row<'a> {
     run: &'a str,
     #[serde(serialize_with = "crate::summary::as_map")]
     measurement: Vec<(String, String)>,
-    record: &'a crate::record::Record,
+    record: &'a crate::record::RunRecord,
 }
 
 fn rows<'a>(plan: &Plan, results: &'a Results) -> Vec<Row<'a>> {

@@ -122,7 +122,7 @@ pub enum PlanError {
     /// Some point is no valid scenario.
     #[error("at {point}: {why}")]
     Point {
-        /// Which.
+        /// The name of the point.
         point: String,
         /// What is wrong with it.
         why: String,

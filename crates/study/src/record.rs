@@ -11,7 +11,7 @@ use crate::subject::{BrokenRule, Finished};
 /// A finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct RunRecord {
     /// Of this layout.
     pub format: u32,
     /// The study it was first run for.
@@ -42,7 +42,7 @@ pub struct Record {
 /// The layout of run files.
 pub const FORMAT: u32 = 1;
 
-impl Record {
+impl RunRecord {
     /// Of a run that has just finished.
     pub fn new(plan: &Plan, point: &Point, replication: u32, wall_s: f64, finished: Finished) -> Self {
         let Finished { mut measures, broken, stopped, storm } = finished;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::is_hash;
 use crate::plan::Plan;
-use crate::record::{FORMAT, Record};
+use crate::record::{FORMAT, RunRecord};
 
 /// The directory of a study.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Store {
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Finished runs by their names.
-    pub records: BTreeMap<String, Record>,
+    pub records: BTreeMap<String, RunRecord>,
     /// Run files that cannot be used, and why.
     pub corrupt: Vec<(PathBuf, String)>,
 }
@@ -146,7 +146,7 @@ impl Store {
             let Some(name) = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned) else { continue };
             let text =
                 fs::read(&path).map_err(|source| StoreError::File { what: "read", path: path.clone(), source })?;
-            match serde_json::from_slice::<Record>(&text) {
+            match serde_json::from_slice::<RunRecord>(&text) {
                 Ok(record) if record.format != FORMAT => {
                     found.corrupt.push((path, format!("its format is {}, not {FORMAT}", record.format)));
                 }
@@ -161,7 +161,7 @@ impl Store {
     }
 
     /// Keeps a finished run.
-    pub fn keep(&self, hash: &str, record: &Record) -> Result<(), StoreError> {
+    pub fn keep(&self, hash: &str, record: &RunRecord) -> Result<(), StoreError> {
         self.write(&format!("{RUNS}/{hash}.json"), &pretty(record))
     }
 

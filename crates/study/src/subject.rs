@@ -44,9 +44,9 @@ pub struct Finished {
 /// A rule that broke in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenRule {
-    /// Its name.
+    /// The name of the rule.
     pub rule: String,
-    /// How often.
+    /// How often it broke.
     pub times: u64,
     /// When first, in simulated seconds.
     pub at_s: f64,

@@ -44,13 +44,13 @@ pub enum TraceError {
     /// A line too long to be kept in memory.
     #[error("line {line}: longer than {LONGEST_LINE} bytes, the most a line may have")]
     TooLong {
-        /// Which.
+        /// The number of the line, counted from 1.
         line: u64,
     },
     /// Bytes that are no text.
     #[error("line {line}, byte {column}: not UTF-8; a trace is UTF-8 text")]
     NotUtf8 {
-        /// Which.
+        /// The number of the line, counted from 1.
         line: u64,
         /// The first bad byte, counted from 1.
         column: usize,
@@ -58,13 +58,13 @@ pub enum TraceError {
     /// The last line is not complete.
     #[error("line {line}: the file ends in the middle of this line; all lines before it are whole")]
     CutOff {
-        /// Which.
+        /// The number of the line, counted from 1.
         line: u64,
     },
     /// A line that is not the JSON it should be.
     #[error("line {line}, byte {column}: {reason}")]
     Json {
-        /// Which.
+        /// The number of the line, counted from 1.
         line: u64,
         /// Where in it, counted from 1.
         column: usize,
@@ -74,7 +74,7 @@ pub enum TraceError {
     /// A line that makes no sense where it is.
     #[error("line {line}: {flaw}")]
     Flaw {
-        /// Which.
+        /// The number of the line, counted from 1.
         line: u64,
         /// What is wrong with it.
         #[source]

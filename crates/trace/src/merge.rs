@@ -36,7 +36,7 @@ pub enum MergeError {
     /// One of them cannot be read.
     #[error("{name}: {source}")]
     Unreadable {
-        /// Which.
+        /// The name of the trace.
         name: String,
         /// Why.
         #[source]
@@ -61,7 +61,7 @@ pub enum MergeError {
     /// Something that was not recorded by a node.
     #[error("{name} {reason}")]
     NotARecording {
-        /// Which.
+        /// The name of the trace.
         name: String,
         /// Why it is none, and what would be right.
         reason: &'static str,

@@ -13,9 +13,9 @@ use crate::header::{NodeInfo, Position};
 /// One line: something happened at some moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record<M = Value> {
-    /// When.
+    /// The step or time.
     pub at: At,
-    /// What.
+    /// What happened.
     pub what: What<M>,
 }
 
@@ -75,7 +75,7 @@ pub struct Link {
 /// A change of place.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Move {
-    /// Who.
+    /// The node that moved.
     pub node: NodeId,
     /// Where it is now.
     pub position: Position,

@@ -43,9 +43,9 @@ pub struct Search {
 /// Something that is always so, or sometimes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Property {
-    /// Its name.
+    /// The name of the rule or situation.
     pub name: String,
-    /// In words.
+    /// One sentence about it.
     pub words: String,
     /// Which of the two.
     pub kind: PropertyKind,
@@ -105,7 +105,7 @@ pub struct Place {
 /// Something that may happen next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
-    /// In words.
+    /// The step, as the page lists it.
     pub label: String,
     /// Where it happens.
     pub node: Option<u32>,
@@ -116,7 +116,7 @@ pub struct Next {
 /// A rule that is broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenRule {
-    /// Its name.
+    /// The name of the rule.
     pub rule: String,
     /// What it says.
     pub words: String,

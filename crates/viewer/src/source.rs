@@ -111,19 +111,19 @@ pub enum Action {
     Pause,
     /// So many events, while paused.
     Step {
-        /// How many.
+        /// The number of events.
         events: u32,
     },
     /// Simulated seconds per second.
     Speed {
-        /// How many.
+        /// The factor.
         factor: f64,
     },
     /// A node is put somewhere else, and stays there.
     Move {
-        /// Which.
+        /// The node to move.
         node: NodeId,
-        /// Where.
+        /// The new place.
         to: Position,
     },
     /// A link is cut or restored.
@@ -140,7 +140,7 @@ pub enum Action {
     },
     /// A node goes.
     Remove {
-        /// Which.
+        /// The node to remove.
         node: NodeId,
     },
     /// The range of the radio.
@@ -172,7 +172,7 @@ pub enum Action {
         tape: usize,
         /// At which node.
         node: NodeId,
-        /// Which.
+        /// The number of the request.
         request: u64,
     },
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use meshlock_study::conduct::{Status, Watcher};
+use meshlock_study::conduct::{Status, StudyObserver};
 use meshlock_study::plan::Plan;
 
 use meshlock_cli::text::{count, time};
@@ -46,7 +46,7 @@ impl Ticker {
     }
 }
 
-impl Watcher for Ticker {
+impl StudyObserver for Ticker {
     fn look(&mut self, plan: &Plan, status: &Status<'_>) {
         let elapsed = self.start.elapsed();
         if self.round.0 != status.missing {

@@ -10,7 +10,7 @@ use meshlock_sim::time::Time;
 
 use super::{Job, Orders};
 use crate::plan::Plan;
-use crate::record::Record;
+use crate::record::RunRecord;
 use crate::store::StoreError;
 use crate::subject::Runner;
 
@@ -32,18 +32,18 @@ pub struct Status<'a> {
 }
 
 /// An observer of the runs.
-pub trait Watcher {
+pub trait StudyObserver {
     /// Called several times a second, and after every run.
     fn look(&mut self, plan: &Plan, status: &Status<'_>);
 }
 
 /// No observer.
-impl Watcher for () {
+impl StudyObserver for () {
     fn look(&mut self, _plan: &Plan, _status: &Status<'_>) {}
 }
 
 /// What is done with a finished run.
-type Keep<'a> = dyn FnMut(&Job, Result<Record, String>) -> Result<(), StoreError> + 'a;
+type Keep<'a> = dyn FnMut(&Job, Result<RunRecord, String>) -> Result<(), StoreError> + 'a;
 
 /// Who runs what is missing.
 pub(super) struct Crew<'a> {
@@ -68,7 +68,12 @@ struct Shared {
 
 impl Crew<'_> {
     /// Runs all of these, or what can be done until the study is ended.
-    pub(super) fn work(&self, jobs: &[Job], watcher: &mut dyn Watcher, keep: &mut Keep<'_>) -> Result<(), StoreError> {
+    pub(super) fn work(
+        &self,
+        jobs: &[Job],
+        observer: &mut dyn StudyObserver,
+        keep: &mut Keep<'_>,
+    ) -> Result<(), StoreError> {
         let shared = Shared::default();
         let (sender, receiver) = channel();
         let threads = self.orders.jobs.clamp(1, jobs.len().max(1));
@@ -79,7 +84,7 @@ impl Crew<'_> {
             let simulated = Time(shared.simulated.load(Ordering::Relaxed)).seconds();
             let (done, missing) = (already + executed, jobs.len());
             let status = Status { done, all: self.all, executed, missing, simulated, running: &running };
-            watcher.look(self.plan, &status);
+            observer.look(self.plan, &status);
         };
         std::thread::scope(|scope| {
             for _ in 0..threads {
@@ -105,7 +110,7 @@ impl Crew<'_> {
         })
     }
 
-    fn take_turns(&self, jobs: &[Job], shared: &Shared, sender: &Sender<(usize, Result<Record, String>)>) {
+    fn take_turns(&self, jobs: &[Job], shared: &Shared, sender: &Sender<(usize, Result<RunRecord, String>)>) {
         while !self.ends(shared) {
             let place = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(place) else { return };
@@ -125,7 +130,7 @@ impl Crew<'_> {
     }
 
     /// Nothing if the study was ended meanwhile: half a run is no run.
-    fn run(&self, job: &Job, shared: &Shared) -> Option<Result<Record, String>> {
+    fn run(&self, job: &Job, shared: &Shared) -> Option<Result<RunRecord, String>> {
         let point = &self.plan.points[job.point];
         let start = Instant::now();
         let mut eye = Eye { crew: self, shared, seen: 0, ended: false };
@@ -134,7 +139,7 @@ impl Crew<'_> {
         if eye.ended {
             return None;
         }
-        Some(finished.map(|finished| Record::new(self.plan, point, job.replication, wall, finished)))
+        Some(finished.map(|finished| RunRecord::new(self.plan, point, job.replication, wall, finished)))
     }
 
     fn ends(&self, shared: &Shared) -> bool {

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use meshlock_sim::scenario::file::Stop;
 
 use crate::plan::Plan;
-use crate::record::Record;
+use crate::record::RunRecord;
 use crate::shard::Shard;
 use crate::summary::estimate;
 
 /// Raises the numbers of replications where that is needed; false if nothing is needed any more.
-pub(super) fn grow(plan: &Plan, records: &BTreeMap<String, Record>, replications: &mut [u32], shard: Shard) -> bool {
+pub(super) fn grow(plan: &Plan, records: &BTreeMap<String, RunRecord>, replications: &mut [u32], shard: Shard) -> bool {
     let Some(stop) = &plan.stop else { return false };
     let mut grown = false;
     for (place, count) in replications.iter_mut().enumerate() {

@@ -19,7 +19,7 @@ pub struct Comparison {
     pub axis: String,
     /// The value that is compared.
     pub value: String,
-    /// With which.
+    /// The value it is compared with.
     pub baseline: String,
     /// The other axes and labels, which are the same for both.
     #[serde(serialize_with = "super::as_map")]
