@@ -10,7 +10,6 @@ mod setup;
 
 use std::io::BufRead;
 
-use meshlock_core::planted::Planted;
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::{NodeId, flood, group, reverse_link};
 use meshlock_trace::{Reader, TraceError};
@@ -92,21 +91,19 @@ pub fn audit<R: BufRead>(input: R) -> Result<Audited, AuditError> {
         setup::Protocol::ReverseLink => {
             let (capacity, order, joins) = (setup.setting.capacity, setup.setting.order, setup.setting.joins);
             let make = |id, starts_with_token| {
-                let planted = Planted::NONE;
-                reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins, planted })
+                reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins })
             };
             Replay::new(&setup, make).run(reader.with_messages())
         }
         setup::Protocol::Flood { retry } => {
-            let (retry, planted) = (*retry, Planted::NONE);
-            let make =
-                |id, starts_with_token| flood::Node::new(flood::Config { id, starts_with_token, retry, planted });
+            let retry = *retry;
+            let make = |id, starts_with_token| flood::Node::new(flood::Config { id, starts_with_token, retry });
             Replay::new(&setup, make).run(reader.with_messages())
         }
         setup::Protocol::Group { members, levels, retry } => {
             let make = |id, starts_with_token| {
-                let (members, levels, retry, planted) = (members.clone(), *levels, *retry, Planted::NONE);
-                let node = group::Config { id, members, starts_with_token, levels, retry, planted };
+                let (members, levels, retry) = (members.clone(), *levels, *retry);
+                let node = group::Config { id, members, starts_with_token, levels, retry };
                 Relayed::new(group::Node::new(node), relay::Config::default())
             };
             Replay::new(&setup, make).run(reader.with_messages())

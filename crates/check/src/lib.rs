@@ -57,7 +57,7 @@ pub use counterexample::Counterexample;
 pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;
-pub use meshlock_protocols::{Name, Seeds, Text};
+pub use meshlock_protocols::{Name, Text};
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
 pub use spec::{Spec, SpecError};

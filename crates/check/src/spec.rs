@@ -8,7 +8,7 @@ mod rules;
 
 use meshlock_core::{Aging, Delay, Order, Units, Urgency};
 use meshlock_properties::{RuleSet, Setting};
-use meshlock_protocols::{Name, Seeds, Setup, SetupError, Text};
+use meshlock_protocols::{Name, Setup, SetupError, Text};
 
 use crate::model::{Budgets, Failing, Medium, Model, ModelError, Timers, Workload};
 use crate::topology::{Link, Topology};
@@ -24,8 +24,6 @@ pub struct Spec {
     pub text: Text,
     /// Places of the printed text that are read in another way than usual, by name (`section-3`).
     pub readings: Vec<String>,
-    /// Planted bugs.
-    pub seeds: Seeds,
     /// The network.
     pub topology: Topology,
     /// Links that are down at the start.
@@ -74,7 +72,6 @@ impl Spec {
             subject,
             text,
             readings: Vec::new(),
-            seeds: Seeds::NONE,
             workload: Workload::same(nodes, 1, vec![plain_demand(subject)]),
             topology,
             down: Vec::new(),
@@ -197,7 +194,6 @@ impl Spec {
             levels: self.levels,
             epsilon: self.epsilon,
             retry,
-            seeds: self.seeds,
         }
     }
 }

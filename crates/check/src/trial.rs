@@ -12,6 +12,7 @@ use meshlock_properties::Rule;
 use crate::action::Action;
 use crate::explore::{Explorer, Options, Search};
 use crate::finding::Finding;
+use crate::model::{Model, ModelError};
 use crate::report::{Broken, Observer, Progress, Verdict};
 use crate::spec::{Spec, SpecError};
 use crate::walk::{WalkCounts, WalkOptions, Walker};
@@ -115,7 +116,18 @@ pub struct Shown {
 impl Trial {
     /// Runs it. `replay` is the command that does the same, for the trace.
     pub fn run(&self, limits: &Limits, replay: &str, observer: &mut dyn Observer) -> Result<Report, SpecError> {
-        let model = self.spec.model()?;
+        Ok(self.run_model(self.spec.model()?, limits, replay, observer)?)
+    }
+
+    /// Runs it on a model that was made of its description and changed since: the tests of planted bugs need this.
+    #[doc(hidden)]
+    pub fn run_model(
+        &self,
+        model: Model,
+        limits: &Limits,
+        replay: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<Report, ModelError> {
         match self.way {
             Way::Explore { search, graph, canonical } => {
                 let options = Options {

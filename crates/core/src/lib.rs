@@ -24,6 +24,7 @@ pub mod among;
 pub mod counters;
 pub mod flood;
 pub mod group;
+#[doc(hidden)]
 pub mod planted;
 pub mod protocol;
 pub mod relay;
@@ -31,7 +32,6 @@ pub mod reverse_link;
 pub mod view;
 pub mod vocabulary;
 
-pub use planted::Planted;
 pub use protocol::{Delay, Effect, Event, Misuse, Protocol, Rejection, Timer};
 pub use view::View;
 pub use vocabulary::{

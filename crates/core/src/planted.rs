@@ -1,15 +1,17 @@
 //! Planted bugs: what the checker must catch, or its rules have a hole.
 //!
-//! Each repaired protocol lists its bugs in an enum of its own and asks `planted.has(Bug::..)` at the place. Without
-//! the feature `mutants` a [`Planted`] is empty, nothing can be planted, and the question is the constant `false`.
+//! A protocol is written without them. Those of its rules that have bugs are methods of a private trait `Rules`; with
+//! the feature `mutants`, its `bug.rs` lists the bugs and has an inherent method of the same name for each of these
+//! rules. Rust prefers inherent methods, so `self.pass(..)` finds the altered form first, which breaks the rule if its
+//! bug is planted and otherwise calls `Rules::pass(self, ..)`. Without the feature there is nothing but the rules.
 //!
-//! A bug is not part of what a node knows: it is written as nothing and read as none.
+//! A bug is no part of what a node knows: it is saved as nothing and read as none.
 
 use core::marker::PhantomData;
 
-/// At most one bug of the list `B`, and none at all in a product.
+/// At most one bug of a protocol's list, by its number. Empty without the feature `mutants`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Planted<B> {
+pub struct Planted<B = u8> {
     #[cfg(feature = "mutants")]
     bug: Option<B>,
     list: PhantomData<B>,
@@ -56,4 +58,23 @@ impl<'de, B> serde::Deserialize<'de> for Planted<B> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <()>::deserialize(deserializer).map(|()| Self::NONE)
     }
+}
+
+/// The bugs of a protocol, as an enum with a list of all.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! bugs {
+    ($($(#[$what:meta])* $bug:ident,)*) => {
+        /// One rule left out or altered.
+        #[doc(hidden)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Bug {
+            $($(#[$what])* $bug,)*
+        }
+
+        impl Bug {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$bug),*];
+        }
+    };
 }

@@ -24,4 +24,4 @@ pub mod toys;
 
 pub use list::{Name, Text};
 pub use node::{Message, Node};
-pub use setup::{Seeds, Setup, SetupError};
+pub use setup::{Setup, SetupError};

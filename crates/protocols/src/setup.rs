@@ -1,8 +1,9 @@
 //! From a name, a text and parameters to nodes.
 
 use meshlock_core::group::Level;
-use meshlock_core::{Aging, Delay, NodeId, Order, Planted, Units, flood, group, reverse_link};
+use meshlock_core::{Aging, Delay, NodeId, Order, Units, flood, group, reverse_link};
 
+use crate::baselines::single::Config;
 use crate::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use crate::list::{Name, Text};
 use crate::node::Node;
@@ -32,53 +33,10 @@ pub struct Setup {
     pub epsilon: u32,
     /// How long a node waits before it repeats itself (flood and group). Without it group never does.
     pub retry: Option<Delay>,
-    /// Planted bugs.
-    pub seeds: Seeds,
 }
 
 /// Where retries make no difference: a network that loses nothing.
 const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
-
-/// Bugs to be planted, at most one, and only with the feature `mutants`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seeds {
-    /// Into the reverse-link protocol.
-    pub reverse_link: Planted<reverse_link::Bug>,
-    /// Into the flood protocol.
-    pub flood: Planted<flood::Bug>,
-    /// Into the group protocol.
-    pub group: Planted<group::Bug>,
-    /// Into the coordinator.
-    pub central: Planted<central::Bug>,
-    /// Into Raymond's protocol.
-    pub raymond: Planted<raymond::Bug>,
-    /// Into that of Suzuki and Kasami.
-    pub suzuki_kasami: Planted<suzuki_kasami::Bug>,
-    /// Into that of Ricart and Agrawala.
-    pub ricart_agrawala: Planted<ricart_agrawala::Bug>,
-    /// Into Lamport's.
-    pub lamport: Planted<lamport::Bug>,
-    /// Into that of Naimi and Trehel.
-    pub naimi_trehel: Planted<naimi_trehel::Bug>,
-    /// Into Raynal's.
-    pub raynal: Planted<raynal::Bug>,
-}
-
-impl Seeds {
-    /// No bug.
-    pub const NONE: Self = Self {
-        reverse_link: Planted::NONE,
-        flood: Planted::NONE,
-        group: Planted::NONE,
-        central: Planted::NONE,
-        raymond: Planted::NONE,
-        suzuki_kasami: Planted::NONE,
-        ricart_agrawala: Planted::NONE,
-        lamport: Planted::NONE,
-        naimi_trehel: Planted::NONE,
-        raynal: Planted::NONE,
-    };
-}
 
 /// Why nodes cannot be set up so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,7 +82,6 @@ impl Default for Setup {
             levels: 10,
             epsilon: 0,
             retry: Some(RETRY),
-            seeds: Seeds::NONE,
         }
     }
 }
@@ -150,51 +107,29 @@ impl Setup {
     }
 
     fn repaired(&self, id: NodeId, nodes: u32) -> Node {
-        let Self { order, joins, seeds, .. } = *self;
+        let Self { order, joins, .. } = *self;
         let (starts_with_token, capacity) = (id == NodeId(0), Units(self.capacity));
         let members = || -> Vec<NodeId> { (0..nodes).map(NodeId).collect() };
         match self.name {
             Name::ReverseLink => {
-                let planted = seeds.reverse_link;
-                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, planted };
-                reverse_link::Node::new(config).into()
+                reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins }).into()
             }
             Name::Flood => {
-                let (retry, planted) = (self.retry.unwrap_or(RETRY), seeds.flood);
-                flood::Node::new(flood::Config { id, starts_with_token, retry, planted }).into()
+                let retry = self.retry.unwrap_or(RETRY);
+                flood::Node::new(flood::Config { id, starts_with_token, retry }).into()
             }
             Name::Group | Name::GroupOverRelay => {
-                let config = group::Config::among(members(), id, Level(self.levels), self.retry);
-                group::Node::new(group::Config { planted: seeds.group, ..config }).into()
+                group::Node::new(group::Config::among(members(), id, Level(self.levels), self.retry)).into()
             }
             Name::Central | Name::Omniscient => {
-                let (members, planted) = (members(), seeds.central);
-                central::Node::new(central::Config { id, members, capacity, order, joins, planted }).into()
+                central::Node::new(central::Config { id, members: members(), capacity, order, joins }).into()
             }
-            Name::Raymond => {
-                let config = raymond::Config::new(id, members());
-                raymond::Node::new(raymond::Config { planted: seeds.raymond, ..config }).into()
-            }
-            Name::SuzukiKasami => {
-                let planted = seeds.suzuki_kasami;
-                suzuki_kasami::Node::new(suzuki_kasami::Config { id, members: members(), planted }).into()
-            }
-            Name::RicartAgrawala => {
-                let planted = seeds.ricart_agrawala;
-                ricart_agrawala::Node::new(ricart_agrawala::Config { id, members: members(), planted }).into()
-            }
-            Name::Lamport => {
-                let planted = seeds.lamport;
-                lamport::Node::new(lamport::Config { id, members: members(), planted }).into()
-            }
-            Name::NaimiTrehel => {
-                let planted = seeds.naimi_trehel;
-                naimi_trehel::Node::new(naimi_trehel::Config { id, members: members(), planted }).into()
-            }
-            Name::Raynal => {
-                let planted = seeds.raynal;
-                raynal::Node::new(raynal::Config { id, members: members(), capacity, planted }).into()
-            }
+            Name::Raymond => raymond::Node::new(raymond::Config::new(id, members())).into(),
+            Name::SuzukiKasami => suzuki_kasami::Node::new(Config { id, members: members() }).into(),
+            Name::RicartAgrawala => ricart_agrawala::Node::new(Config { id, members: members() }).into(),
+            Name::Lamport => lamport::Node::new(Config { id, members: members() }).into(),
+            Name::NaimiTrehel => naimi_trehel::Node::new(Config { id, members: members() }).into(),
+            Name::Raynal => raynal::Node::new(raynal::Config { id, members: members(), capacity }).into(),
         }
     }
 

@@ -34,6 +34,7 @@ use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse};
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Units};
 
+#[cfg(feature = "mutants")]
 mod bug;
 mod config;
 mod look;
@@ -42,6 +43,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "mutants")]
 pub use bug::Bug;
 pub use config::Config;
 pub use message::{GivenAway, Heard, Message, Token, TokenStamp};
@@ -62,7 +64,8 @@ enum Caller {
 pub struct Node {
     id: NodeId,
     retry: Delay,
-    planted: Planted<Bug>,
+    /// Written as null: the format of saved nodes has it.
+    planted: Planted,
     /// For views and rejections only: a flood goes to whoever hears it.
     neighbours: BTreeSet<NodeId>,
     /// The latest request heard of every node, this one included. Never goes back.
@@ -93,7 +96,7 @@ impl Node {
         Self {
             id: config.id,
             retry: config.retry,
-            planted: config.planted,
+            planted: Planted::default(),
             neighbours: BTreeSet::new(),
             heard: BTreeMap::new(),
             seen: TokenStamp::default(),

@@ -2,7 +2,6 @@
 //!
 //! Each method here takes precedence over the rule of the same name.
 
-#[cfg(feature = "mutants")]
 use crate::{
     group::message::{Message, Start},
     group::node::{Effects, Node},
@@ -12,10 +11,7 @@ use crate::{
     vocabulary::{NodeId, RequestId, Session, Units},
 };
 
-/// Bugs to be planted for the tests of the checker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Bug {
+crate::bugs! {
     /// A follower does not tell that it is out, not even when asked.
     LoseComplete,
     /// A complete that runs ahead of the token is dropped.
@@ -40,27 +36,14 @@ pub enum Bug {
     ForgetCopyOnResume,
 }
 
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::LoseComplete,
-        Self::DropEarlyComplete,
-        Self::ForgetAccepted,
-        Self::JoinWhileOthersWait,
-        Self::OpenOverFollowers,
-        Self::SessionNotSet,
-        Self::HeardOnlyByHolder,
-        Self::AgeNothing,
-        Self::AcceptTokenTwice,
-        Self::GrantCancelled,
-        Self::ForgetCopyOnResume,
-    ];
-}
-
-#[cfg(feature = "mutants")]
 impl Node {
+    /// Plants a bug into this node.
+    pub fn plant(&mut self, bug: Bug) {
+        self.planted = crate::planted::Planted::bug(bug as u8);
+    }
+
     fn has(&self, bug: Bug) -> bool {
-        self.planted.has(bug)
+        self.planted.has(bug as u8)
     }
 
     pub(super) fn on_message(

@@ -2,8 +2,7 @@
 
 use alloc::collections::BTreeSet;
 
-use crate::group::{Bug, Level};
-use crate::planted::Planted;
+use crate::group::Level;
 use crate::protocol::Delay;
 use crate::vocabulary::NodeId;
 
@@ -41,8 +40,6 @@ pub struct Config {
     pub levels: Level,
     /// How long to wait before asking again. `None` where no message is ever lost: then there are no timers.
     pub retry: Option<Delay>,
-    /// Bugs, for the tests of the checker.
-    pub planted: Planted<Bug>,
 }
 
 impl Config {
@@ -51,14 +48,14 @@ impl Config {
         let mut members: BTreeSet<_> = members.into_iter().collect();
         members.insert(id);
         let starts_with_token = members.first() == Some(&id);
-        Self { id, members: Members::These(members), starts_with_token, levels, retry, planted: Planted::NONE }
+        Self { id, members: Members::These(members), starts_with_token, levels, retry }
     }
 
     /// A process among any that come, without the token. It asks again after a while, because whoever comes later
     /// cannot have heard what was said before.
     pub const fn open(id: NodeId, levels: Level, retry: Delay) -> Self {
         let (members, starts_with_token, retry) = (Members::Anyone, false, Some(retry));
-        Self { id, members, starts_with_token, levels, retry, planted: Planted::NONE }
+        Self { id, members, starts_with_token, levels, retry }
     }
 
     /// The process that starts with the token.

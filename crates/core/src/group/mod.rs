@@ -13,6 +13,7 @@
 
 #![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
 
+#[cfg(feature = "mutants")]
 mod bug;
 pub mod config;
 mod holder;
@@ -23,6 +24,7 @@ pub mod readers_writer;
 mod rules;
 pub mod token;
 
+#[cfg(feature = "mutants")]
 pub use bug::Bug;
 pub use config::{Config, Members};
 pub use message::{Message, Record, Stamp, Start, Wish};

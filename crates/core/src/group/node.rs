@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use crate::group::message::{Message, Record, Stamp, Wish};
 use crate::group::rules::Rules;
 use crate::group::token::{LIMIT, Token};
-use crate::group::{Bug, Config, Level, Members, State, asked};
+use crate::group::{Config, Level, Members, State, asked};
 use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse, Rejection, Timer};
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units};
@@ -42,7 +42,8 @@ pub struct Node {
     pub(super) members: Members,
     pub(super) levels: Level,
     pub(super) retry: Option<Delay>,
-    pub(super) planted: Planted<Bug>,
+    /// Written as null: the format of saved nodes has it.
+    pub(super) planted: Planted,
     /// The latest record of every process, this one included.
     pub(super) heard: BTreeMap<NodeId, Record>,
     /// Set while the application is in its critical section.
@@ -83,9 +84,10 @@ pub(super) type Effects = Vec<Effect<Message>>;
 impl Node {
     /// A process before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, starts_with_token, levels, retry, planted } = config;
+        let Config { id, members, starts_with_token, levels, retry } = config;
         let token = starts_with_token.then(Token::default);
         let levels = levels.max(Level::LOWEST);
+        let planted = Planted::default();
         let (heard, inside, copy, seen, epoch, leaving) = (BTreeMap::new(), None, None, 0, 0, false);
         Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch, leaving }
     }

@@ -2,7 +2,6 @@
 //!
 //! Each method here takes precedence over the rule of the same name.
 
-#[cfg(feature = "mutants")]
 use super::{
     height::Height,
     message::{Body, Message},
@@ -11,16 +10,12 @@ use super::{
     rules::Rules,
     token::Token,
 };
-#[cfg(feature = "mutants")]
 use crate::{
     protocol::{Effect, Misuse},
     vocabulary::{Fence, GrantId, NodeId, RequestId},
 };
 
-/// One rule left out or twisted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Bug {
+crate::bugs! {
     /// A holder that waits for units and gives the token to a more urgent neighbour forgets its own request (p1).
     ForgetPreempted,
     /// The new holder does not go below the old one.
@@ -85,47 +80,14 @@ pub enum Bug {
     ForgetCustodyOnResume,
 }
 
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 31] = [
-        Self::ForgetPreempted,
-        Self::PassWithoutLowering,
-        Self::DropAskBehindToken,
-        Self::CountReleaseTwice,
-        Self::NeverUpdateAsk,
-        Self::AgeWithoutCarrying,
-        Self::AcceptOldToken,
-        Self::KeepCancelled,
-        Self::KeepAskAfterReversal,
-        Self::RaiseBeforeTakingBack,
-        Self::NeverWithdraw,
-        Self::BelieveStaleAsk,
-        Self::GuessLost,
-        Self::GuessArrived,
-        Self::NoPromise,
-        Self::MergeReleases,
-        Self::ForgetCustody,
-        Self::RaiseWithoutLooking,
-        Self::IgnoreSessions,
-        Self::JoinWithoutCap,
-        Self::IgnoreUnits,
-        Self::LocalFences,
-        Self::IgnoreRanks,
-        Self::NoCopy,
-        Self::ForgetQuestions,
-        Self::ForgetPassedBy,
-        Self::TellOnlyGiver,
-        Self::AdoptOlderCapacity,
-        Self::LeaveWithToken,
-        Self::ForgetCopyOnResume,
-        Self::ForgetCustodyOnResume,
-    ];
-}
-
-#[cfg(feature = "mutants")]
 impl Node {
+    /// Plants a bug into this node.
+    pub fn plant(&mut self, bug: Bug) {
+        self.planted = crate::planted::Planted::bug(bug as u8);
+    }
+
     fn has(&self, bug: Bug) -> bool {
-        self.config.planted.has(bug)
+        self.planted.has(bug as u8)
     }
 
     pub(super) fn enqueue(&mut self, entry: Entry) {

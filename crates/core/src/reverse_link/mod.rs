@@ -21,6 +21,7 @@
 #![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
 
 mod application;
+#[cfg(feature = "mutants")]
 mod bug;
 mod capacity;
 mod custody;
@@ -36,6 +37,7 @@ mod settle;
 mod token;
 mod traits;
 
+#[cfg(feature = "mutants")]
 pub use bug::Bug;
 pub use capacity::Capacity;
 pub use height::Height;

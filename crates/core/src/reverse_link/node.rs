@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::bug::Bug;
 use super::capacity::Capacity;
 use super::custody::Custody;
 use super::height::Height;
@@ -21,7 +20,7 @@ use crate::vocabulary::{Aging, Fence, Grant, NodeId, Order, RequestId, Units};
 
 /// What all nodes of a resource agree on, and who this one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Config {
     /// This node.
     pub id: NodeId,
@@ -34,15 +33,29 @@ pub struct Config {
     /// How many requests may join the running session past a front that waits for another one, while that session
     /// lasts. Zero: nobody passes the front.
     pub joins: u32,
-    /// For the checker's own tests.
-    pub planted: Planted<Bug>,
 }
 
 impl Config {
     /// A mutex with strict priorities: k = 1, no joining.
     pub const fn mutex(id: NodeId, starts_with_token: bool) -> Self {
         let order = Order::Priority { aging: Aging(0) };
-        Self { id, starts_with_token, capacity: Units(1), order, joins: 0, planted: Planted::NONE }
+        Self { id, starts_with_token, capacity: Units(1), order, joins: 0 }
+    }
+}
+
+/// Saved nodes have a field more, which is always null: the first that wrote this format had it.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Config {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = serializer.serialize_struct("Config", 6)?;
+        fields.serialize_field("id", &self.id)?;
+        fields.serialize_field("starts_with_token", &self.starts_with_token)?;
+        fields.serialize_field("capacity", &self.capacity)?;
+        fields.serialize_field("order", &self.order)?;
+        fields.serialize_field("joins", &self.joins)?;
+        fields.serialize_field("planted", &())?;
+        fields.end()
     }
 }
 
@@ -91,6 +104,8 @@ pub struct Node {
     /// It is about to go. Not saved: a node that comes back stays.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) leaving: bool,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) planted: Planted,
 }
 
 /// Looking for the token costs a message to everybody, turning links one to the neighbours. So a node that has met a
@@ -120,6 +135,7 @@ impl Node {
             last_request: None,
             capacity: Capacity::first(config.capacity),
             leaving: false,
+            planted: Planted::default(),
         }
     }
 

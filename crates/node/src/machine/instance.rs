@@ -2,7 +2,6 @@
 
 use meshlock_api::{Definition, Order, Protocol as Name};
 use meshlock_core::among;
-use meshlock_core::planted::Planted;
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{
@@ -39,15 +38,11 @@ impl Instance {
                     capacity: Units(definition.capacity),
                     order,
                     joins: definition.joins,
-                    planted: Planted::NONE,
                 })))
             }
-            Name::Flood => Self::Flood(Box::new(flood::Node::new(flood::Config {
-                id,
-                starts_with_token,
-                retry: RETRY,
-                planted: Planted::NONE,
-            }))),
+            Name::Flood => {
+                Self::Flood(Box::new(flood::Node::new(flood::Config { id, starts_with_token, retry: RETRY })))
+            }
             Name::Group => {
                 let node = group::Node::new(group::Config {
                     id,
@@ -55,7 +50,6 @@ impl Instance {
                     starts_with_token,
                     levels: group::Level(GROUP_PRIORITIES.unsigned_abs() + 1),
                     retry: Some(RETRY),
-                    planted: Planted::NONE,
                 });
                 Self::Group(Box::new(Relayed::new(node, relay::Config::default())))
             }

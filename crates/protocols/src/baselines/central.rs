@@ -44,22 +44,17 @@ pub struct Config {
     /// How many requests may join the running session past a front that waits for another one, while that session
     /// lasts. Zero: nobody passes the front.
     pub joins: u32,
-    /// For the checker's own tests.
-    pub planted: Planted<Bug>,
 }
 
 impl Config {
     /// A mutex with strict priorities.
     pub const fn mutex(id: NodeId, members: Vec<NodeId>) -> Self {
         let order = Order::Priority { aging: Aging(0) };
-        Self { id, members, capacity: Units(1), order, joins: 0, planted: Planted::NONE }
+        Self { id, members, capacity: Units(1), order, joins: 0 }
     }
 }
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// Units are not looked at.
     IgnoreUnits,
     /// Sessions are not looked at.
@@ -74,19 +69,6 @@ pub enum Bug {
     IgnoreCrossedCancel,
     /// A grant that crosses a cancellation is believed.
     BelieveCrossedGrant,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::IgnoreUnits,
-        Self::IgnoreSessions,
-        Self::IgnoreRanks,
-        Self::ServeOne,
-        Self::JoinWithoutCap,
-        Self::IgnoreCrossedCancel,
-        Self::BelieveCrossedGrant,
-    ];
 }
 
 /// What travels: a grant from the coordinator, everything else to it.
@@ -154,12 +136,19 @@ pub struct Node {
 type Effects = Vec<Effect<Message>>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.rules.planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, capacity, order, joins, planted } = config;
+        let Config { id, members, capacity, order, joins } = config;
         let others: BTreeSet<_> = members.into_iter().filter(|&member| member != id).collect();
         let desk = others.first().is_none_or(|&least| id < least).then(|| Desk::new(capacity));
-        let rules = Rules { capacity, order, joins, planted };
+        let rules = Rules { capacity, order, joins, planted: Planted::NONE };
         Self { id, others, rules, waiting: Vec::new(), holding: Vec::new(), last_request: None, desk }
     }
 

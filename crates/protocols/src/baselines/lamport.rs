@@ -22,21 +22,13 @@ use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
 
 /// How a node is set up.
-pub type Config = single::Config<Bug>;
+pub use single::Config;
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// The first of the queue enters without having heard of everybody.
     EnterUnheard,
     /// A release is not told to the others.
     SilentRelease,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::EnterUnheard, Self::SilentRelease];
 }
 
 /// What nodes say to each other.
@@ -75,11 +67,18 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.algorithm_mut().planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, planted } = config;
+        let Config { id, members } = config;
         let (requests, unheard) = (BTreeMap::new(), BTreeSet::new());
-        Self::with(id, members, |_| Algorithm { planted, clock: 0, requests, unheard })
+        Self::with(id, members, |_| Algorithm { planted: Planted::NONE, clock: 0, requests, unheard })
     }
 }
 

@@ -24,21 +24,13 @@ use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
 
 /// How a node is set up.
-pub type Config = single::Config<Bug>;
+pub use single::Config;
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// Whoever leaves keeps the token although somebody is next.
     ForgetNext,
     /// The end of the queue does not point to who comes behind it.
     ForgetFather,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::ForgetNext, Self::ForgetFather];
 }
 
 /// What nodes say to each other.
@@ -73,13 +65,20 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.algorithm_mut().planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, planted } = config;
+        let Config { id, members } = config;
         Self::with(id, members, |members| {
             let father = members.first().copied().filter(|&root| root != id);
             let token = father.is_none().then_some(Fence(0));
-            Algorithm { planted, father, next: None, token }
+            Algorithm { planted: Planted::NONE, father, next: None, token }
         })
     }
 }

@@ -36,14 +36,12 @@ pub struct Config {
     pub members: Vec<NodeId>,
     /// The tree.
     pub shape: Shape,
-    /// For the checker's own tests.
-    pub planted: Planted<Bug>,
 }
 
 impl Config {
     /// A binary tree.
     pub const fn new(id: NodeId, members: Vec<NodeId>) -> Self {
-        Self { id, members, shape: Shape::Heap { arity: 2 }, planted: Planted::NONE }
+        Self { id, members, shape: Shape::Heap { arity: 2 } }
     }
 }
 
@@ -76,19 +74,11 @@ impl Shape {
     }
 }
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// A token that leaves is not asked back for those who are still queued.
     NoRequestBehindToken,
     /// The token is given away while the application is inside.
     GiveWhileInside,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::NoRequestBehindToken, Self::GiveWhileInside];
 }
 
 /// What travels along the tree.
@@ -131,9 +121,16 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.algorithm_mut().planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, shape, planted } = config;
+        let Config { id, members, shape } = config;
         Self::with(id, members, |members| {
             let edges = shape.edges(members);
             let root = members.first().copied().unwrap_or(id);
@@ -148,7 +145,7 @@ impl Node {
                 _ => None,
             });
             let neighbours = touching.filter(|&node| node != id).collect();
-            Algorithm { planted, neighbours, holder, request_q: VecDeque::new(), asked: false }
+            Algorithm { planted: Planted::NONE, neighbours, holder, request_q: VecDeque::new(), asked: false }
         })
     }
 }

@@ -38,25 +38,15 @@ pub struct Config {
     pub members: Vec<NodeId>,
     /// The k of h-out-of-k (the paper's M).
     pub capacity: Units,
-    /// For the checker's own tests.
-    pub planted: Planted<Bug>,
 }
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// A new request forgets what is still to come for the one before.
     ForgetOutstanding,
     /// A node that waits permits everything.
     PermitAllWhileWaiting,
     /// Whoever leaves does not permit the rest.
     KeepRest,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::ForgetOutstanding, Self::PermitAllWhileWaiting, Self::KeepRest];
 }
 
 /// What nodes say to each other.
@@ -94,11 +84,18 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.algorithm_mut().planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, capacity, planted } = config;
+        let Config { id, members, capacity } = config;
         let (used, owed) = (BTreeMap::new(), BTreeSet::new());
-        Self::with(id, members, |_| Algorithm { planted, capacity, clock: 0, asked_at: 0, used, owed })
+        Self::with(id, members, |_| Algorithm { planted: Planted::NONE, capacity, clock: 0, asked_at: 0, used, owed })
     }
 }
 

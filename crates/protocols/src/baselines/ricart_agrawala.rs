@@ -22,12 +22,9 @@ use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
 
 /// How a node is set up.
-pub type Config = single::Config<Bug>;
+pub use single::Config;
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// A node that waits replies to everybody at once.
     ReplyWhileWaiting,
     /// Two that wait put each other off.
@@ -36,12 +33,6 @@ pub enum Bug {
     DeafClock,
     /// Whoever leaves forgets whom it put off.
     ForgetDeferred,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::ReplyWhileWaiting, Self::DeferWhileWaiting, Self::DeafClock, Self::ForgetDeferred];
 }
 
 /// What nodes say to each other.
@@ -75,11 +66,18 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.algorithm_mut().planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, planted } = config;
+        let Config { id, members } = config;
         let (missing, deferred) = (BTreeSet::new(), BTreeSet::new());
-        Self::with(id, members, |_| Algorithm { planted, clock: 0, asked_at: 0, missing, deferred })
+        Self::with(id, members, |_| Algorithm { planted: Planted::NONE, clock: 0, asked_at: 0, missing, deferred })
     }
 }
 

@@ -9,20 +9,17 @@ use std::hash::Hash;
 use std::vec::Vec;
 
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::{Effect, Event, Misuse, Protocol, Rejection};
 use meshlock_core::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use meshlock_core::vocabulary::{Demand, Fence, Grant, NodeId, Rank, RequestId, Units};
 
 /// How a node of an algorithm without parameters is set up. All but `id` must be the same everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Config<B> {
+pub struct Config {
     /// This node.
     pub id: NodeId,
     /// All nodes. Where there is a token, the one with the smallest id has it first.
     pub members: Vec<NodeId>,
-    /// For the checker's own tests.
-    pub planted: Planted<B>,
 }
 
 /// One algorithm at one node, without the caller.
@@ -244,6 +241,12 @@ impl<A: Algorithm> Node<A> {
         let algorithm = make(&members);
         members.remove(&id);
         Self { id, others: members, caller: Caller { last: None, phase: Phase::Away }, algorithm }
+    }
+
+    /// For planting bugs.
+    #[cfg(feature = "mutants")]
+    pub(super) fn algorithm_mut(&mut self) -> &mut A {
+        &mut self.algorithm
     }
 
     /// Lets the algorithm act and collects what it wants done.

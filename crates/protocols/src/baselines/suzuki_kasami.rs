@@ -22,21 +22,13 @@ use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
 
 /// How a node is set up.
-pub type Config = single::Config<Bug>;
+pub use single::Config;
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bug {
+meshlock_core::bugs! {
     /// Whoever leaves does not look for unserved requests.
     NoQueueMerge,
     /// Whoever leaves does not write into the token that its request was served.
     ForgetServed,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::NoQueueMerge, Self::ForgetServed];
 }
 
 /// What nodes say to each other.
@@ -78,12 +70,19 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
+    /// Plants a bug into this node.
+    #[cfg(feature = "mutants")]
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: Bug) {
+        self.algorithm_mut().planted = Planted::bug(bug);
+    }
+
     /// A node before anything has happened.
     pub fn new(config: Config) -> Self {
-        let Config { id, members, planted } = config;
+        let Config { id, members } = config;
         Self::with(id, members, |members| {
             let token = (members.first() == Some(&id)).then(Token::default);
-            Algorithm { planted, heard: BTreeMap::new(), token }
+            Algorithm { planted: Planted::NONE, heard: BTreeMap::new(), token }
         })
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::story::Story;
 use meshlock_core::{
-    Aging, Deadline, Demand, Effect, Event, Fence, Misuse, NodeId, Order, Planted, Priority, Protocol, RequestId,
-    Session, Units, Urgency,
+    Aging, Deadline, Demand, Effect, Event, Fence, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session,
+    Units, Urgency,
 };
 use meshlock_protocols::baselines::raymond::Shape;
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
@@ -25,24 +25,24 @@ fn raymond(id: NodeId, count: u32) -> raymond::Node {
 }
 
 fn suzuki_kasami(id: NodeId, count: u32) -> suzuki_kasami::Node {
-    suzuki_kasami::Node::new(suzuki_kasami::Config { id, members: members(count), planted: Planted::NONE })
+    suzuki_kasami::Node::new(suzuki_kasami::Config { id, members: members(count) })
 }
 
 fn ricart_agrawala(id: NodeId, count: u32) -> ricart_agrawala::Node {
-    ricart_agrawala::Node::new(ricart_agrawala::Config { id, members: members(count), planted: Planted::NONE })
+    ricart_agrawala::Node::new(ricart_agrawala::Config { id, members: members(count) })
 }
 
 fn lamport(id: NodeId, count: u32) -> lamport::Node {
-    lamport::Node::new(lamport::Config { id, members: members(count), planted: Planted::NONE })
+    lamport::Node::new(lamport::Config { id, members: members(count) })
 }
 
 fn naimi_trehel(id: NodeId, count: u32) -> naimi_trehel::Node {
-    naimi_trehel::Node::new(naimi_trehel::Config { id, members: members(count), planted: Planted::NONE })
+    naimi_trehel::Node::new(naimi_trehel::Config { id, members: members(count) })
 }
 
 fn raynal(id: NodeId, count: u32, k: u32) -> raynal::Node {
     let (members, capacity) = (members(count), Units(k));
-    raynal::Node::new(raynal::Config { id, members, capacity, planted: Planted::NONE })
+    raynal::Node::new(raynal::Config { id, members, capacity })
 }
 
 /// A network that counts: nodes 1 to n, messages in the order of sending.

@@ -444,13 +444,14 @@ fn a_wrong_trace_fails_with_the_difference() {
 #[cfg(feature = "mutants")]
 mod planted {
     use super::*;
-    use meshlock_core::Planted;
     use meshlock_core::flood::Bug;
 
     fn with(bug: Bug, links: &[(&str, &str)]) -> Story<flood::Node> {
         let make = |id| {
-            let config = flood::Config { planted: Planted::bug(bug), ..flood::Config::new(id) };
-            flood::Node::new(if id == NodeId(1) { config.with_token() } else { config })
+            let config = flood::Config::new(id);
+            let mut node = flood::Node::new(if id == NodeId(1) { config.with_token() } else { config });
+            node.plant(bug);
+            node
         };
         Story::new(CAST, make).linked(links)
     }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use meshlock_core::group::Level;
 use meshlock_core::relay::Relayed;
 use meshlock_core::{
-    Aging, Delay, Demand, Effect, Event, NodeId, Order, Planted, Protocol, RequestId, Timer, Units, flood, group,
-    relay, reverse_link,
+    Aging, Delay, Demand, Effect, Event, NodeId, Order, Protocol, RequestId, Timer, Units, flood, group, relay,
+    reverse_link,
 };
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use serde_json::Value;
@@ -179,14 +179,7 @@ fn reverse_link_survives_a_lying_member() {
         let order = Order::Priority { aging: Aging(2) };
         let starts_with_token = id == NodeId(0);
         let capacity = Units(3);
-        reverse_link::Node::new(reverse_link::Config {
-            id,
-            starts_with_token,
-            capacity,
-            order,
-            joins: 1,
-            planted: Planted::NONE,
-        })
+        reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins: 1 })
     };
     let demands = [Demand::units(1, 0), Demand::units(3, i32::MAX), Demand::units(2, i32::MIN), Demand::session(4, 1)];
     assert_tested(survives(node, true, &demands));
@@ -215,28 +208,28 @@ fn group_over_the_relay_survives_a_lying_member() {
 #[test]
 fn suzuki_kasami_survives_a_lying_member() {
     use suzuki_kasami::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members(), planted: Planted::NONE });
+    let node = |id| Node::new(Config { id, members: members() });
     assert_tested(survives(node, false, &[Demand::units(1, 0)]));
 }
 
 #[test]
 fn ricart_agrawala_survives_a_lying_member() {
     use ricart_agrawala::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members(), planted: Planted::NONE });
+    let node = |id| Node::new(Config { id, members: members() });
     assert_tested(survives(node, false, &[Demand::units(1, 0)]));
 }
 
 #[test]
 fn lamport_survives_a_lying_member() {
     use lamport::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members(), planted: Planted::NONE });
+    let node = |id| Node::new(Config { id, members: members() });
     assert_tested(survives(node, false, &[Demand::units(1, 0)]));
 }
 
 #[test]
 fn naimi_trehel_survives_a_lying_member() {
     use naimi_trehel::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members(), planted: Planted::NONE });
+    let node = |id| Node::new(Config { id, members: members() });
     assert_tested(survives(node, false, &[Demand::units(1, 0)]));
 }
 
@@ -249,7 +242,7 @@ fn raymond_survives_a_lying_member() {
 #[test]
 fn raynal_survives_a_lying_member() {
     use raynal::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members(), capacity: Units(3), planted: Planted::NONE });
+    let node = |id| Node::new(Config { id, members: members(), capacity: Units(3) });
     assert_tested(survives(node, false, &[Demand::units(1, 0), Demand::units(2, 0), Demand::units(3, 0)]));
 }
 

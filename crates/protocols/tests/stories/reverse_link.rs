@@ -3,15 +3,15 @@
 use crate::story::Story;
 use meshlock_core::reverse_link::{Body, Claim, Config, Height, Loan, Message, Node, Token};
 use meshlock_core::{
-    Aging, Deadline, Demand, Event, Fence, GrantId, Misuse, NodeId, Order, Planted, Priority, Protocol, Rank,
-    RequestId, Session, Units, Urgency,
+    Aging, Deadline, Demand, Event, Fence, GrantId, Misuse, NodeId, Order, Priority, Protocol, Rank, RequestId,
+    Session, Units, Urgency,
 };
 
 const STRICT: Order = Order::Priority { aging: Aging(0) };
 
 fn node(id: NodeId, capacity: u32, order: Order, joins: u32) -> Node {
     let capacity = Units(capacity);
-    Node::new(Config { id, starts_with_token: id == NodeId(1), capacity, order, joins, planted: Planted::NONE })
+    Node::new(Config { id, starts_with_token: id == NodeId(1), capacity, order, joins })
 }
 
 /// A network that has found its ways to the token.

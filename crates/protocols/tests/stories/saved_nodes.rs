@@ -105,7 +105,9 @@ fn configurations_can_be_saved_too() {
 #[cfg(feature = "mutants")]
 #[test]
 fn a_planted_bug_is_not_saved() {
-    let planted = meshlock_core::Planted::bug(reverse_link::Bug::NoCopy);
-    let node = reverse_link::Config { planted, ..reverse_link::Config::mutex(NodeId(1), true) };
-    assert_eq!(written_and_read(&node), reverse_link::Config::mutex(NodeId(1), true));
+    let sound = reverse_link::Node::new(reverse_link::Config::mutex(NodeId(1), true));
+    let mut node = sound.clone();
+    node.plant(reverse_link::Bug::NoCopy);
+    assert_ne!(node, sound);
+    assert_eq!(written_and_read(&node), sound);
 }

@@ -1,7 +1,7 @@
 //! Which protocol, which text of it, with which parameters.
 
 use meshlock_core::{Aging, Delay, Order};
-use meshlock_protocols::{Name, Seeds, Setup, Text};
+use meshlock_protocols::{Name, Setup, Text};
 
 /// A protocol with its parameters. What a protocol does not use is ignored by it and refused by the file reader.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,6 @@ impl ProtocolChoice {
             levels: self.levels,
             epsilon: self.epsilon,
             retry: self.retry,
-            seeds: Seeds::NONE,
         }
     }
 }

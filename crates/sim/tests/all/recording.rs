@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use meshlock_core::{Delay, Effect, Event, NodeId, Planted, Protocol, Units, flood, reverse_link};
+use meshlock_core::{Delay, Effect, Event, NodeId, Protocol, Units, flood, reverse_link};
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::record::{About, run_traced};
 use meshlock_sim::run::run;
@@ -130,15 +130,13 @@ fn events_replayed_into_fresh_nodes_give_the_same_effects_and_views() {
             capacity: Units(1),
             order: radio.protocol.order,
             joins: 0,
-            planted: Planted::NONE,
         })
     };
     replay(&radio, (0..12).map(NodeId).map(node).collect());
     let retry = Delay { least_ms: 300, most_ms: 500 };
     let mut flooding = scenario(RADIO, &[("protocol.name", "flood")]);
     flooding.protocol.retry = Some(retry);
-    let node =
-        |id| flood::Node::new(flood::Config { id, starts_with_token: id == NodeId(0), retry, planted: Planted::NONE });
+    let node = |id| flood::Node::new(flood::Config { id, starts_with_token: id == NodeId(0), retry });
     replay(&flooding, (0..12).map(NodeId).map(node).collect());
 }
 

@@ -2,15 +2,10 @@
 //!
 //! Each method here takes precedence over the rule of the same name.
 
-#[cfg(feature = "mutants")]
 use super::{Caller, Effects, Message, Node, Token, TokenStamp, rules::Rules};
-#[cfg(feature = "mutants")]
 use crate::{protocol::Rejection, vocabulary::NodeId};
 
-/// Bugs that can be planted, to see whether the checker finds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Bug {
+crate::bugs! {
     /// Repeats and takes up what was heard or seen before.
     SkipDuplicateCheck,
     /// Accepts every copy of a token that is addressed to it.
@@ -33,26 +28,14 @@ pub enum Bug {
     ForgetCopyOnResume,
 }
 
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::SkipDuplicateCheck,
-        Self::AcceptTokenTwice,
-        Self::ForgetCopy,
-        Self::NoQueueMerge,
-        Self::ForgetServed,
-        Self::RepeatWithoutAttempt,
-        Self::ResetTransfer,
-        Self::ForgetTimerOnResume,
-        Self::ForgetAskingOnResume,
-        Self::ForgetCopyOnResume,
-    ];
-}
-
-#[cfg(feature = "mutants")]
 impl Node {
+    /// Plants a bug into this node.
+    pub fn plant(&mut self, bug: Bug) {
+        self.planted = crate::planted::Planted::bug(bug as u8);
+    }
+
     fn has(&self, bug: Bug) -> bool {
-        self.planted.has(bug)
+        self.planted.has(bug as u8)
     }
 
     pub(super) fn is_known(&self, message: &Message) -> bool {

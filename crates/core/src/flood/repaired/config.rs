@@ -1,7 +1,5 @@
 //! How a node is set up.
 
-use super::Bug;
-use crate::planted::Planted;
 use crate::protocol::Delay;
 use crate::vocabulary::NodeId;
 
@@ -15,15 +13,13 @@ pub struct Config {
     pub starts_with_token: bool,
     /// How long a waiting node waits before it asks again for the first time.
     pub retry: Delay,
-    /// For the checker's own tests.
-    pub planted: Planted<Bug>,
 }
 
 impl Config {
     /// A node that asks again after one to two seconds.
     pub const fn new(id: NodeId) -> Self {
         let retry = Delay { least_ms: 1_000, most_ms: 2_000 };
-        Self { id, starts_with_token: false, retry, planted: Planted::NONE }
+        Self { id, starts_with_token: false, retry }
     }
 
     /// The node that starts with the token.
