@@ -1,6 +1,6 @@
 //! How the checker keeps growing numbers from making its space infinite.
 //!
-//! Heights, passes, fences and request numbers grow for ever, so that no state would ever come back. But protocols
+//! Heights, passes, fences and request numbers grow without end, so no state would ever come back. But protocols
 //! only compare such numbers and step them by one (ranks: by a bounded amount). Then renumbering every number of one
 //! [`Line`] so that the order is kept, small gaps are kept, and large gaps are cut to the line's `reach` changes
 //! nothing that a protocol can do. A protocol shows its numbers through [`CounterVisitor`]; the checker calls it
@@ -11,7 +11,7 @@ use crate::vocabulary::NodeId;
 /// A set of numbers that are compared only with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line {
-    /// What is counted.
+    /// The name of what is counted.
     pub name: &'static str,
     /// Whose, where every node counts for itself.
     pub of: Option<NodeId>,

@@ -9,9 +9,9 @@
 //!                               cy answers: Hop(cy,1) -> bob -> ann, and bob and ann learn the way to cy
 //! ```
 //!
-//! A message has an origin and a number. A flood is repeated by each node once and delivered at most once. Whoever
-//! meets a message with a greater number of its origin than before notes the neighbour it came from as the next hop
-//! to the origin. A node with a next hop that is up, or with the destination for a neighbour, sends along it; anyone
+//! A message has an origin and a number. A flood is repeated by each node once and delivered at most once. A node
+//! that meets a message with a greater number of its origin than before notes the neighbour it came from as the next
+//! hop to the origin. A node with a next hop that is up, or with the destination for a neighbour, sends along it; anyone
 //! on the way who has none floods the message from there. Next hops cannot form a circle: along them the numbers never
 //! fall, and equal numbers come from one message, which went from its origin outwards. That is why a broken route
 //! keeps its number.

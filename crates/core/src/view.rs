@@ -20,7 +20,7 @@ pub struct View {
     /// It gave the token away and keeps a copy until it knows that it arrived.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
     pub keeps_copy: bool,
-    /// In this protocol nobody has a token: one enters by the permission of the others.
+    /// This protocol has no token: a node enters by the permission of the others.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::ops::Not::not"))]
     pub by_permission: bool,
     /// The neighbours it knows to be up.
@@ -79,11 +79,11 @@ pub struct TokenView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LedgerView {
-    /// Whose.
+    /// The grant in use.
     pub grant: GrantId,
-    /// How much.
+    /// The units it uses.
     pub units: Units,
-    /// Which session.
+    /// The session it attends, if any.
     pub session: Option<Session>,
 }
 
@@ -91,17 +91,17 @@ pub struct LedgerView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claimant {
-    /// For whom.
+    /// The request or node it stands for.
     pub origin: Origin,
-    /// How urgent.
+    /// Its urgency; higher is served first.
     pub rank: Rank,
-    /// How many units.
+    /// The units it asks for.
     pub units: Units,
-    /// Which session.
+    /// The session it wants to attend, if any.
     pub session: Option<Session>,
 }
 
-/// For whom an entry stands in a queue.
+/// What an entry of a queue stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Origin {
@@ -115,13 +115,13 @@ pub enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Waiting {
-    /// Which.
+    /// Its number.
     pub request: RequestId,
-    /// How urgent.
+    /// Its urgency; higher is served first.
     pub rank: Rank,
-    /// How many units.
+    /// The units it asks for.
     pub units: Units,
-    /// Which session.
+    /// The session it wants to attend, if any.
     pub session: Option<Session>,
 }
 
@@ -129,8 +129,8 @@ pub struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Returning {
-    /// Which grant, where releases name it. Copies of one release count once.
+    /// The released grant, where releases name it. Copies of one release count once.
     pub grant: Option<GrantId>,
-    /// How many units.
+    /// The released units; zero where the ledger knows them.
     pub units: Units,
 }

@@ -23,7 +23,7 @@ number!(
 );
 number!(
     /// A request of one node, numbered by its caller. Numbers must grow at each node, also over restarts
-    /// (put the incarnation into the high bits), because a grant is known by them for ever.
+    /// (put the incarnation into the high bits), because they identify a grant for good.
     RequestId(u64)
 );
 number!(
@@ -55,7 +55,7 @@ number!(
     Rank(i64)
 );
 
-/// One grant for ever: the node that asked and the number it gave its request.
+/// Identifies a grant for good: the node that asked and the number it gave its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GrantId {
@@ -89,7 +89,7 @@ pub struct Demand {
     pub units: Units,
     /// How urgent it is.
     pub urgency: Urgency,
-    /// The session to attend. `None` excludes nobody and is excluded by nobody: only units count.
+    /// The session to attend. `None` neither excludes nor is excluded: only units count.
     pub session: Option<Session>,
 }
 
@@ -126,7 +126,7 @@ pub struct Grant {
 pub enum Order {
     /// By priority. With aging, a request that has seen `aging` grants go to others counts as one step more urgent.
     Priority {
-        /// Zero is strict priority: the most urgent first, for ever.
+        /// Zero is strict priority: the most urgent first, however long others wait.
         aging: Aging,
     },
     /// By deadline, the earliest first.

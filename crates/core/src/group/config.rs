@@ -6,13 +6,13 @@ use crate::group::Level;
 use crate::protocol::Delay;
 use crate::vocabulary::NodeId;
 
-/// Who takes part.
+/// The processes that take part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Members {
-    /// These and nobody else; what others say, or what is said of them, is rejected.
+    /// Only these. Messages from others, or about them, are rejected.
     These(BTreeSet<NodeId>),
-    /// Whoever comes, also later. Nobody is rejected here: who may speak is decided by whoever carries the messages.
+    /// Any, also those that come later. No sender is rejected here: the layer that carries the messages decides.
     Anyone,
 }
 
@@ -51,7 +51,7 @@ impl Config {
         Self { id, members: Members::These(members), starts_with_token, levels, retry }
     }
 
-    /// A process among any that come, without the token. It asks again after a while, because whoever comes later
+    /// A process among any that come, without the token. It asks again after a while, because one that comes later
     /// cannot have heard what was said before.
     pub const fn open(id: NodeId, levels: Level, retry: Delay) -> Self {
         let (members, starts_with_token, retry) = (Members::Anyone, false, Some(retry));

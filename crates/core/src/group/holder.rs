@@ -1,4 +1,4 @@
-//! What the holder of the token decides, and what is done again when somebody has waited long.
+//! What the holder of the token decides, and what it repeats when a process has waited long.
 
 use crate::group::message::{Message, Start};
 use crate::group::node::{Effects, GivenAway, Node};
@@ -24,7 +24,7 @@ impl Node {
         }
     }
 
-    /// Whoever wanted another session has withdrawn: those who queued behind it for the open one need not wait.
+    /// All requests for other sessions were withdrawn: those that queued behind them for the open one need not wait.
     fn let_in_if_unopposed(&mut self, token: &mut Token, effects: &mut Effects) {
         if !self.is_open(token) || !token.queue.is_all_for(token.session) {
             return;
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Somebody has waited long: does again what may have been lost.
+    /// A process has waited long: repeats what may have been lost.
     pub(super) fn chase(&self, asker: NodeId, effects: &mut Effects) {
         let Some(token) = &self.token else {
             if let Some(GivenAway { to, token }) = &self.copy {

@@ -17,13 +17,13 @@ pub struct Stamp {
     pub version: u64,
 }
 
-/// What is asked for.
+/// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wish {
     /// The session to attend.
     pub session: Session,
-    /// How urgent.
+    /// Its level of priority.
     pub level: Level,
 }
 
@@ -61,15 +61,15 @@ pub struct Start {
     pub session: Session,
     /// The fence of the grant.
     pub fence: Fence,
-    /// Whom to tell when it is over.
+    /// The process to tell when it is over.
     pub captain: NodeId,
 }
 
-/// What travels between the processes.
+/// A message between processes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Message {
-    /// To everybody: the sender's latest request, a change of it, or that it is withdrawn.
+    /// To all: the sender's latest request, a change of it, or that it is withdrawn.
     /// To a holder that asked: that it is over.
     Request {
         /// The sender.
@@ -90,7 +90,7 @@ pub enum Message {
     },
     /// To the next captain.
     Token(Token),
-    /// To a follower or to one in the queue, when somebody has waited long: say so if you are past this request.
+    /// To a follower or to one in the queue, when a process has waited long: say so if you are past this request.
     Ask {
         /// The receiver.
         node: NodeId,

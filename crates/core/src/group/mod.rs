@@ -1,4 +1,4 @@
-//! Prioritized group mutual exclusion: whoever asks for the open session may join it, other sessions wait.
+//! Prioritized group mutual exclusion: requests for the open session may join it, other sessions wait.
 //!
 //! A. Swaroop and A. K. Singh, "A Distributed Group Mutual Exclusion Algorithm for Soft Real Time Systems". One token
 //! opens one session after the other. Its holder is the captain; others that want the same session are let in as

@@ -8,8 +8,8 @@
 //! - a complete that runs ahead of the token is found when the token brings the list of followers;
 //! - a copy of a request that was served elsewhere is not newer than what was taken up.
 //!
-//! Losses are mended by one timer, at whoever waits: it says its request again. Whoever hears that knows that somebody
-//! has waited long, and does again what may have been lost ([`Node::chase`]):
+//! Losses are repaired by one timer, at the process that waits: it repeats its request. A process that hears this knows
+//! that the sender has waited long, and repeats what may have been lost ([`Node::chase`]):
 //!
 //! ```text
 //! the holder, it was let in already       -> start again to it             (the start was lost)
@@ -38,7 +38,7 @@ use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units}
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node {
     pub(super) id: NodeId,
-    /// Who takes part.
+    /// The processes that take part.
     pub(super) members: Members,
     pub(super) levels: Level,
     pub(super) retry: Option<Delay>,
@@ -93,7 +93,7 @@ impl Node {
     }
 
     /// The same, with fences that begin above this one if the token is here: for a resource that is made anew after its
-    /// first token was lost with everybody who could have had it.
+    /// first token was lost with all nodes that could have had it.
     #[must_use]
     pub fn with_fences_above(mut self, fence: Fence) -> Self {
         if let Some(token) = &mut self.token {
@@ -187,7 +187,7 @@ impl Node {
         }
     }
 
-    /// A new word of this process: the holder acts on it, anybody else tells everybody.
+    /// A new word of this process: the holder acts on it, any other process tells all.
     fn announce(&mut self, record: Record, effects: &mut Effects) {
         self.heard.insert(self.id, record);
         if self.token.is_some() {
@@ -197,7 +197,7 @@ impl Node {
         }
     }
 
-    /// To everybody, in one effect: whoever carries it can do so once, where a message to each would go the same way
+    /// To all, in one effect: a relay floods it once, where a message to each process would go the same way
     /// many times.
     fn say(&self, record: Record, again: bool, effects: &mut Effects) {
         effects.push(Effect::Broadcast { message: Message::Request { node: self.id, record, again } });

@@ -1,11 +1,11 @@
 //! Readers and writers as sessions: readers share one, every writer has its own.
 //!
-//! Readers are let in together, because they ask for the same session. A writer shares its session with nobody, so it
+//! Readers are let in together, because they ask for the same session. A writer has a session of its own, so it
 //! excludes readers and other writers.
 //!
 //! **Fairness.** Neither side starves. Readers that come while a writer waits do not join the readers inside: they
 //! queue. All readers that are queued when reading is opened again enter together. A request is overtaken in the queue
-//! only by more urgent ones, and every opening makes it more urgent by one level. With n processes and K levels nobody
+//! only by more urgent ones, and every opening makes it more urgent by one level. With n processes and K levels none
 //! sees more than `n - 1 + max(K - 2, 0)` openings after its request was taken up. Writers are preferred by giving
 //! them a higher priority, and the same bound holds.
 //!

@@ -9,17 +9,17 @@ use crate::protocol::Rejection;
 use crate::view::{Claimant, Origin};
 use crate::vocabulary::{Fence, NodeId, RequestId, Session, Units};
 
-/// The one token. Whoever has it decides who enters.
+/// The one token. Its holder decides who enters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
     /// How often it was given away.
     pub transfer: u64,
-    /// How many sessions were opened: the fence of everybody in the latest.
+    /// How many sessions were opened: the fence of all grants in the latest.
     pub clock: Fence,
-    /// The session that is open; `None` while nobody is inside.
+    /// The session that is open; `None` while all are outside.
     pub session: Option<Session>,
-    /// Who waits.
+    /// The requests that wait.
     pub queue: Queue,
     /// The last word of every process that was taken up.
     pub accepted: BTreeMap<NodeId, Stamp>,
@@ -60,7 +60,7 @@ pub struct Queue(Vec<Entry>);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// Which session.
+    /// The session they want.
     pub session: Session,
     /// Who, in order of arrival. Never empty.
     pub members: Vec<Member>,
@@ -70,13 +70,13 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Member {
-    /// Who.
+    /// The process.
     pub node: NodeId,
-    /// With which request.
+    /// The number of its request.
     pub number: RequestId,
-    /// What it asked for.
+    /// The level it asked for.
     pub level: Level,
-    /// What it has gained by waiting.
+    /// The levels it has gained by waiting.
     pub age: u32,
 }
 
@@ -88,7 +88,7 @@ impl Entry {
 }
 
 impl Queue {
-    /// Nobody waits.
+    /// No request waits.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -127,7 +127,7 @@ impl Queue {
         self.sort(levels);
     }
 
-    /// Everybody has seen one opening more.
+    /// One more session opens before all that wait.
     pub(super) fn age(&mut self, levels: Level) {
         for member in self.0.iter_mut().flat_map(|entry| &mut entry.members) {
             member.age = (member.age + 1).min(levels.0.saturating_sub(1));
@@ -146,7 +146,7 @@ impl Queue {
         others.flat_map(|entry| &entry.members).map(|member| (member.node, member.number))
     }
 
-    /// Whether somebody waits, and everybody for the same one, namely `session`.
+    /// Whether requests wait, and all of them for `session`.
     pub(super) fn is_all_for(&self, session: Option<Session>) -> bool {
         matches!(self.0.as_slice(), [only] if Some(only.session) == session)
     }

@@ -10,7 +10,7 @@ use super::window::Window;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Label {
-    /// Who sent it first.
+    /// The node that sent it first.
     pub origin: NodeId,
     /// The origin's count of its messages, from 1.
     pub number: u64,
@@ -26,9 +26,9 @@ pub enum Message<M> {
     Flood {
         /// Its origin and age.
         label: Label,
-        /// For whom; `None` is everybody.
+        /// The destination; `None` is every node.
         to: Option<NodeId>,
-        /// What is carried.
+        /// The message of the protocol inside.
         payload: M,
     },
     /// Along a known route.
@@ -37,7 +37,7 @@ pub enum Message<M> {
         label: Label,
         /// For whom.
         to: NodeId,
-        /// What is carried.
+        /// The message of the protocol inside.
         payload: M,
     },
 }
@@ -57,7 +57,7 @@ impl<M> Message<M> {
         }
     }
 
-    /// What is carried.
+    /// The message of the protocol inside.
     pub const fn payload(&self) -> &M {
         match self {
             Self::Flood { payload, .. } | Self::Hop { payload, .. } => payload,

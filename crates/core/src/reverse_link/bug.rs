@@ -70,7 +70,7 @@ crate::bugs! {
     ForgetPassedBy,
     /// Only the giver of the token hears of the new height, not the others for whom the link turns.
     TellOnlyGiver,
-    /// Whoever gets the token believes its capacity, although it knows a newer one.
+    /// The holder believes the capacity in the token, although it knows a newer one.
     AdoptOlderCapacity,
     /// A node that leaves keeps the token.
     LeaveWithToken,

@@ -20,7 +20,7 @@ pub struct Height {
 const UNSET: i64 = 1 << 40;
 
 impl Height {
-    /// The height of a node that has not heard of the token yet. It is above all others, and nobody acts on it.
+    /// The height of a node that has not heard of the token yet. It is above all others, and no node acts on it.
     pub const fn unset(id: NodeId) -> Self {
         Self { level: UNSET, depth: 0, id }
     }

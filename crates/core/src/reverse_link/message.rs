@@ -17,11 +17,11 @@ pub struct Message {
     pub height: Height,
     /// The sender's clock: it counts grants.
     pub clock: Fence,
-    /// What it says.
+    /// The message itself.
     pub body: Body,
 }
 
-/// What a message says.
+/// A message without the sender's height and clock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Body {
@@ -36,7 +36,7 @@ pub enum Body {
     Ask(Claim),
     /// Remove my claim.
     Withdraw,
-    /// A grant that was given back. Whoever gets it keeps it until the next one says `Received`.
+    /// A grant that was given back. Each hop keeps it until the next one says `Received`.
     Release(GrantId),
     /// I have this release now.
     Received(GrantId),
@@ -47,13 +47,13 @@ pub enum Body {
         /// The pass number.
         pass: u64,
     },
-    /// Questions and answers that go to everybody.
+    /// Questions to the whole network, and answers.
     News(Vec<News>),
     /// My height, and that I am about to go: do not give me the token to keep.
     Leaving,
 }
 
-/// Numbers beyond this could not be stepped safely any more; nobody who follows the protocol gets there.
+/// Numbers beyond this could not be stepped safely any more; a node that follows the protocol never gets there.
 const GREATEST: u64 = 1 << 62;
 
 impl Message {

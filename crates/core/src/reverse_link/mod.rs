@@ -16,7 +16,10 @@
 //! count, so that a release is idempotent; releases are kept until confirmed; a token transfer is numbered and a copy
 //! is kept until it has arrived; a node looks for the token before it turns links, so that a part of the network
 //! without the token falls silent; the token moves only to where it can be used; grants have fences; requests may
-//! belong to sessions; the capacity can change; a node can leave in order. It runs on links that lose what is in flight when they fail, and in partitions.
+//! belong to sessions; the capacity can change; a node can leave in order. It runs in partitions, and on links that lose
+//! what is in flight when they fail.
+//!
+//! `rules.rs` lists the rules by name, `settle.rs` has their bodies, `node.rs` the state and the events.
 
 #![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
 

@@ -31,7 +31,7 @@ pub struct Config {
     /// How waiting requests are ordered.
     pub order: Order,
     /// How many requests may join the running session past a front that waits for another one, while that session
-    /// lasts. Zero: nobody passes the front.
+    /// lasts. Zero: no request passes the front.
     pub joins: u32,
 }
 
@@ -65,12 +65,12 @@ impl serde::Serialize for Config {
 pub(super) struct Limbo {
     /// A copy of what was sent.
     pub(super) copy: Token,
-    /// Whom to.
+    /// The receiver.
     pub(super) to: NodeId,
     /// If it went past the neighbour that told us the claim: that neighbour and its claim, which stands again if the
     /// token comes back, unless the neighbour has said something else since.
     pub(super) passed_by: Option<(NodeId, Claim)>,
-    /// The link has failed, so nobody here can know. Resolved by an answer to [`About::Pass`].
+    /// The link has failed, so this node cannot know whether it arrived. Resolved by an answer to [`About::Pass`].
     pub(super) doubtful: bool,
 }
 
@@ -108,8 +108,8 @@ pub struct Node {
     pub(super) planted: Planted,
 }
 
-/// Looking for the token costs a message to everybody, turning links one to the neighbours. So a node that has met a
-/// sign of the token turns its links so often before it looks.
+/// Looking for the token costs a message to the whole network, turning links one to the neighbours. So a node that has
+/// met a sign of the token turns its links this often before it looks.
 pub(super) const FREE_TURNS: u8 = 4;
 
 pub(super) type Effects = Vec<Effect<Message>>;
@@ -145,7 +145,7 @@ impl Node {
     }
 
     /// The same, with fences that begin above this one if the token is here: for a resource that is made anew after its
-    /// first token was lost with everybody who could have had it.
+    /// first token was lost with all nodes that could have had it.
     #[must_use]
     pub fn with_fences_above(mut self, fence: Fence) -> Self {
         if let Some(token) = &mut self.token {
@@ -169,14 +169,13 @@ impl Node {
         self.height
     }
 
-    /// The token was sent over a link that failed, and nobody has said yet whether it arrived.
+    /// The token was sent over a link that failed, and no answer has said yet whether it arrived.
     pub fn in_doubt(&self) -> bool {
         self.limbo.as_ref().is_some_and(|limbo| limbo.doubtful)
     }
 
-    /// As far as this node can tell, nobody in its part of the network has the token: it has no neighbour, nobody has
-    /// ever told it the way, or somebody asks everybody where the token is (or whether it arrived) and has no answer
-    /// yet. False again as soon as it is found.
+    /// As far as this node can tell, the token is not in its part of the network: it has no neighbour, has never heard of
+    /// the token, or a question about the token is open. False again as soon as the token is found.
     pub fn is_cut_off(&self) -> bool {
         let asks = || self.questions.open_ones().next().is_some();
         self.token.is_none() && (self.peers.is_empty() || self.height.is_unset() || asks())

@@ -1,9 +1,9 @@
-//! Questions that go to everybody, and their answers.
+//! Questions to the whole network, and their answers.
 //!
 //! A node asks when it has lost its way to the token ([`About::Where`]) or cannot know whether the token it sent has
 //! arrived ([`About::Pass`]). Everyone remembers the latest question of every node and passes news on once; a new
-//! neighbour is told all that is open. Links lose nothing while they are up, so whoever is connected to the asker
-//! for long enough hears the question, and the asker the answer. No timer is needed, and where nobody can answer,
+//! neighbour is told all that is open. Links lose nothing while they are up, so a node that is connected to the
+//! asker for long enough hears the question, and the asker the answer. No timer is needed, and where no node can answer,
 //! as in a part of the network without the token, nothing is sent.
 
 use alloc::collections::BTreeMap;
@@ -14,13 +14,13 @@ use crate::vocabulary::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum About {
-    /// Is the token in my part of the network? Whoever has it, or a copy of it, says yes; nobody says no.
+    /// Is the token in my part of the network? The node that has it, or a copy of it, says yes; none says no.
     Where,
-    /// Did the token arrive? Whoever knows says yes; only the receiver may say no, and thereby promises to refuse it.
+    /// Did the token arrive? Any node that knows says yes; only the receiver may say no, and thereby promises to refuse it.
     Pass {
         /// The number of the pass.
         pass: u64,
-        /// Whom it was sent to.
+        /// The node it was sent to.
         to: NodeId,
     },
 }
@@ -29,11 +29,11 @@ pub enum About {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Inquiry {
-    /// Nobody has answered yet.
+    /// Not answered yet.
     Open(About),
-    /// Yes.
+    /// Answered with yes.
     Confirmed,
-    /// No.
+    /// Answered with no.
     Denied,
 }
 
@@ -41,11 +41,11 @@ pub enum Inquiry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct News {
-    /// Who asked.
+    /// The node that asks.
     pub origin: NodeId,
     /// Its questions are numbered.
     pub number: u64,
-    /// What is known.
+    /// Its state, as far as the sender knows.
     pub inquiry: Inquiry,
 }
 

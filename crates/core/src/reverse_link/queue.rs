@@ -6,29 +6,29 @@ use alloc::vec::Vec;
 use crate::view::{Claimant, Origin, Waiting};
 use crate::vocabulary::{Fence, NodeId, Rank, RequestId, Session, Units, Urgency};
 
-/// What somebody wants, as far as others need to know.
+/// What a request asks for, as far as other nodes need to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
-    /// Nobody else waits behind the node that tells it.
+    /// No other request waits behind the node that tells it.
     pub alone: bool,
-    /// Whose request it is. The token takes a shorter way to it where there is one.
+    /// The node that made the request. The token takes a shorter way to it where there is one.
     pub origin: NodeId,
-    /// How urgent.
+    /// Its urgency; higher is served first.
     pub rank: Rank,
-    /// How many units.
+    /// The units it asks for.
     pub units: Units,
-    /// Which session.
+    /// The session it wants to attend, if any.
     pub session: Option<Session>,
 }
 
-/// Who stands behind a claim.
+/// Where a claim came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub(crate) enum Claimer {
     /// A request of this node, with what is needed to rank it anew.
     Local { request: RequestId, urgency: Urgency, since: Fence },
-    /// A neighbour, for itself or for somebody behind it.
+    /// A neighbour, for itself or for a node behind it.
     Peer(NodeId),
 }
 

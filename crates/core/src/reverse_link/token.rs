@@ -15,11 +15,11 @@ pub const MOST_LOANS: usize = 30_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Loan {
-    /// Whose.
+    /// The grant.
     pub grant: GrantId,
-    /// How many units.
+    /// The units it uses.
     pub units: Units,
-    /// Which session.
+    /// The session it attends, if any.
     pub session: Option<Session>,
 }
 
@@ -143,7 +143,7 @@ mod tests {
         token.strike(id(1));
         assert!(!token.admits(&claim(1, Some(8))));
         assert!(token.admits(&claim(1, Some(7))));
-        assert!(token.admits(&claim(1, None)), "a request in no session minds nobody");
+        assert!(token.admits(&claim(1, None)), "a request without a session excludes none");
         token.strike(id(2));
         assert!(token.admits(&claim(1, Some(8))));
     }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ledger_admits_nobody_until_one_has_left() {
+    fn a_full_ledger_admits_none_until_one_has_left() {
         let mut token = Token::new(Capacity::first(Units(1_000_000)));
         for request in 0..MOST_LOANS as u64 {
             assert!(request % 1_000 > 0 || token.admits(&claim(1, None)));

@@ -16,7 +16,7 @@ crate::bugs! {
     NoQueueMerge,
     /// Does not write into the token that its own request is done with.
     ForgetServed,
-    /// Repeats a request under the same attempt, which everybody drops.
+    /// Repeats a request under the same attempt, which relays drop.
     RepeatWithoutAttempt,
     /// Numbers every transfer 1.
     ResetTransfer,

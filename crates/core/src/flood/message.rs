@@ -21,13 +21,13 @@ pub struct Heard {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TokenStamp {
-    /// Which transfer of the token.
+    /// The number of the transfer.
     pub transfer: u64,
-    /// Which attempt of the request that it answers.
+    /// The attempt of the request that it answers.
     pub attempt: u64,
 }
 
-/// The token. Whoever keeps it may enter.
+/// The token. The node that has it may enter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
@@ -47,7 +47,7 @@ pub struct Token {
 pub struct GivenAway {
     /// The token as it went.
     pub token: Token,
-    /// Whom it went to.
+    /// The node it went to.
     pub to: NodeId,
     /// The number of the request it answered.
     pub answers: u64,
@@ -59,14 +59,14 @@ pub struct GivenAway {
 pub enum Message {
     /// A node wants the token.
     Request {
-        /// Who.
+        /// The node that asks.
         site: NodeId,
         /// Which of its requests, and which repetition.
         heard: Heard,
     },
     /// The token for a node that wants it.
     Token {
-        /// For whom.
+        /// The node it is for.
         to: NodeId,
         /// The attempt of the request it answers.
         attempt: u64,
