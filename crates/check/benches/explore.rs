@@ -1,6 +1,6 @@
 //! How many different states a second: our explorer, and `stateright` with the same nodes on the same network.
 //!
-//! `cargo bench -p meshlock-check` measures both on one thread, breadth first, without any reduction, and ends with
+//! `cargo bench -p meshlock-check --features stateright` measures both on one thread, breadth first, without any reduction, and ends with
 //! a race: the two in turn, so that whatever else the machine does slows both, and the ratio of their best times. Every
 //! run must count the same states and steps, or the comparison is worth nothing: that is asserted. `bare` watches
 //! nothing; `exclusion` watches that no more units are in use than there are.
