@@ -17,7 +17,7 @@ pub enum Exit {
     Interrupted,
     /// A number of the command's own: that of a child, or one of [`mod@crate::lock`].
     Other(u8),
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed it.
     PipeClosed,
 }
 

@@ -5,7 +5,6 @@
 
 mod acquire;
 pub mod exit;
-mod holders;
 pub mod lab;
 mod lock;
 mod mesh;
@@ -14,7 +13,8 @@ mod node_options;
 pub mod output;
 mod resource;
 pub mod signals;
-pub mod status;
+mod status;
+pub mod status_line;
 pub mod style;
 pub mod text;
 mod top;
@@ -29,13 +29,39 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::style::styled;
 
-pub use crate::node::{Carrier, log};
+pub use crate::node::{Carrier, start_log};
 pub use crate::node_options::block_on;
+
+/// Locks without a lock server: every node of a network takes part, and no node is special.
+#[derive(Debug, Parser)]
+#[command(name = "meshlock", version, propagate_version = true, after_help = AFTER)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const AFTER: &str = "\x1b[1;4mLaboratory\x1b[0m (run by meshlock-lab):
+  check      Explore the protocols exhaustively on small networks
+  sim        Simulate one run of a scenario
+  study      Simulate many runs, and report on them
+  reproduce  Measure what the papers claim
+  bench      Measure and torment a mesh on this machine
+
+\x1b[1;4mExamples:\x1b[0m
+  meshlock up                          a whole mesh on this machine, to try everything
+  meshlock node                        run a node
+  meshlock lock dock-3 -- ./unload     hold dock-3 while ./unload runs
+  meshlock status                      who holds what and who waits
+  meshlock view TRACE                  look at a trace in the browser
+  meshlock trace audit FILE            replay a recorded trace and compare
+  meshlock check reverse-link/p1       explore one of the standard models
+  meshlock sim                         one simulated run of the reference scenario
+  meshlock bench lock                  how fast locks are on this machine";
 
 /// What a machine in the field needs.
 #[derive(Debug, Subcommand)]
@@ -48,7 +74,7 @@ pub enum Command {
     Acquire(Box<acquire::AcquireArgs>),
     Release(acquire::ReleaseArgs),
     Renew(acquire::RenewArgs),
-    Status(holders::Args),
+    Status(status::Args),
     Watch(watch::Args),
     Top(top::Args),
     Resource(resource::Args),
@@ -67,7 +93,7 @@ impl Command {
             Self::Acquire(args) => Ok(acquire::acquire(args)),
             Self::Release(args) => Ok(acquire::release(args)),
             Self::Renew(args) => Ok(acquire::renew(args)),
-            Self::Status(args) => holders::run(args),
+            Self::Status(args) => status::run(args),
             Self::Watch(args) => watch::run(args),
             Self::Top(args) => top::run(args),
             Self::Resource(args) => resource::run(args),
@@ -78,12 +104,37 @@ impl Command {
     }
 }
 
+/// The program `meshlock`.
+pub fn main() -> ExitCode {
+    finish(run)
+}
+
+fn run(words: &[OsString]) -> anyhow::Result<Exit> {
+    if lab::is_meant(words) {
+        return lab::run();
+    }
+    let matches = parse(definition(), words);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match cli.command {
+        Some(command) => command.run(),
+        None => {
+            definition().print_help()?;
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+/// All commands. Those of the laboratory are known by name only, for suggestions after a typo.
+fn definition() -> clap::Command {
+    Cli::command().subcommands(lab::COMMANDS.map(|name| clap::Command::new(name).hide(true)))
+}
+
 /// Runs a whole program, given the words of its command line: tells an error and turns the end into an exit code.
 pub fn finish(run: impl FnOnce(&[OsString]) -> anyhow::Result<Exit>) -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     match run(&words) {
         Ok(exit) => exit.into(),
-        // Whoever reads our output has seen enough.
+        // The reader of our output has seen enough.
         Err(error) if is_broken_pipe(&error) => Exit::PipeClosed.into(),
         Err(error) => {
             anstream::eprintln!("{} {error:#}", styled(style::ERROR, "error:"));
@@ -113,21 +164,19 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use meshlock_node::config::{NodeConfig, Settings};
 
     use super::*;
 
-    #[derive(Parser)]
-    struct Cli {
-        #[command(subcommand)]
-        command: Command,
+    #[test]
+    fn the_arguments_are_defined_without_contradiction() {
+        definition().debug_assert();
     }
 
     #[test]
     fn a_node_that_stops_waits_until_a_command_that_does_not_stop_is_killed() {
         let cli = Cli::try_parse_from(["meshlock", "lock", "dock", "true"]).expect("as in the examples");
-        let Command::Lock(lock) = cli.command else { panic!("another command") };
+        let Some(Command::Lock(lock)) = cli.command else { panic!("another command") };
         let node = NodeConfig::resolve(Settings::default(), std::path::Path::new("mesh")).expect("all defaults");
         assert!(lock.kill_after * 3 / 2 < node.stop_within, "{:?} and {:?}", lock.kill_after, node.stop_within);
     }

@@ -2,7 +2,6 @@
 
 mod args;
 mod child;
-mod help;
 mod hold;
 mod terminal;
 

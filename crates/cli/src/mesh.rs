@@ -1,18 +1,107 @@
 //! `meshlock mesh`: who takes part. Works on the files of a mesh directory; no node needs to run.
 
-mod args;
 mod help;
 mod list;
 mod member;
 
 use std::path::PathBuf;
 
+use meshlock_node::config;
 use meshlock_node::mesh::directory;
 
-use self::args::Command;
 use crate::exit::Exit;
 
-pub(crate) use self::args::Args;
+/// Who takes part: found a mesh, invite nodes, join, list, remove.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = help::LONG_ABOUT,
+    after_long_help = help::EXAMPLES,
+    after_help = help::MORE,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// The mesh directory [default: $MESHLOCK_DIR, or /etc/meshlock if it has a mesh, or ~/.config/meshlock].
+    #[arg(long, value_name = "DIR", global = true)]
+    dir: Option<PathBuf>,
+    /// One JSON document on standard output, and nothing else.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Init(Init),
+    Invite(Invite),
+    Join(Join),
+    Members(Members),
+    Remove(Remove),
+    Resources(Resources),
+}
+
+/// Found a mesh; this node is its first member and keeps the key that admits others.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::INIT, after_help = help::MORE)]
+struct Init {
+    /// The name of the mesh: 1 to 63 of a-z, 0-9 and -.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The name of this node [default: that of this host].
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Move an existing mesh aside.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Admit a node: prints the line with which it joins. The line is a secret.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::INVITE, after_help = help::MORE)]
+struct Invite {
+    /// The name of the new node: 1 to 63 of a-z, 0-9 and -.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The address of a member, for a node that beacons do not reach; repeatable.
+    #[arg(long, value_name = "HOST:PORT", value_parser = peer)]
+    peer: Vec<String>,
+}
+
+/// Accept an invitation: this node becomes a member.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::JOIN, after_help = help::MORE)]
+struct Join {
+    /// The line that `meshlock mesh invite` wrote; - reads it from standard input, where no other user can see it.
+    #[arg(value_name = "INVITATION")]
+    invitation: String,
+    /// Move an existing mesh aside.
+    #[arg(long)]
+    force: bool,
+}
+
+/// List the members: all of them at the founder, itself and those removed elsewhere.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::MEMBERS, after_help = help::MORE)]
+struct Members {}
+
+/// Remove a member permanently. Its name can be reused; its number cannot.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::REMOVE, after_help = help::MORE)]
+struct Remove {
+    /// The name of the member.
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// List the resources that meshlock.toml declares.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::RESOURCES, after_help = help::MORE)]
+struct Resources {}
+
+fn peer(text: &str) -> Result<String, String> {
+    config::check_peer(text).map(|()| text.to_owned())
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -1,8 +1,6 @@
 //! `meshlock node`: runs a node until it is told to stop.
 
 mod args;
-mod help;
-pub mod log;
 pub(crate) mod tapes;
 mod view;
 
@@ -12,10 +10,14 @@ use std::path::Path;
 
 use anyhow::Context;
 use meshlock_api::text::visible;
-use meshlock_node::config::NodeConfig;
+use meshlock_node::config::{LogFormat, NodeConfig};
 use meshlock_node::node::{Node, NodeOptions, Stopped};
 use meshlock_node::record::{Files, Outlet, Recorder};
 use serde_json::json;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
 
 use crate::exit::Exit;
 use crate::output;
@@ -33,14 +35,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return check(args, &config, &problems.0);
     }
     anyhow::ensure!(problems.0.is_empty(), "{problems}");
-    log::start(&config.log, config.log_format)?;
+    start_log(&config.log, config.log_format)?;
     abort_on_panic();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(args, config))
 }
 
 /// A node that broke an invariant of its own must not go on: it could grant twice. Ended at once, it comes back as a new
-/// one, which harms nobody.
+/// one, which is harmless.
 fn abort_on_panic() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -166,4 +168,19 @@ fn tell_end(ended: &Stopped) {
         );
     }
     tracing::info!("stopped");
+}
+
+/// Begins to log. `what` is a level, or a list such as `info,meshlock_node::links=debug`.
+pub fn start_log(what: &str, format: LogFormat) -> anyhow::Result<()> {
+    let filter: Targets = what.parse().with_context(|| {
+        format!("{what:?} is nothing that can be logged: give off, error, warn, info, debug or trace")
+    })?;
+    let layer = match format {
+        LogFormat::Text => {
+            let colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+            fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(colours).boxed()
+        }
+        LogFormat::Json => fmt::layer().json().with_writer(std::io::stderr).boxed(),
+    };
+    tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().context("the log was started before")
 }

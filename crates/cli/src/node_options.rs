@@ -44,7 +44,7 @@ impl NodeOptions {
     }
 }
 
-/// Whoever can read the token can do everything with the node. A node refuses such a file; here it is only used.
+/// The token gives full control of the node. A node refuses such a file; here it is only used.
 fn warn_if_exposed(file: &Path) {
     use std::os::unix::fs::PermissionsExt;
     if std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o007 != 0) {

@@ -9,9 +9,9 @@ use meshlock_api::{Kind, NewResource, Order, Protocol, ResourceInfo, duration};
 use meshlock_report::table::{Cell, Column, Table};
 
 use crate::exit::Exit;
-use crate::holders::kind;
 use crate::node_options::{NodeOptions, block_on};
 use crate::output::{self, table_width};
+use crate::status::kind;
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock resource make gpu --capacity 4

@@ -4,23 +4,22 @@ use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
 /// Signals that arrive instead of having their usual effect.
 pub struct Signals(Vec<(Signal, unix::Signal)>);
 
 /// Those that are passed on to a child.
-const ALL: [Signal; 6] =
-    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
+const ALL: [Signal; 6] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
 
 impl Signals {
     /// Listens from now on. What was ignored when we were started, as by `nohup`, stays ignored, also by a child.
     pub fn listen() -> io::Result<Self> {
         let ignored = ignored();
-        let wanted = ALL.into_iter().filter(|signal| ignored >> (*signal as i32 - 1) & 1 == 0);
+        let wanted = ALL.into_iter().filter(|signal| ignored >> (signal.as_raw() - 1) & 1 == 0);
         wanted
-            .map(|signal| Ok((signal, unix::signal(SignalKind::from_raw(signal as i32))?)))
+            .map(|signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?)))
             .collect::<io::Result<_>>()
             .map(Self)
     }
@@ -41,7 +40,7 @@ impl Signals {
     pub async fn end(&mut self) -> Signal {
         loop {
             let signal = self.next().await;
-            if signal != Signal::SIGUSR1 && signal != Signal::SIGUSR2 {
+            if signal != Signal::USR1 && signal != Signal::USR2 {
                 return signal;
             }
         }
@@ -50,7 +49,7 @@ impl Signals {
 
 /// How a shell tells that a signal ended a program.
 pub fn code(signal: Signal) -> u8 {
-    u8::try_from(128 + signal as i32).unwrap_or(u8::MAX)
+    u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
 }
 
 /// The signals that this process ignores, one bit each. Where the system does not tell, none.

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use anstyle::AnsiColor;
 pub use anstyle::Style;
 
-/// Something went wrong that nobody expected.
+/// An unexpected failure.
 pub const ALARM: Style = AnsiColor::Red.on_default().bold();
 /// The word before an error message.
 pub const ERROR: Style = ALARM;

@@ -1,20 +1,19 @@
 //! `meshlock top`: the status, again and again.
 
 use std::io::{self, IsTerminal, Read, Write};
-use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use terminal_size::{Height, Width, terminal_size};
 use tokio::sync::mpsc;
 use tokio::time::interval;
 
 use crate::exit::Exit;
-use crate::holders::render;
 use crate::node_options::{NodeOptions, block_on};
 use crate::signals::Signals;
+use crate::status::render;
 
 const REDRAW: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -86,10 +85,10 @@ struct Screen {
 
 impl Screen {
     fn enter() -> anyhow::Result<Self> {
-        let before = tcgetattr(io::stdin().as_fd()).context("cannot ask the terminal for its settings")?;
+        let before = tcgetattr(io::stdin()).context("cannot ask the terminal for its settings")?;
         let mut silent = before.clone();
-        silent.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
-        tcsetattr(io::stdin().as_fd(), SetArg::TCSANOW, &silent).context("cannot change the terminal's settings")?;
+        silent.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Now, &silent).context("cannot change the terminal's settings")?;
         let screen = Self { before };
         write!(io::stdout(), "{ENTER}")?;
         Ok(screen)
@@ -112,6 +111,6 @@ impl Drop for Screen {
     fn drop(&mut self) {
         let _ = write!(io::stdout(), "{LEAVE}");
         let _ = io::stdout().flush();
-        let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSANOW, &self.before);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }

@@ -2,7 +2,6 @@
 
 mod args;
 mod demo;
-mod help;
 mod movement;
 mod shape;
 mod view;
@@ -21,7 +20,7 @@ use meshlock_viewer::{Server, Source};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::node::log;
+use crate::node::start_log;
 use crate::node::tapes::Tapes;
 use crate::signals::Signals;
 use crate::style::{self, styled};
@@ -34,7 +33,7 @@ use self::view::{LiveMesh, Parts};
 
 /// Runs the command, with nodes that stand still or move about.
 pub fn run(args: &Args, movement: Option<Movement>) -> anyhow::Result<Exit> {
-    log::start(&args.log, Default::default())?;
+    start_log(&args.log, Default::default())?;
     let place = Place::make(args.dir.as_deref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(go(args, movement, &place))
@@ -51,7 +50,7 @@ async fn go(args: &Args, movement: Option<Movement>, place: &Place) -> anyhow::R
     let token = if args.no_view { None } else { token(args, &options.settings)? };
     if let (Some(address), None) = (args.view.filter(|address| !address.ip().is_loopback()), &token) {
         bail!(
-            "--view {address}: other machines can reach this address, and whoever sees the page can take part: give \
+            "--view {address}: other machines can reach this address, and everyone who can reach the page can take part: give \
              --config with a `token-file` under [api], or serve it on 127.0.0.1"
         );
     }
@@ -118,7 +117,7 @@ async fn serve(args: &Args, live: &Arc<LiveMesh>, token: Option<String>) -> anyh
     crate::view::start(source, args.view.unwrap_or(usual), token).await.map(Some)
 }
 
-/// What whoever looks at the page has to know, if the configuration has a word for clients.
+/// The token of the page: the one for clients, if the configuration has one.
 fn token(args: &Args, settings: &Settings) -> anyhow::Result<Option<String>> {
     let Some(file) = &settings.api.token_file else { return Ok(None) };
     // As for a node, a path in the file is meant from where the file is.
@@ -126,7 +125,7 @@ fn token(args: &Args, settings: &Settings) -> anyhow::Result<Option<String>> {
     Ok(Some(config::token::read_or_make(&beside.join(file))?))
 }
 
-/// Moves the nodes and changes the links as the scenario says, for ever.
+/// Moves the nodes and changes the links as the scenario says. Never returns.
 async fn follow(movement: Option<Movement>, live: &LiveMesh) {
     if let Some(mut movement) = movement {
         while let Some(news) = movement.next().await {
@@ -192,7 +191,7 @@ fn tell(args: &Args, nodes: &[Told], links: &BTreeSet<Pair>, page: Option<&str>)
         writeln!(out, "\n{}", styled(style::STRONG, "See it in the browser, and take part:"))?;
         writeln!(out, "  {}", styled(style::STRONG, page))?;
         if !args.demo {
-            writeln!(out, "  nobody asks for anything yet: click a node, or start with --demo for busy clients")?;
+            writeln!(out, "  no requests yet: click a node, or start with --demo for busy clients")?;
         }
     }
     writeln!(out, "\n{}", styled(style::STRONG, "Nodes and their sockets:"))?;

@@ -8,7 +8,7 @@ use tokio::time::{Instant, interval_at, sleep};
 
 use crate::exit::Exit;
 use crate::signals::{Signals, code};
-use crate::status::{Place as Output, Status};
+use crate::status_line::{Destination, StatusLine};
 use crate::wish::Wish;
 
 /// After this time people want to know what is going on.
@@ -26,7 +26,7 @@ pub(crate) async fn wait<T>(
     grant: impl Future<Output = Result<T, Error>>,
 ) -> anyhow::Result<Result<T, Exit>> {
     let began = Instant::now();
-    let mut line = Status::new(false);
+    let mut line = StatusLine::new(false);
     let mut ticks = interval_at(began + SHOW_AFTER, SHOW_EVERY);
     tokio::pin!(grant);
     let granted = loop {
@@ -41,7 +41,7 @@ pub(crate) async fn wait<T>(
                 }
                 return Ok(Err(Exit::Other(code(signal))));
             }
-            _ = ticks.tick(), if line.place() == Output::Terminal => {
+            _ = ticks.tick(), if line.destination() == Destination::Terminal => {
                 if let Ok(info) = client.request(id).await
                     && let Some(words) = describe(&wish.name, began.elapsed(), &info)
                 {

@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use jiff::Timestamp;
 use meshlock_api::text::visible;
 use meshlock_api::{Event, RequestInfo, What};
 
 use crate::exit::Exit;
-use crate::holders::kind;
 use crate::node_options::{NodeOptions, block_on};
 use crate::signals::Signals;
+use crate::status::kind;
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock watch                 everything at this node
@@ -91,8 +90,8 @@ fn request(request: &RequestInfo) -> String {
 
 /// `17:30:00.250`.
 fn time(unix_ms: u64) -> String {
-    let time = i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    time.map(|time| time.strftime("%H:%M:%S%.3f").to_string()).unwrap_or_default()
+    let (seconds, ms) = (unix_ms / 1_000, unix_ms % 1_000);
+    format!("{:02}:{:02}:{:02}.{ms:03}", seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use meshlock::{Client, Lock, lock::TRY_PATIENCE};
 use meshlock_api::duration;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// What is wanted, and how long to wait for it.
 #[derive(Clone, Debug, clap::Args)]
@@ -13,38 +14,38 @@ pub(crate) struct Wish {
     /// The resource.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Units, all at once or none.
+    /// How many units, granted all at once.
     #[arg(long, value_name = "H", default_value_t = 1)]
     pub(crate) units: u32,
-    /// How urgent: higher goes first.
+    /// Priority: higher goes first.
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) priority: Option<i32>,
-    /// How urgent: earlier goes first, for resources that are ordered by deadline. A time as in
+    /// Deadline: earlier goes first, for resources ordered by deadline. A time such as
     /// 2026-05-04T17:30:00+02:00, or a number.
     #[arg(long, value_name = "TIME", value_parser = deadline, conflicts_with = "priority")]
     pub(crate) deadline: Option<u64>,
-    /// The session to attend, for resources with sessions.
+    /// The session to join, for resources with sessions.
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// Read: together with others who do, for readers-writer resources.
+    /// Read, together with other readers, for readers-writer resources.
     #[arg(short, long)]
     pub(crate) shared: bool,
-    /// Alone. This is the default.
+    /// Exclusive. This is the default.
     #[arg(short = 'x', long, conflicts_with = "shared")]
     pub(crate) exclusive: bool,
-    /// Wait at most so long for it: 10, 500ms, 2m [default: for ever].
+    /// Give up after this time: 10, 500ms, 2m [default: no limit].
     #[arg(short = 'w', long, value_name = "TIME", value_parser = duration::parse)]
     pub(crate) timeout: Option<Duration>,
-    /// Only if it can be had at once; half a second, so that the right to grant it can come from another node.
+    /// Do not wait: give up after half a second, which the token may need to come from another node.
     #[arg(long = "try", conflicts_with = "timeout")]
     pub(crate) at_once: bool,
-    /// How long it stays taken when this program dies or is stopped [default: the resource's own, usually 30s].
+    /// How long the grant outlives this program if it dies or is suspended [default: that of the resource, usually 30s].
     #[arg(long, alias = "ttl", value_name = "TIME", value_parser = duration::parse)]
     pub(crate) lease: Option<Duration>,
-    /// Who asks, for people who look at the queue.
+    /// The name shown to people who inspect the queue.
     #[arg(long, value_name = "TEXT")]
     pub(crate) owner: Option<String>,
-    /// The exit code when it is not obtained in time.
+    /// The exit code when the request is not granted in time.
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = crate::lock::NOT_IN_TIME)]
     pub(crate) conflict_exit_code: u8,
 }
@@ -85,8 +86,8 @@ fn deadline(text: &str) -> Result<u64, String> {
         return Ok(number);
     }
     let wrong = || format!("{text:?} is no deadline: write 2026-05-04T17:30:00Z, with an offset, or a number");
-    let time: Timestamp = text.parse().map_err(|_| wrong())?;
-    u64::try_from(time.as_millisecond()).map_err(|_| wrong())
+    let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?;
+    u64::try_from(time.unix_timestamp_nanos() / 1_000_000).map_err(|_| wrong())
 }
 
 #[cfg(test)]
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(deadline("1700"), Ok(1700));
         assert_eq!(deadline("1970-01-01T00:00:01.5Z"), Ok(1_500));
         assert_eq!(deadline("1970-01-01T02:00:00+01:00"), Ok(3_600_000));
-        for bad in ["", "-1", "tomorrow", "2026-05-04", "1969-12-31T23:59:59Z"] {
+        for bad in ["", "-1", "tomorrow", "2026-05-04", "2026-05-04T17:30:00", "1969-12-31T23:59:58Z"] {
             assert!(deadline(bad).is_err(), "{bad}");
         }
     }

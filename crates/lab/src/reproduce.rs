@@ -3,7 +3,6 @@
 mod args;
 mod choose;
 mod crew;
-mod help;
 mod json;
 
 use std::fs;

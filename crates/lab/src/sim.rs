@@ -2,7 +2,6 @@
 
 mod args;
 mod edits;
-mod help;
 mod json;
 mod progress;
 mod summary;

@@ -2,7 +2,6 @@
 
 mod args;
 mod dry;
-mod help;
 mod progress;
 mod tell;
 

@@ -5,9 +5,47 @@ use std::time::Duration;
 
 use meshlock_api::duration;
 
-use super::help::{EXAMPLES, LONG_ABOUT};
 use crate::node_options::NodeOptions;
 use crate::wish::Wish;
+
+const LONG_ABOUT: &str = "\
+Hold a resource while a command runs.
+
+Waits for the grant, runs the command, and releases the resource when the command ends. The command runs without a \
+shell, inherits standard input, and its exit code becomes that of meshlock. Signals are forwarded to its process group.
+
+The lease is renewed while the command runs. It can still expire: if this program is suspended for longer than the \
+lease, or its node dies. Others may then be granted the resource, so the command is stopped (see --on-loss). Pass \
+MESHLOCK_FENCE to the guarded system if it can reject a number smaller than one it has seen; only that protects it from \
+a command that is too slow to stop.
+
+The command's environment has MESHLOCK_NAME, MESHLOCK_REQUEST, MESHLOCK_UNITS, MESHLOCK_SESSION, MESHLOCK_FENCE, \
+MESHLOCK_EXPIRES_IN_MS (at its start) and MESHLOCK_HELD=1.";
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock lock backup -- rsync -a /data /backup
+      one backup at a time, in the whole mesh
+  meshlock lock gpu --units 2 -p 5 -- ./train
+      two units at once, ahead of requests with a lower priority
+  meshlock lock dock-3 --try -- ./unload || echo busy
+      only if it is free
+  meshlock lock map -s -w 10s -- ./plan
+      as one of many readers, waiting at most 10 seconds
+  meshlock lock report -c './make | ./send'
+      a pipeline, run by the shell
+  meshlock lock press --on-loss 'run:./lift-the-head' -- ./press
+      clean up when the lock is lost
+  meshlock lock door
+      hold it until Ctrl-C
+
+\x1b[1;4mExit codes:\x1b[0m
+       that of the command, except
+  123  the lock was lost while the command ran (with --on-loss continue or run: only if the command exited with 0)
+  124  not granted in time; -E changes this
+  125  meshlock failed: no node, a wrong argument, a rejected request
+  126  the command cannot be executed
+  127  the command was not found
+128+n  signal n ended the command or the wait";
 
 /// Hold a resource while a command runs.
 #[derive(Debug, clap::Args)]
@@ -15,22 +53,22 @@ use crate::wish::Wish;
 pub struct Args {
     #[command(flatten)]
     pub(crate) wish: Wish,
-    /// The command and its arguments, run as they are. Without one it is held until a signal.
+    /// The command and its arguments. Without one, the resource is held until a signal arrives.
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
-    /// Give the command to `sh -c` as one text.
+    /// Run the command with `sh -c`.
     #[arg(short = 'c', long, help_heading = "Command")]
     pub(crate) shell: bool,
-    /// What to do when it is lost while the command runs: `stop` it, let it `continue`, or `run:CMD` beside it.
+    /// On loss of the lock: `stop` the command, let it `continue`, or `run:CMD` beside it.
     #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_loss, help_heading = "Command")]
     pub(crate) on_loss: OnLoss,
-    /// How long a command that is asked to stop may take before it is killed; never longer than the lease.
+    /// How long the command may take to stop before it is killed; capped by the lease.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse, help_heading = "Command")]
     pub(crate) kill_after: Duration,
-    /// Tell what happens.
+    /// Report grant, loss and release on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
-    /// Tell the grant as one line of JSON: on standard error, or without a command on standard output.
+    /// Print the grant as one line of JSON: on standard error, or without a command on standard output.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]

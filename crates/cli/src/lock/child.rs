@@ -5,13 +5,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 
-use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpid};
 use tokio::sync::mpsc;
-
-use crate::signals::code;
 
 /// A running command and all that it started.
 pub(super) struct Child {
@@ -31,16 +27,20 @@ pub(super) enum Happened {
 impl Child {
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
-        let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
+        let group = Pid::from_child(&child);
         let (sender, happened) = mpsc::unbounded_channel();
         thread::Builder::new().name("child".into()).spawn(move || {
             loop {
-                let happened = match waitpid(group, Some(WaitPidFlag::WUNTRACED)) {
-                    Ok(WaitStatus::Exited(_, code)) => Happened::Ended(u8::try_from(code & 0xff).unwrap_or(u8::MAX)),
-                    Ok(WaitStatus::Signaled(_, signal, _)) => Happened::Ended(code(signal)),
-                    Ok(WaitStatus::Stopped(_, signal)) => Happened::Stopped(signal),
-                    Err(Errno::EINTR) | Ok(_) => continue,
+                let status = match waitpid(Some(group), WaitOptions::UNTRACED) {
+                    Ok(Some((_, status))) => status,
+                    Err(Errno::INTR) | Ok(None) => continue,
                     Err(_) => return,
+                };
+                let ends = [status.exit_status(), status.terminating_signal().map(|signal| 128 + signal)];
+                let happened = match (ends, status.stopping_signal().and_then(Signal::from_named_raw)) {
+                    ([Some(code), _] | [None, Some(code)], _) => Happened::Ended(u8::try_from(code).unwrap_or(u8::MAX)),
+                    ([None, None], Some(signal)) => Happened::Stopped(signal),
+                    ([None, None], None) => continue,
                 };
                 if sender.send(happened).is_err() || matches!(happened, Happened::Ended(_)) {
                     return;
@@ -57,11 +57,11 @@ impl Child {
 
     /// To the command and all that it started. Who is no longer there needs no signal.
     pub(super) fn send(&self, signal: Signal) {
-        let _ = killpg(self.group, signal);
+        let _ = kill_process_group(self.group, signal);
     }
 
     /// Whether the command, or something that it started, is still there.
     pub(super) fn is_there(&self) -> bool {
-        killpg(self.group, None).is_ok()
+        test_kill_process_group(self.group).is_ok()
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use meshlock::{Error, Guard, Loss};
 use meshlock_api::text::visible;
-use nix::sys::signal::{Signal, raise};
+use rustix::process::{Signal, getpid, kill_process};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -44,7 +44,7 @@ pub(super) async fn hold(args: &Args, guard: Guard, signals: &mut Signals) -> an
     let mut watch = Watch { args, guard, child, terminal: Terminal::find(), lost: false, beside: None };
     let code = watch.run(signals).await;
     if let Some(beside) = watch.beside.take() {
-        // Its own result is nobody's: the command's counts.
+        // Its own result does not matter: that of the command counts.
         let _ = beside.await;
     }
     let was_lost = watch.lost || watch.guard.is_lost();
@@ -113,7 +113,7 @@ fn environment(command: &mut Command, guard: &Guard) {
     };
 }
 
-/// When to kill whoever was asked to stop now. If the lease is over already, hurry helps nobody.
+/// When to kill a command that was asked to stop now. If the lease has expired already, there is no hurry.
 fn kill_at(now: Instant, kill_after: Duration, lease_ends: Instant) -> Instant {
     let last = lease_ends.checked_sub(TO_BE_KILLED).filter(|last| *last > now);
     let at = now + kill_after;
@@ -141,7 +141,7 @@ impl Watch<'_> {
         if let Some(terminal) = &self.terminal {
             terminal.give(self.child.group);
             // It may have been stopped because it wanted to read before it was allowed to.
-            self.child.send(Signal::SIGCONT);
+            self.child.send(Signal::CONT);
         }
         let code = loop {
             tokio::select! {
@@ -168,16 +168,16 @@ impl Watch<'_> {
         code
     }
 
-    /// Asks the command and all that it started to stop; whoever is left after some time is killed. A node that takes a
-    /// grant back waits for us until the lease is over, so nobody of ours is left by then.
+    /// Asks the command and its process group to stop; what is left after some time is killed. A node that takes a
+    /// grant back waits for us until the lease is over, so none of ours is left by then.
     async fn stop(&mut self) -> u8 {
-        self.child.send(Signal::SIGTERM);
-        self.child.send(Signal::SIGCONT); // who is stopped does not see a signal
+        self.child.send(Signal::TERM);
+        self.child.send(Signal::CONT); // who is stopped does not see a signal
         let until = kill_at(Instant::now(), self.args.kill_after, self.guard.expires());
         while self.child.is_there() && Instant::now() < until {
             sleep(LOOK_EVERY).await;
         }
-        self.child.send(Signal::SIGKILL);
+        self.child.send(Signal::KILL);
         loop {
             match self.child.next().await {
                 Some(Happened::Ended(code)) => return code,
@@ -188,19 +188,19 @@ impl Watch<'_> {
     }
 
     /// Ctrl-Z: the command has been stopped, and we stop too, so that the shell has the terminal. The lease may end
-    /// before somebody continues us; then the command hears of the loss first.
+    /// before we are continued; then the command hears of the loss first.
     fn stopped(&mut self, signal: Signal) {
         let Some(terminal) = &self.terminal else { return };
         let group = self.child.group;
-        let wanted_terminal = signal == Signal::SIGTTIN || signal == Signal::SIGTTOU;
+        let wanted_terminal = signal == Signal::TTIN || signal == Signal::TTOU;
         if !(wanted_terminal && terminal.belongs_to(group)) {
             terminal.take_back(group);
-            // Returns when somebody continues us.
-            let _ = raise(Signal::SIGSTOP);
+            // Returns when we are continued.
+            let _ = kill_process(getpid(), Signal::STOP);
             terminal.give(group);
         }
         if !self.guard.is_lost() || self.args.on_loss != OnLoss::Stop {
-            self.child.send(Signal::SIGCONT);
+            self.child.send(Signal::CONT);
         }
     }
 

@@ -4,13 +4,11 @@
 pub(super) const LONG_ABOUT: &str = "\
 Who takes part: found a mesh, invite nodes, join, list, remove.
 
-A mesh admits only members. Its founder keeps a key that makes them: `invite` writes one line for a new node, and \
-`join` \
-makes that node a member. Locks need no founder: it may be off for as long as nobody is to be invited or removed.
+A mesh admits only members. Its founder keeps the key that signs them: `invite` prints one line for a new node, and \
+`join` makes that node a member. Locks do not need the founder; it has to be up only to invite or remove nodes.
 
-A node without a mesh makes one of its own, named local, when it is started; so nothing of this is needed to try \
-meshlock \
-on one machine.";
+A node that has no mesh founds one of its own, named local, when it starts, so you need none of this to try meshlock on \
+one machine.";
 
 /// What stands below the short help.
 pub(super) const MORE: &str = "`--help` has examples.";
@@ -22,13 +20,13 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7 | ssh robot-7 meshlock mesh join -
       make another machine a member
   meshlock mesh members
-      who was admitted, and who was removed
+      list admitted and removed members
   meshlock mesh remove robot-7
-      it was stolen
+      expel a stolen machine
 
 \x1b[1;4mExit codes:\x1b[0m
     0  done
-    2  wrong arguments, or something could not be done; nothing was written over";
+    2  wrong arguments, or the operation failed; no file was overwritten";
 
 /// `init`.
 pub(super) const INIT: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -46,16 +44,16 @@ pub(super) const INVITE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7 --peer 10.0.0.1:7411 --peer gate.example:7411
       for one elsewhere
   meshlock mesh invite robot-7 | ssh robot-7 meshlock mesh join -
-      at once, without showing it to anybody
+      in one step, without displaying the secret
 
-An invitation is used once: it makes one node. Its parts [mesh] and [resources] of meshlock.toml go with it.";
+An invitation makes one node. It carries the [mesh] and [resources] sections of meshlock.toml.";
 
 /// `join`.
 pub(super) const JOIN: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh join - < robot-7.invitation
       from a file; remove it afterwards
   meshlock mesh join meshlock-invite-v1:...
-      as pasted; for a moment other users of this machine can see it
+      as an argument; other users of this machine can see it while the command runs
   meshlock mesh join - --force < robot-7.invitation
       the old mesh of this directory is moved into before-1, before-2 and so on";
 
@@ -71,10 +69,9 @@ pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7
       afterwards: the same machine again, as a new member
 
-A removal is a signed statement that members pass on. Whoever has heard it has no more links to the removed node; \
-whoever is \
-out of reach hears it from the next member it meets. The removed node has a second to give back what it \
-held; out of reach it cannot, so stop it cleanly first if you can.";
+A removal is a signed statement that members pass on. A member that has received it closes its links to the removed \
+node; one that is out of reach receives it from the next member it meets. The removed node has one second to release \
+what it holds. Out of reach it cannot, so stop it cleanly first if you can.";
 
 /// `resources`.
 pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -82,4 +79,4 @@ pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh resources --json
       for a script
 
-Others may have been made at run time; a running node knows them.";
+Resources that were created at run time are known to running nodes only.";

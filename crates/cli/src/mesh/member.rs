@@ -10,8 +10,7 @@ use meshlock_node::mesh::{
 use meshlock_node::mesh::{join as take_up, name};
 use serde_json::json;
 
-use super::Place;
-use super::args::{Init, Invite, Join, Remove};
+use super::{Init, Invite, Join, Place, Remove};
 use crate::output::{self, labelled};
 use crate::style::{GOOD, PARTIAL, STRONG, styled};
 
@@ -74,7 +73,7 @@ pub(super) fn join(at: &Place, args: &Join) -> anyhow::Result<()> {
 }
 
 pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
-    // The authority may be kept apart from the node; then nobody here is the member itself.
+    // The authority may be kept apart from the node; then no member here is this one.
     let own = match Identity::load(&at.dir) {
         Ok(identity) => Some(identity.member),
         Err(MeshError::NoMember { .. }) => None,

@@ -3,7 +3,33 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::help::{EXAMPLES, LONG_ABOUT};
+const LONG_ABOUT: &str = "\
+Start a whole mesh of real nodes on this machine, to try everything.
+
+Every node has its own keys, links and client socket, as on a machine of its own; only the process is shared. The links \
+are real (QUIC on the loopback interface); --topology or --scenario decides which of them are up. A page in the browser \
+shows everything live. There you can request and release locks, cut links, add and remove nodes, and with --scenario \
+drag them around. Everyone who can reach the page can do that, so other machines need a token (token-file of [api] in \
+--config). Ctrl-C stops everything and removes all files.";
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock up
+      five nodes in a ring; open the page that it names, or try the commands that it prints
+  meshlock up --demo --open
+      with busy clients, shown in the browser
+  meshlock up --nodes 12 --topology line
+      twelve nodes in a line
+  meshlock up --topology grid:3x4
+      twelve nodes in a grid
+  meshlock up --scenario scenarios/charging-docks.toml --demo
+      links come and go as robots move through a hall; drag them on the page (needs meshlock-lab)
+  meshlock up --record run.jsonl
+      record every event and check the rules; replay it with `meshlock trace audit run.docks.jsonl`
+
+\x1b[1;4mExit codes:\x1b[0m
+    0  stopped by Ctrl-C
+    2  wrong arguments, or a node could not start
+  130  stopped immediately by a second Ctrl-C";
 
 /// Start a whole mesh of real nodes on this machine, to try everything.
 #[derive(Debug, clap::Args)]
@@ -42,10 +68,10 @@ pub struct Args {
     #[arg(long, help_heading = "Viewer")]
     pub(crate) open: bool,
 
-    /// Record the whole mesh, watched by the rules: run.jsonl becomes run.NAME.jsonl for each resource.
+    /// Record the whole mesh and check the rules: run.jsonl becomes run.NAME.jsonl for each resource.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
-    /// What is logged on standard error: error, warn, info, debug, trace.
+    /// Log level on standard error: error, warn, info, debug, trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn", help_heading = "Output")]
     pub(crate) log: String,
     /// One JSON line on standard output when the mesh is up.

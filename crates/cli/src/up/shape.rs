@@ -14,7 +14,7 @@ pub(super) enum Shape {
     Line,
     /// With the first one.
     Star,
-    /// With everybody.
+    /// With all others.
     Complete,
     /// With the first and the last one, so that no single link matters.
     Other,

@@ -25,7 +25,7 @@ pub struct Args {
     /// Where to serve the page; beyond this machine only with --token-file.
     #[arg(long, value_name = "ADDR", default_value = USUAL)]
     listen: SocketAddr,
-    /// A file with a secret that whoever looks has to know.
+    /// A file with the token that browsers have to present.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Open the page in a browser.
@@ -36,8 +36,8 @@ pub struct Args {
 const LONG_ABOUT: &str = "\
 Look at traces in the browser: simulations, counterexamples, recordings of nodes.
 
-The page is served from this program and needs no network. Files of any size are read as one looks at them; a file that \
-is still being written is followed. Ctrl-C ends it.";
+The page is served from this program and needs no network. Files of any size are read on demand; a file that is \
+still being written is followed. Ctrl-C ends it.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock check reverse-link/p1                a counterexample is written ...

@@ -17,10 +17,10 @@ use meshlock_node::config::Settings;
 use meshlock_node::local::{LocalMesh, LocalOptions};
 
 use meshlock_cli::exit::Exit;
-use meshlock_cli::log;
 use meshlock_cli::output;
 use meshlock_cli::signals::Signals;
-use meshlock_cli::status::{Place, Status};
+use meshlock_cli::start_log;
+use meshlock_cli::status_line::{Destination, StatusLine};
 
 pub(crate) use self::client::{Args as ClientArgs, run as run_client};
 use self::clients::Clients;
@@ -36,11 +36,11 @@ Does a lock protect what it guards?
 
 A mesh runs in this process, with links that come and go. Clients are processes: each takes the lock, reads a counter \
 from a file, thinks for some milliseconds and writes the counter back, increased by one. Meanwhile clients are killed \
-and started again, and stopped for longer than the lease and continued. They do not look whether they still hold the \
-lock before they write, which is the worst that a client can do.
+and restarted, and suspended for longer than the lease and resumed. They do not check whether they still hold the lock \
+before they write, which is the worst that a client can do.
 
-The file refuses whoever comes with a smaller fence than the greatest it has seen, unless --no-fences is given. In the \
-end the counter is compared with the number of writes: what is missing was lost.";
+The file rejects a fence smaller than the greatest it has seen, unless --no-fences is given. At the \
+end the counter is compared with the number of writes; the difference is the number of lost updates.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock bench guard
@@ -102,7 +102,7 @@ fn lease(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    log::start("error", Default::default())?;
+    start_log("error", Default::default())?;
     let place = tempfile::Builder::new().prefix("meshlock-").tempdir().context("cannot make a temporary directory")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(go(args, place.path()))
@@ -120,7 +120,7 @@ async fn go(args: &Args, place: &std::path::Path) -> anyhow::Result<Exit> {
     let began = Instant::now();
     let length = Duration::from_secs_f64(args.minutes * 60.0);
     let mut torment = Torment::new(args);
-    let mut line = Status::new(false);
+    let mut line = StatusLine::new(false);
     let interrupted = tokio::select! {
         _ = signals.end() => true,
         ended = torment.run(&mesh, &mut clients, length) => {
@@ -153,11 +153,11 @@ async fn go(args: &Args, place: &std::path::Path) -> anyhow::Result<Exit> {
     })
 }
 
-/// Tells how far it has come, for ever.
-async fn show(line: &mut Status, began: Instant, length: Duration, store: &mut Store) -> anyhow::Result<bool> {
-    let every = match line.place() {
-        Place::Terminal => Duration::from_secs(1),
-        Place::File | Place::Nowhere => Duration::from_secs(30),
+/// Reports progress. Never returns.
+async fn show(line: &mut StatusLine, began: Instant, length: Duration, store: &mut Store) -> anyhow::Result<bool> {
+    let every = match line.destination() {
+        Destination::Terminal => Duration::from_secs(1),
+        Destination::File | Destination::Nowhere => Duration::from_secs(30),
     };
     loop {
         tokio::time::sleep(every).await;
@@ -167,7 +167,7 @@ async fn show(line: &mut Status, began: Instant, length: Duration, store: &mut S
             duration::display(Duration::from_secs(began.elapsed().as_secs())),
             duration::display(length)
         );
-        if line.place() == Place::Terminal {
+        if line.destination() == Destination::Terminal {
             line.show(&text);
         } else {
             line.print(&text);

@@ -5,7 +5,6 @@ mod bed;
 mod embedded;
 mod figures;
 mod handover;
-mod help;
 mod idle;
 mod link;
 mod socket;
@@ -19,7 +18,7 @@ use meshlock_node::links::Transport;
 
 use meshlock_cli::exit::Exit;
 use meshlock_cli::signals::Signals;
-use meshlock_cli::status::Status;
+use meshlock_cli::status_line::StatusLine;
 
 pub(crate) use self::args::Args;
 use self::figures::Report;
@@ -78,5 +77,5 @@ async fn measure(plan: Plan) -> anyhow::Result<Report> {
 
 /// A line that says what is measured now.
 fn tell(what: &str) {
-    Status::new(false).print(&format!("measuring: {what}"));
+    StatusLine::new(false).print(&format!("measuring: {what}"));
 }

@@ -35,15 +35,16 @@ use self::verdict::{Finding, Floors};
 use meshlock_cli::exit::Exit;
 use meshlock_cli::output;
 use meshlock_cli::signals::Signals;
-use meshlock_cli::status::{Place, Status};
+use meshlock_cli::status_line::{Destination, StatusLine};
 
 const LONG_ABOUT: &str = "\
-Torment a mesh of real processes, and look whether it keeps its promises.
+Inject faults into a mesh of real processes, and check that it keeps its promises.
 
 Nodes run on the loopback interface, linked over relays. Clients ask for locks, units and sessions under all protocols, \
 cancel, renew, change their minds, vanish and overstay. Meanwhile links lose packets or are cut, nodes are paused, \
-stopped and started again, clients are killed and paused, disks are full, crowds come, and everybody asks for the \
-status of the mesh. After each round all is made well again; then everybody must be served and the nodes be quiet.
+stopped and started again, clients are killed and paused, disks are full, crowds of clients arrive, and all of \
+them query the status of the mesh. After each round all faults are repaired; then every request must be granted and the \
+nodes must become idle.
 
 What clients saw is judged by rules that know nothing of the protocols: units and sessions, fences, leases. Only what is \
 definite counts, so a slow machine is no fault. The seed decides what is done; the timing is the machine's.";
@@ -64,7 +65,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
     2  the bench itself failed
   130  ended by Ctrl-C; what was seen so far is told";
 
-/// Does a mesh of real processes stand everything that it may meet?
+/// Inject faults into a mesh of real processes, and check that it keeps its promises.
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples and exit codes.")]
 pub(crate) struct Args {
@@ -129,7 +130,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Whether it was interrupted.
 async fn go(args: &Args, place: &Path, report: &mut Report) -> anyhow::Result<bool> {
     let mut signals = Signals::listen()?;
-    let mut line = Status::new(false);
+    let mut line = StatusLine::new(false);
     let mut torment = Torment::new(args, place);
     tokio::select! {
         _ = signals.end() => Ok(true),
@@ -153,7 +154,7 @@ impl<'a> Torment<'a> {
         Self { args, place, began: Instant::now(), told: None }
     }
 
-    async fn run(&mut self, report: &mut Report, line: &mut Status) -> anyhow::Result<()> {
+    async fn run(&mut self, report: &mut Report, line: &mut StatusLine) -> anyhow::Result<()> {
         let binary = self.args.binary.clone().map_or_else(std::env::current_exe, Ok)?;
         let plan = Plan { seed: self.args.seed, nodes: self.args.nodes.into() };
         let mesh = Mesh::start(&binary, self.place, plan).await.context("the mesh cannot be started")?;
@@ -213,7 +214,7 @@ impl<'a> Torment<'a> {
         Ok(findings)
     }
 
-    fn tell(&mut self, report: &Report, line: &mut Status) {
+    fn tell(&mut self, report: &Report, line: &mut StatusLine) {
         let text = format!(
             "{} of {}, round {}: {} requests, {} grants, {} found",
             duration::display(Duration::from_secs(self.began.elapsed().as_secs())),
@@ -223,7 +224,7 @@ impl<'a> Torment<'a> {
             report.grants,
             report.findings.len()
         );
-        if line.place() == Place::Terminal {
+        if line.destination() == Destination::Terminal {
             line.show(&text);
         } else if self.told.is_none_or(|told| told.elapsed() > TELL_EVERY) {
             line.print(&text);

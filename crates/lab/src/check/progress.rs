@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use meshlock_check::{Observer, Progress, Way};
 
-use meshlock_cli::status::{Place, Status};
+use meshlock_cli::status_line::{Destination, StatusLine};
 use meshlock_cli::text::{count, memory, rate, several, time};
 
 /// Shows how far one model has come.
@@ -13,7 +13,7 @@ pub(super) struct Ticker {
     name: String,
     /// How many walks there will be, if it is walked.
     walks: Option<u64>,
-    status: Status,
+    status: StatusLine,
     /// The time in the run of the last line.
     last: Duration,
 }
@@ -25,7 +25,7 @@ impl Ticker {
             Way::Explore { .. } => None,
             Way::Walk { walks, .. } => Some(*walks),
         };
-        Self { name: name.to_owned(), walks, status: Status::new(quiet), last: Duration::ZERO }
+        Self { name: name.to_owned(), walks, status: StatusLine::new(quiet), last: Duration::ZERO }
     }
 
     /// Takes the line away.
@@ -34,14 +34,14 @@ impl Ticker {
     }
 
     fn tell(&mut self, elapsed: Duration, line: &str) {
-        match self.status.place() {
-            Place::Nowhere => {}
-            Place::Terminal => self.status.show(&format!("{}  {line}", self.name)),
-            Place::File if elapsed >= self.last + BETWEEN_LINES => {
+        match self.status.destination() {
+            Destination::Nowhere => {}
+            Destination::Terminal => self.status.show(&format!("{}  {line}", self.name)),
+            Destination::File if elapsed >= self.last + BETWEEN_LINES => {
                 self.status.print(&format!("{}: {line}", self.name));
                 self.last = elapsed;
             }
-            Place::File => {}
+            Destination::File => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use meshlock_reproduce::page::Measured;
 use meshlock_reproduce::{Claim, Effort, Finding, Lab};
 
-use meshlock_cli::status::Status;
+use meshlock_cli::status_line::StatusLine;
 use meshlock_cli::style::{ALARM, FAINT, GOOD, KNOWN, styled};
 use meshlock_cli::text::time;
 
@@ -44,7 +44,7 @@ pub(super) fn measure(
     let owned = claims.to_vec();
     std::thread::spawn(move || work(&owned, effort, jobs, &sender));
     let mut ended = Ended::default();
-    let mut status = Status::new(quiet);
+    let mut status = StatusLine::new(quiet);
     let start = Instant::now();
     let mut began = start;
     let mut rest = claims.iter();

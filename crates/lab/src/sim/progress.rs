@@ -10,7 +10,7 @@ use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
 
 use super::units::three;
-use meshlock_cli::status::{Place, Status};
+use meshlock_cli::status_line::{Destination, StatusLine};
 use meshlock_cli::text::{count, rate, time};
 
 /// Shows how far a run has come, and ends it after Ctrl-C.
@@ -19,7 +19,7 @@ pub(super) struct Ticker {
     planned: Time,
     start: Instant,
     shown: Duration,
-    status: Status,
+    status: StatusLine,
     cancel: Arc<AtomicBool>,
     ended: bool,
 }
@@ -32,7 +32,7 @@ impl Ticker {
             planned: Time::ZERO + scenario.duration,
             start: Instant::now(),
             shown: Duration::ZERO,
-            status: Status::new(quiet),
+            status: StatusLine::new(quiet),
             cancel,
             ended: false,
         }
@@ -50,7 +50,7 @@ impl Ticker {
 
     /// One line in the end, where there was none before.
     pub(super) fn conclude(&mut self, outcome: &Outcome, wall: Duration) {
-        if self.status.place() == Place::File {
+        if self.status.destination() == Destination::File {
             self.status.print(&format!("{}: {}", self.name, speed(outcome, wall)));
         }
     }

@@ -72,7 +72,7 @@ impl LiveMesh {
         if let (Some(world), Some(number)) = (&self.world, number) {
             self.sit_down(number, seat);
             if seat.is_none() {
-                // Nobody is there.
+                // No node took the seat.
                 let _ = world.change(Action::Remove { node: number });
             } else if !world.is_on_the_air() {
                 for friend in friends.into_iter().filter_map(|friend| self.number(friend).ok()) {
@@ -128,7 +128,7 @@ impl LiveMesh {
             Ok(ended) => {
                 let kept: Vec<&str> = ended.kept.iter().map(|name| shown(name)).collect();
                 Err(Refusal::new(format!(
-                    "{name} has left, but nobody took in time what others need: {}. Whoever wants that waits for ever",
+                    "{name} has left, but no neighbour took its tokens in time: {}. Requests for them wait indefinitely",
                     kept.join(", ")
                 )))
             }

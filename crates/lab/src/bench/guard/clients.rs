@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::Args;
 
@@ -65,9 +64,8 @@ impl Clients {
 
     /// Stops or continues a client.
     pub(super) fn send(&self, client: usize, signal: Signal) {
-        let running = self.running.get(client).and_then(Option::as_ref);
-        if let Some(pid) = running.and_then(|child| i32::try_from(child.id()).ok()) {
-            let _ = kill(Pid::from_raw(pid), signal);
+        if let Some(child) = self.running.get(client).and_then(Option::as_ref) {
+            let _ = kill_process(Pid::from_child(child), signal);
         }
     }
 

@@ -11,7 +11,6 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use nix::fcntl::{Flock, FlockArg};
 
 /// The length of a line.
 const LINE: usize = 44;
@@ -98,10 +97,10 @@ impl Store {
 
     /// Does something while nobody else can.
     fn with<T>(&mut self, act: impl FnOnce(&mut File) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let file = self.file.try_clone().context("cannot open the counter once more")?;
-        let mut alone = Flock::lock(file, FlockArg::LockExclusive)
-            .map_err(|(_, error)| anyhow::Error::new(error).context("cannot lock the counter"))?;
-        act(&mut alone)
+        self.file.lock().context("cannot lock the counter")?;
+        let acted = act(&mut self.file);
+        self.file.unlock().context("cannot unlock the counter")?;
+        acted
     }
 }
 

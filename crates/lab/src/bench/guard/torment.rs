@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use meshlock_node::local::{LocalMesh, Pair};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde::Serialize;
 
 use super::Args;
@@ -71,7 +71,7 @@ impl Torment {
     fn wake_up(&mut self, clients: &Clients) {
         let now = Instant::now();
         for (client, _) in self.stopped.extract_if(.., |(_, until)| *until <= now) {
-            clients.send(client, Signal::SIGCONT);
+            clients.send(client, Signal::CONT);
         }
     }
 
@@ -81,7 +81,7 @@ impl Torment {
                 let client = self.random.usize(0..clients.len());
                 // Stopped clients stay so until their time; another moment will find another.
                 if self.stopped.iter().all(|(stopped, _)| *stopped != client) {
-                    clients.send(client, Signal::SIGSTOP);
+                    clients.send(client, Signal::STOP);
                     let length = self.lease.mul_f64(1.2 + 1.3 * self.random.f64());
                     self.stopped.push((client, Instant::now() + length));
                     self.done.pauses += 1;

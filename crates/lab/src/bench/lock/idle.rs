@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use meshlock_api::NewResource;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::sleep;
 
 use super::Plan;
@@ -49,7 +48,5 @@ const SETTLE: Duration = Duration::from_millis(300);
 
 /// Of this process, as user and in the system.
 fn processor_time() -> anyhow::Result<Duration> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
-    let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    Ok(Duration::from_micros(u64::try_from(microseconds).unwrap_or_default()))
+    Ok(Duration::try_from(clock_gettime(ClockId::ProcessCPUTime))?)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use tokio::time::timeout;
 
 use super::cast;
@@ -39,7 +39,7 @@ pub(super) async fn run(like: &Mesh, number: u64) -> anyhow::Result<Option<Optio
     let mut second = User::new(&scene, 1, "second".to_owned(), &wanted);
     if timeout(TRIES, second.obtain()).await.is_ok() {
         // The token is at the second node, so the crash of the founder takes nothing from anybody.
-        mesh.signal(0, Signal::SIGKILL);
+        mesh.signal(0, Signal::KILL);
         mesh.reap(0).await.context("the founder cannot be killed")?;
         mesh.begin(0).await?;
         let mut first = User::new(&scene, 0, "founder".to_owned(), &wanted);

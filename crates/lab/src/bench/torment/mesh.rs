@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
@@ -150,7 +149,7 @@ impl Mesh {
     /// Stops a node cleanly and waits for its end.
     pub(super) async fn stop(&mut self, index: usize) -> anyhow::Result<ExitStatus> {
         self.pids[index].store(0, Ordering::Relaxed);
-        self.signal(index, Signal::SIGTERM);
+        self.signal(index, Signal::TERM);
         self.reap(index).await
     }
 
@@ -207,10 +206,8 @@ impl Drop for Mesh {
 }
 
 pub(super) fn send(child: &Child, signal: Signal) {
-    if let Ok(pid) = i32::try_from(child.id()) {
-        // It may have ended by itself.
-        let _ = kill(Pid::from_raw(pid), signal);
-    }
+    // It may have ended by itself.
+    let _ = kill_process(Pid::from_child(child), signal);
 }
 
 /// Waits for the end of a process, at most for so long.
@@ -246,7 +243,7 @@ fn keep_log(child: &mut Child, path: &Path) -> io::Result<()> {
 
 #[cfg(target_os = "linux")]
 fn limit_files(pid: u32, full: bool) -> bool {
-    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    use rustix::process::{Resource, Rlimit, prlimit};
     let limit = Rlimit { current: full.then_some(0), maximum: None };
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| prlimit(Some(pid), Resource::Fsize, limit).is_ok())

@@ -4,7 +4,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use meshlock_api::{NewRequest, Urgency};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -75,9 +75,9 @@ impl Conductor {
                 Ok(None)
             }
             Trouble::PauseNode { node, lasts } => {
-                self.mesh.signal(node, Signal::SIGSTOP);
+                self.mesh.signal(node, Signal::STOP);
                 sleep(lasts).await;
-                self.mesh.signal(node, Signal::SIGCONT);
+                self.mesh.signal(node, Signal::CONT);
                 self.done.node_pauses += 1;
                 Ok(None)
             }
@@ -207,12 +207,12 @@ impl Conductor {
             kill(&mut child);
             self.done.clients_killed += 1;
         } else {
-            send(&child, Signal::SIGSTOP);
+            send(&child, Signal::STOP);
             self.done.clients_paused += 1;
         }
         let served = self.is_served(name, next).await;
         if !with_kill {
-            send(&child, Signal::SIGCONT);
+            send(&child, Signal::CONT);
             let end = ended(&mut child, SERVED_WITHIN).await;
             kill(&mut child);
             if served && end.is_none_or(|status| status.code() != Some(LOST)) {

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use meshlock_api::MeshStatus;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -139,7 +138,7 @@ impl World {
     /// Stops a node cleanly and waits for its end.
     pub(crate) fn stop(&mut self, index: usize) {
         let mut child = self.nodes[index].process.take().unwrap();
-        kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(0), "{}", self.log(index));
     }

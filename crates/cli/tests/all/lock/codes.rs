@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use meshlock_api::State;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use super::world::World;
 
@@ -121,7 +121,7 @@ fn without_a_command_it_is_held_until_a_signal() {
     let mut running = world.start(&["lock", "dock"]);
     assert!(running.line().starts_with("dock granted, fence "));
     world.until(State::Granted, 1);
-    running.send(Signal::SIGTERM);
+    running.send(Signal::TERM);
     assert_eq!(running.end().code, Some(0));
     assert!(world.requests().is_empty(), "given back");
 }
@@ -134,7 +134,7 @@ fn readers_run_together() {
     first.line();
     assert_eq!(world.run(&["lock", "-s", "map", "echo", "read"]).out, "read\n");
     assert_eq!(world.run(&["lock", "-x", "--try", "map", "echo", "written"]).code, Some(124));
-    first.send(Signal::SIGINT);
+    first.send(Signal::INT);
     assert_eq!(first.end().code, Some(0));
 }
 

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use meshlock_api::MeshStatus;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::process::{Running, place, program, run, run_to_end, until};
@@ -107,7 +107,7 @@ fn nodes_of_a_scenario_are_moved_about() {
     hall.until_linked(&[("n1", "n4"), ("n3", "n4")]);
     let outside = hall.act(json!({ "do": "move", "node": added, "to": [-5.0, 0.0] })).unwrap_err();
     assert!(outside.contains("outside of the area"), "{outside}");
-    let ended = hall.running.end_by(Signal::SIGINT);
+    let ended = hall.running.end_by(Signal::INT);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::process::until;
 use crate::world::{World, full, line, ring};
@@ -103,7 +103,7 @@ fn the_urgent_go_first(world: &World) {
     world.until_counts(2, "gate", 1, 1);
     let high = world.go(3, &["lock", "-p", "9", "gate", "-c", &note("high")]);
     world.until_counts(2, "gate", 1, 2);
-    assert_eq!(holder.end_by(Signal::SIGTERM).code, Some(0));
+    assert_eq!(holder.end_by(Signal::TERM).code, Some(0));
     assert_eq!((high.end().code, low.end().code), (Some(0), Some(0)));
     assert_eq!(fs::read_to_string(world.place().join("order")).unwrap(), "high\nlow\n");
 }
@@ -114,7 +114,7 @@ fn units_are_shared(world: &World) {
     assert_eq!(world.run(4, &["lock", "-w", "30s", "docks", "--", "echo", "third"]).out, "third\n");
     let three = world.go(4, &["lock", "--units", "3", "docks", "--", "echo", "all"]);
     world.until_counts(0, "docks", 1, 1);
-    assert_eq!(two.end_by(Signal::SIGTERM).code, Some(0));
+    assert_eq!(two.end_by(Signal::TERM).code, Some(0));
     let ran = three.end();
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "all\n"));
 }
@@ -126,7 +126,7 @@ fn sessions_go_together(world: &World) {
     assert!(also_red.line().starts_with("room granted"));
     let blue = world.go(4, &["lock", "--session", "blue", "room", "--", "echo", "blue"]);
     world.until_counts(0, "room", 2, 1);
-    assert_eq!((red.end_by(Signal::SIGTERM).code, also_red.end_by(Signal::SIGTERM).code), (Some(0), Some(0)));
+    assert_eq!((red.end_by(Signal::TERM).code, also_red.end_by(Signal::TERM).code), (Some(0), Some(0)));
     assert_eq!(blue.end().out, "blue\n");
 }
 
@@ -137,7 +137,7 @@ fn readers_go_together(world: &World) {
     assert!(second.line().starts_with("map granted"));
     let writer = world.go(2, &["lock", "-x", "map", "--", "echo", "written"]);
     world.until_counts(1, "map", 2, 1);
-    assert_eq!((first.end_by(Signal::SIGTERM).code, second.end_by(Signal::SIGTERM).code), (Some(0), Some(0)));
+    assert_eq!((first.end_by(Signal::TERM).code, second.end_by(Signal::TERM).code), (Some(0), Some(0)));
     assert_eq!(writer.end().out, "written\n");
 }
 
@@ -147,12 +147,12 @@ fn waiting_can_be_ended(world: &World) {
     assert!(holder.line().starts_with("gate granted"));
     let waiting = world.go(4, &["lock", "gate", "--", "true"]);
     world.until_counts(0, "gate", 1, 1);
-    waiting.send(Signal::SIGINT);
+    waiting.send(Signal::INT);
     assert_eq!(waiting.end().code, Some(130));
     world.until_counts(0, "gate", 1, 0);
     assert_eq!(world.run(4, &["lock", "-w", "100ms", "gate", "--", "true"]).code, Some(124));
     world.until_counts(0, "gate", 1, 0);
-    assert_eq!(holder.end_by(Signal::SIGTERM).code, Some(0));
+    assert_eq!(holder.end_by(Signal::TERM).code, Some(0));
 }
 
 /// Writes its fence and a word to a file, unless a larger fence was there before.
@@ -167,7 +167,7 @@ fn clients_that_die_or_sleep_lose_what_they_held() {
 
     let mut killed = world.go(0, &["lock", "--lease", "1s", "gate"]);
     assert!(killed.line().starts_with("gate granted"));
-    killed.send(Signal::SIGKILL);
+    killed.send(Signal::KILL);
     assert_eq!(killed.end().code, None);
     assert_eq!(world.run(4, &["lock", "-w", "30s", "gate", "--", "echo", "next"]).out, "next\n");
 
@@ -179,14 +179,14 @@ fn clients_that_die_or_sleep_lose_what_they_held() {
     );
     let mut stopped = world.go(1, &["lock", "--lease", "1s", "--on-loss", "continue", "gate", "-c", &sleeper]);
     assert_eq!(stopped.line(), "ready");
-    stopped.send(Signal::SIGSTOP);
+    stopped.send(Signal::STOP);
     let next = world.run(3, &["lock", "-w", "30s", "gate", "-c", &format!("word=new; {GUARDED_WRITE}")]);
     let new_fence: u64 = next.out.strip_suffix(" written\n").unwrap().parse().unwrap();
     fs::write(world.place().join("go"), "").unwrap();
     let late = stopped.line();
     let old_fence: u64 = late.strip_suffix(" refused").unwrap().parse().unwrap();
     assert!(old_fence < new_fence, "{old_fence} was before {new_fence}");
-    stopped.send(Signal::SIGCONT);
+    stopped.send(Signal::CONT);
     assert_eq!(stopped.end().code, Some(123), "and it hears that it was lost");
     assert_eq!(fs::read_to_string(world.place().join("guarded")).unwrap(), format!("{new_fence} new\n"));
     recordings_are_right(&mut world, &[0, 1, 2, 3, 4], "gate");

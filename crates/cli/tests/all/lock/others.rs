@@ -1,7 +1,7 @@
 //! `acquire`, `release`, `renew`, `status`, `watch`, `top` and `resource`.
 
 use meshlock_api::{Event, MeshStatus, RequestInfo, ResourceInfo, State};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use super::world::World;
 use crate::process::until;
@@ -58,7 +58,7 @@ fn the_status_shows_holders_and_waiters_in_order() {
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.err.contains("nothing"), "{}", unknown.err);
     for running in waiting {
-        running.send(Signal::SIGTERM);
+        running.send(Signal::TERM);
         assert_eq!(running.end().code, Some(143));
     }
 }
@@ -100,7 +100,7 @@ fn events_are_lines() {
         });
         let line = line.unwrap();
         assert!(if json { serde_json::from_str::<Event>(&line).is_ok() } else { line.contains("dock: ") }, "{line}");
-        nix::sys::signal::kill(pid, Signal::SIGINT).unwrap();
+        rustix::process::kill_process(pid, Signal::INT).unwrap();
         assert_eq!(reader.join().unwrap().end().code, Some(130));
     }
 }

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use meshlock_trace::{Reader, Record, What};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::process::{self, Ran, Running, until};
@@ -276,7 +276,7 @@ fn a_shown_run_ends_with_the_command_that_runs_it_again() {
     let words = ["sim", "small.toml", "--view=127.0.0.1:0", "--trace", "run.trace.jsonl"];
     let mut running = Running::start(process::program().args(words).current_dir(&place));
     assert!(running.until_error("viewer:").starts_with("viewer: http://127.0.0.1:"));
-    let Ran { code, out, err: rest } = running.end_by(Signal::SIGINT);
+    let Ran { code, out, err: rest } = running.end_by(Signal::INT);
     assert_eq!(code, Some(0), "{out}{rest}");
     assert_eq!(out, "run it again: meshlock sim small.toml --seed 3 --trace run.trace.jsonl --views\n");
     assert!(rest.contains("after 0 edits"), "{rest}");
@@ -325,7 +325,7 @@ fn ctrl_c_ends_the_run_with_a_summary_and_a_whole_trace() {
     let trace = place.join("run.trace.jsonl");
     let is_under_way = || fs::metadata(&trace).is_ok_and(|file| file.len() > 0);
     until("it is under way", || is_under_way() || running.has_ended());
-    let Ran { code, out, err } = running.end_by(Signal::SIGINT);
+    let Ran { code, out, err } = running.end_by(Signal::INT);
     assert_eq!(code, Some(130), "{out}{err}");
     assert!(out.contains("incomplete: ended by Ctrl-C"), "{out}");
     assert!(out.contains("not known, because the run was ended early"), "{out}");

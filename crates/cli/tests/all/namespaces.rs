@@ -6,7 +6,7 @@
 #[path = "../../../node/tests/namespaces/world.rs"]
 mod network;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::process::until;
 use crate::world::World;
@@ -68,7 +68,7 @@ fn nodes_without_configuration_find_each_other_and_share_a_lock() {
     let mut holder = wired.world.go(1, &["lock", "gate"]);
     assert!(holder.line().starts_with("gate granted"));
     assert_eq!(wired.world.run(0, &["lock", "--try", "gate", "--", "true"]).code, Some(124));
-    assert_eq!(holder.end_by(Signal::SIGTERM).code, Some(0));
+    assert_eq!(holder.end_by(Signal::TERM).code, Some(0));
     wired.locks(0);
 }
 
@@ -95,7 +95,7 @@ fn where_the_token_is_work_goes_on_and_the_others_are_served_after_the_cut() {
     wired.network.plug("cy");
     assert!(alone.line().starts_with("gate granted"), "served as soon as there is a way");
     wired.world.until_counts(0, "gate", 1, 0);
-    alone.send(Signal::SIGTERM);
+    alone.send(Signal::TERM);
     assert_eq!(alone.end().code, Some(0));
     wired.locks(1);
 }
@@ -141,7 +141,7 @@ fn another_mesh_on_the_same_wire_stays_apart() {
     let mut theirs = wired.world.go(3, &["lock", "gate"]);
     assert!(ours.line().starts_with("gate granted") && theirs.line().starts_with("gate granted"));
     assert_eq!(wired.world.status(0, None).nodes.len(), 2);
-    assert_eq!((ours.end_by(Signal::SIGTERM).code, theirs.end_by(Signal::SIGTERM).code), (Some(0), Some(0)));
+    assert_eq!((ours.end_by(Signal::TERM).code, theirs.end_by(Signal::TERM).code), (Some(0), Some(0)));
     for (node, neighbour) in [(0, "bob"), (3, "eve")] {
         assert_eq!(wired.neighbours(node), [neighbour]);
     }

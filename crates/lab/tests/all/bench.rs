@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::process::program;
@@ -30,14 +29,14 @@ fn nothing_is_lost_with_fences() {
 #[test]
 fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
     let mut child = bench("guard --minutes 10 --clients 2 --nodes 2 --json").stdout(Stdio::piped()).spawn().unwrap();
-    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    let pid = Pid::from_child(&child);
     let clients = || children_of(pid);
     while clients().len() < 2 {
         assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let started = clients();
-    kill(pid, Signal::SIGINT).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["lost"], 0);
@@ -63,14 +62,14 @@ fn a_torment_is_ended_by_ctrl_c_and_leaves_no_node() {
     let place = tempfile::tempdir().unwrap();
     let mut bench = bench("torment --nodes 2 --json");
     let mut child = bench.env("TMPDIR", place.path()).stdout(Stdio::piped()).spawn().unwrap();
-    let pid = Pid::from_raw(child.id().try_into().unwrap());
+    let pid = Pid::from_child(&child);
     // Members are made by processes that end; both nodes are there at the same time.
     while children_of(pid).len() < 2 {
         assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let started = children_of(pid);
-    kill(pid, Signal::SIGINT).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["findings"], Value::Array(Vec::new()));

@@ -1,8 +1,7 @@
 //! Signals, and programs that die or are stopped.
 
 use meshlock_api::State;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::world::World;
 use crate::process::until;
@@ -10,8 +9,8 @@ use crate::process::until;
 #[test]
 fn signals_are_passed_on_to_the_command() {
     let world = World::new();
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2] {
-        let name = &signal.as_str()[3..];
+    let (usr1, usr2) = ((Signal::USR1, "USR1"), (Signal::USR2, "USR2"));
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP"), usr1, usr2] {
         let script = format!("trap 'echo got {name}; exit 3' {name}; echo ready; while :; do sleep 0.02; done");
         let mut running = world.start(&["lock", "dock", "sh", "-c", &script]);
         assert_eq!(running.line(), "ready");
@@ -28,7 +27,7 @@ fn a_signal_reaches_all_that_the_command_started() {
     let script = "(trap 'echo inner; exit' TERM; echo ready; while :; do sleep 0.02; done) & wait; wait";
     let mut running = world.start(&["lock", "dock", "sh", "-c", script]);
     assert_eq!(running.line(), "ready");
-    running.send(Signal::SIGTERM);
+    running.send(Signal::TERM);
     let ran = running.end();
     assert_eq!((ran.code, ran.out.trim()), (Some(143), "inner"));
 }
@@ -37,7 +36,7 @@ fn a_signal_reaches_all_that_the_command_started() {
 fn a_signal_while_waiting_leaves_the_queue() {
     let world = World::new();
     world.taken_by("other", "dock");
-    for (signal, code, command) in [(Signal::SIGINT, 130, "lock"), (Signal::SIGTERM, 143, "acquire")] {
+    for (signal, code, command) in [(Signal::INT, 130, "lock"), (Signal::TERM, 143, "acquire")] {
         let running = world.start(&[command, "dock"]);
         world.until(State::Queued, 1);
         running.send(signal);
@@ -63,11 +62,11 @@ fn a_killed_holder_loses_within_its_lease() {
     let mut running = world.start(&["lock", "dock", "--lease", "300ms", "sh", "-c", "echo $$; exec sleep 1000"]);
     let command: i32 = running.line().parse().unwrap();
     let id = world.requests()[0].id.clone();
-    running.send(Signal::SIGKILL);
+    running.send(Signal::KILL);
     assert_eq!(running.end_alone(), None);
     until("the lease is over", || world.hub.look(&id).unwrap().state == State::Expired);
     assert_eq!(world.run(&["lock", "dock", "echo", "mine"]).out, "mine\n");
-    kill(Pid::from_raw(command), Signal::SIGKILL).unwrap();
+    kill_process(Pid::from_raw(command).unwrap(), Signal::KILL).unwrap();
 }
 
 #[test]
@@ -79,7 +78,7 @@ fn a_killed_waiter_does_not_stand_in_the_way_of_the_next() {
     world.until(State::Queued, 1);
     let next = world.start(&["lock", "dock", "--lease", "1h", "--", "echo", "next"]);
     world.until(State::Queued, 2);
-    killed.send(Signal::SIGKILL);
+    killed.send(Signal::KILL);
     assert_eq!(killed.end().code, None);
     world.hub.release("holder").unwrap();
     assert_eq!(next.end().out, "next\n");
@@ -91,11 +90,11 @@ fn a_stopped_holder_loses_to_a_larger_fence_and_learns_of_it() {
     let script = "trap 'echo bye; exit 0' TERM; echo $MESHLOCK_FENCE; while :; do sleep 0.02; done";
     let mut running = world.start(&["lock", "dock", "--lease", "300ms", "sh", "-c", script]);
     let old: u64 = running.line().parse().unwrap();
-    running.send(Signal::SIGSTOP);
+    running.send(Signal::STOP);
     let next = world.run(&["lock", "dock", "sh", "-c", "echo $MESHLOCK_FENCE"]);
     let new: u64 = next.out.trim().parse().unwrap();
     assert!(new > old);
-    running.send(Signal::SIGCONT);
+    running.send(Signal::CONT);
     let ran = running.end();
     assert_eq!((ran.code, ran.out.trim()), (Some(123), "bye"), "{}", ran.err);
 }

@@ -5,7 +5,7 @@
 mod bench;
 mod check;
 #[allow(dead_code, reason = "shared with the tests of meshlock")]
-#[path = "../../../cli/tests/it/process.rs"]
+#[path = "../../../cli/tests/all/process.rs"]
 mod process;
 mod reproduce;
 mod sim;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::process::{self, Ran, Running, until};
@@ -228,7 +228,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     let runs = place.join("results/small/runs");
     let some_are_there = || fs::read_dir(&runs).is_ok_and(|files| files.count() > 4);
     until("some runs are done", || some_are_there() || running.has_ended());
-    let Ran { code, err, .. } = running.end_by(Signal::SIGINT);
+    let Ran { code, err, .. } = running.end_by(Signal::INT);
     assert_eq!(code, Some(130), "{err}");
     assert!(err.contains("of 400,000 runs are done and kept; go on with: meshlock study small.toml --repeat 100000"));
     assert!(place.join("results/small/report.html").is_file(), "{err}");

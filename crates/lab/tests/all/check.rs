@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use meshlock_trace::{At, Reader, Record, What};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::process::{self, Ran, Running, program, run_to_end};
@@ -177,7 +177,7 @@ fn ctrl_c_ends_with_what_there_is() {
     let line = "check reverse-link --topology complete:5 --requests 9 --link-changes 9 --harsh --max-seconds 60";
     let mut running = Running::start(program().args(words(line)));
     running.line(); // from here on it listens
-    let Ran { code, out, err } = running.end_by(Signal::SIGINT);
+    let Ran { code, out, err } = running.end_by(Signal::INT);
     assert_eq!(code, Some(130), "{out}{err}");
     assert!(out.contains("stopped by Ctrl-C; no rule is broken so far"), "{out}");
     assert!(out.contains(" unique, depth "), "{out}");

@@ -7,8 +7,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// How a run ended.
@@ -85,11 +84,11 @@ impl Running {
     }
 
     pub(crate) fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id().try_into().unwrap())
+        Pid::from_child(&self.child)
     }
 
     pub(crate) fn send(&self, signal: Signal) {
-        kill(self.pid(), signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {
