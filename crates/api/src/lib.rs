@@ -9,7 +9,7 @@
 //! | [`problem`] | why something was refused |
 //! | [`duration`] | times such as `500ms`, `10s` or `2m` in flags, files and addresses |
 //! | [`text`] | texts of clients: what may stand in them, and how they are shown |
-//! | [`socket`] | where a node listens and its clients look, when nobody says otherwise |
+//! | [`socket`] | where a node listens and its clients look, by default |
 //!
 //! The same types serve the HTTP interface, the client library and a node that runs inside a program.
 

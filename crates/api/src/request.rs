@@ -32,7 +32,7 @@ pub struct NewRequest {
     /// How long the request lives without a sign of its client, waiting or granted. The resource's default if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// How long to wait for the grant before the request expires. For ever, as long as it is renewed, if missing.
+    /// How long to wait for the grant before the request expires. Without limit, as long as it is renewed, if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// Who asks, for people who look at the queue: a host and process, a robot's name.
@@ -148,7 +148,7 @@ pub struct RequestInfo {
     /// Its place in the queue as far as its node knows, while it is queued and can be served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The token is out of reach, so that nobody can be served whoever is ahead: while it is queued, or when it timed
+    /// The token is out of reach, so that no request can be served: while it is queued, or when it timed
     /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_reach: Option<OutOfReach>,
@@ -181,7 +181,7 @@ pub enum Expiry {
 pub struct Place {
     /// How many are known to be served before it, counted up to 1,000.
     pub ahead: u32,
-    /// The token is at this node and all were counted, so that nobody else is ahead. Otherwise there may be more.
+    /// The token is at this node and all were counted, so that no other request is ahead. Otherwise there may be more.
     pub exact: bool,
     /// How long it will still take, from how long grants lasted so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]

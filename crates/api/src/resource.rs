@@ -42,7 +42,7 @@ pub enum Protocol {
 pub enum Order {
     /// The most important first; `aging` grants of waiting count as one step of priority, 0 is strict.
     Priority {
-        /// Zero: a less urgent request may wait for ever.
+        /// Zero: a less urgent request may starve.
         aging: u32,
     },
     /// The earliest deadline first.
@@ -50,7 +50,7 @@ pub enum Order {
 }
 
 impl Default for Order {
-    /// One step of priority for every 16 grants: the urgent go first and nobody waits for ever.
+    /// One step of priority for every 16 grants: the urgent go first and no request starves.
     fn default() -> Self {
         Self::Priority { aging: 16 }
     }
@@ -117,7 +117,7 @@ impl NewResource {
         let more_than_one = self.capacity.is_some_and(|capacity| capacity > 1);
         let kind = self.kind.unwrap_or(if more_than_one { Kind::Semaphore } else { Kind::Mutex });
         let capacity = match (kind, self.capacity) {
-            (_, Some(0)) => return Err("a capacity of 0 lets nobody in; give at least 1".into()),
+            (_, Some(0)) => return Err("a capacity of 0 lets no client in; give at least 1".into()),
             (Kind::Mutex, Some(k)) if k > 1 => {
                 return Err(format!("a mutex has capacity 1, not {k}; use kind \"semaphore\""));
             }

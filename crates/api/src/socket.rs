@@ -1,4 +1,4 @@
-//! Where a node listens and its clients look, when nobody says otherwise.
+//! Where a node listens and its clients look, by default.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub fn system() -> PathBuf {
 
 /// The user, by whose number sockets below `/tmp` are told apart.
 pub fn user() -> u32 {
-    rustix::process::geteuid().as_raw()
+    nix::unistd::geteuid().as_raw()
 }
 
 const FILE: &str = "meshlock.sock";

@@ -14,7 +14,7 @@ pub struct MeshStatus {
     pub mesh: String,
     /// The node that was asked.
     pub node: String,
-    /// Everybody who can be reached has answered, and wholly. Otherwise time was over before, or others were not asked.
+    /// All nodes in reach have answered, and wholly. Otherwise the time was over before, or others were not asked.
     #[serde(default)]
     pub complete: bool,
     /// All nodes that answered in time, the asked one first.
@@ -25,7 +25,7 @@ pub struct MeshStatus {
     pub missing: Vec<Missing>,
     /// All resources, or the one that was asked for, by name.
     pub resources: Vec<ResourceStatus>,
-    /// What somebody has to do something about, such as two nodes with one identity.
+    /// What an operator has to act on, such as two nodes with one identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<String>,
 }
@@ -41,7 +41,7 @@ pub struct Missing {
     pub heard_ms_ago: u64,
 }
 
-/// A token that nobody who can be reached has, or had in the last three seconds.
+/// A token that no node in reach has, or had in the last three seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -104,7 +104,7 @@ pub struct ResourceStatus {
     /// The node that has the token, if it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_at: Option<String>,
-    /// Nobody who can be reached has the token, so nobody is served. Only told in a complete answer.
+    /// No node in reach has the token, so no request is served. Only told in a complete answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_reach: Option<OutOfReach>,
     /// Units in use: at the nodes that answered, and those that the token says are in use elsewhere. While the token is

@@ -21,7 +21,7 @@ pub fn owner_of(program: &str, process: u32) -> String {
 }
 
 /// A text for a terminal: characters that are not seen, move the cursor or turn the direction of writing are written as
-/// `\u{202e}`, so that nobody's text can pass for another.
+/// `\u{202e}`, so that no text can pass for another.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);

@@ -134,7 +134,7 @@ pub(crate) fn ended(info: RequestInfo, began: Instant) -> Error {
     Error::Over(Box::new(info))
 }
 
-/// Takes a request back, granted or not, when whoever waited for it went away.
+/// Takes a request back, granted or not, when the future that waited for it is dropped.
 struct Cancel {
     http: Arc<Http>,
     id: Option<String>,

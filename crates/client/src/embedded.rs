@@ -1,4 +1,4 @@
-//! The way to a node in this process: no socket, no task, no copy of what nobody reads.
+//! The way to a node in this process: no socket, no task, no copy of what is not read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -63,7 +63,7 @@ impl Keeper {
         }
     }
 
-    /// Begins the task if there is something to renew and nobody does.
+    /// Begins the task if there is something to renew and no task runs.
     pub(crate) fn ensure_running(self: &Arc<Self>, shared: &Arc<Shared>) {
         let mut table = self.table();
         if table.running.is_some() || table.due.is_empty() {
@@ -94,7 +94,7 @@ impl Keeper {
         let mut table = self.table();
         table.sleeps_until = table.due.keys().next().map(|(at, _)| *at);
         if table.sleeps_until.is_none() {
-            table.running = None; // from now on it is for somebody else
+            table.running = None; // the next guard starts a new one
         }
         table.sleeps_until
     }
@@ -165,7 +165,7 @@ fn again(shared: &Arc<Shared>, held: &Arc<Held>, before: Instant, lease: Duratio
     shared.keeper.add(shared, held, before + lease / 3);
 }
 
-/// Something is being renewed. If that is dropped with its runtime, somebody else has to do it.
+/// Something is being renewed. If that is dropped with its runtime, another task has to do it.
 struct Renewing {
     shared: Arc<Shared>,
     held: Arc<Held>,

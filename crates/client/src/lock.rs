@@ -74,7 +74,7 @@ impl Lock {
         self
     }
 
-    /// How long to wait for the grant. For ever if not said.
+    /// How long to wait for the grant. Without limit if not said.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.asked.timeout_ms = Some(milliseconds(timeout));
         self
@@ -139,7 +139,7 @@ impl IntoFuture for Lock {
     }
 }
 
-/// An id for a request that nobody else has: 128 random bits.
+/// A unique id for a request: 128 random bits.
 pub fn new_id() -> Result<String, Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Error::NoRandomness(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A node in this program: no daemon, no socket, and a lock that nobody else wants costs about a microsecond.
+//! A node in this program: no daemon, no socket, and an uncontended lock costs about a microsecond.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

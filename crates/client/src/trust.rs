@@ -1,5 +1,5 @@
-//! Whose socket it is. Whoever listens on it sees everything and can grant anything, so it must be where nobody but us,
-//! root, or somebody whom they let in could have put it.
+//! Whose socket it is. The process behind it sees everything and can grant anything, so only we, root, or a user that
+//! either of us let in may have put it there.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +19,7 @@ const WRITABLE_BY_ALL: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 const ROOT: u32 = 0;
 
-/// Fails if somebody else could have made the socket. What is not there is no reason: connecting will tell.
+/// Fails if another user could have made the socket. What is not there is no reason: connecting will tell.
 pub(crate) fn check(socket: &Path) -> Result<(), Error> {
     let path = std::path::absolute(socket).unwrap_or_else(|_| socket.to_owned());
     let look = |path: &Path| {
@@ -27,14 +27,14 @@ pub(crate) fn check(socket: &Path) -> Result<(), Error> {
         Ok(Entry { owner: found.uid(), mode: found.mode() })
     };
     check_path(&path, meshlock_api::socket::user(), &look)?;
-    // A link of somebody we trust may lead through places of somebody whom we do not.
+    // A link of a user we trust may lead through places of one we do not.
     match path.canonicalize() {
         Ok(real) if real != path => check_path(&real, meshlock_api::socket::user(), &look),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// From the root down. A name in a directory in which everybody may write must belong to us or to root; in another
+/// From the root down. A name in a directory in which all users may write must belong to us or to root; in another
 /// directory the owner of the directory decides whose it may be, and with that whom we trust.
 fn check_path(path: &Path, me: u32, look: &dyn Fn(&Path) -> io::Result<Entry>) -> Result<(), Error> {
     let mut trusted = vec![ROOT, me];
@@ -50,7 +50,7 @@ fn check_path(path: &Path, me: u32, look: &dyn Fn(&Path) -> io::Result<Entry>) -
         match above {
             Some(above) if above.mode & WRITABLE_BY_ALL != 0 => {
                 if above.mode & STICKY == 0 {
-                    let why = "everybody may write in the directory above it, and replace it";
+                    let why = "every user may write in the directory above it, and replace it";
                     return Err(stranger(path, &place, why.to_owned()));
                 }
                 if !trusted.contains(&found.owner) {
@@ -100,7 +100,7 @@ mod tests {
             assert!(error.contains(word), "{error}");
         }
         let error = verdict(socket, &with(&[(directory, ME, 0o777), (socket, ME, 0o600)])).unwrap_err();
-        assert!(error.contains("everybody may write"), "{error}");
+        assert!(error.contains("every user may write"), "{error}");
         let in_sticky = with(&[(directory, ME, 0o1777), (socket, MALLORY, 0o666)]);
         assert!(verdict(socket, &in_sticky).unwrap_err().contains("user 1001"));
         assert!(verdict("/tmp/m.sock", &with(&[("/tmp/m.sock", MALLORY, 0o666)])).is_err());

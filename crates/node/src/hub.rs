@@ -1,6 +1,6 @@
 //! The machine shared by links, clients and the timer.
 //!
-//! One mutex, held for a microsecond at a time and never across an await: whoever has an event applies it to its end
+//! One mutex, held for a microsecond at a time and never across an await: a thread with an event applies it to its end
 //! and sends what comes of it before the next one gets its turn. A task with a queue would give the same order, and
 //! two changes of thread for every acquire.
 
@@ -35,7 +35,7 @@ pub struct Hub {
     began: Instant,
     /// The next alarm has become earlier.
     earlier: Notify,
-    /// Somebody told of removed members.
+    /// A neighbour told of removed members.
     removals: mpsc::Sender<HeardRemovals>,
 }
 
@@ -52,7 +52,7 @@ struct Inner {
     links: HashMap<LinkId, NodeId>,
     /// What every new neighbour is told besides.
     greeting: Option<Outgoing>,
-    /// What somebody has to do something about, by member, with the time when it was heard last.
+    /// What an operator has to act on, by member, with the time when it was heard last.
     alarms: BTreeMap<Member, (Instant, String)>,
 }
 
@@ -125,7 +125,7 @@ impl Hub {
         let after = inner.machine.next_wake();
         let woken = inner.machine.take_woken();
         drop(inner);
-        // Not before: whoever is woken may want the machine at once, on this thread.
+        // Not before: a task that is woken may want the machine at once, on this thread.
         woken.into_iter().for_each(Waker::wake);
         if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.earlier.notify_one();
@@ -136,7 +136,7 @@ impl Hub {
         result
     }
 
-    /// Does what is due, for ever. Run it as a task.
+    /// Does what is due, without end. Run it as a task.
     pub async fn keep_time(self: Arc<Self>) {
         loop {
             let next = self.lock().machine.next_wake();
@@ -248,13 +248,13 @@ impl Hub {
         .await
     }
 
-    /// Somebody waits for a request on a connection, as long as the result lives.
+    /// A client waits for a request on a connection, as long as the result lives.
     pub fn attend(self: &Arc<Self>, ticket: Ticket, client: Attends) -> Attendance {
         self.with(|machine, _| machine.attended(ticket));
         Attendance { hub: Arc::clone(self), ticket, client }
     }
 
-    /// Waits until a queued request is answered, at most for so long. Somebody waits, so the request is kept alive.
+    /// Waits until a queued request is answered, at most for so long. A client waits, so the request is kept alive.
     pub async fn wait(&self, id: &str, patience: Duration) -> Result<RequestInfo, Problem> {
         let ticket = self.find(id)?;
         let until = Instant::now() + patience;
@@ -308,11 +308,11 @@ impl Hub {
         })
     }
 
-    /// Who holds what and who waits, from everybody who answers in time.
+    /// Who holds what and who waits, from all nodes that answer in time.
     pub async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Problem> {
         let about = self.with(|machine, _| machine.about(resource))?;
         let answers = if patience.is_zero() { None } else { Some(self.answers(about.clone(), patience).await) };
-        // In parts, so that nobody else waits long for the machine.
+        // In parts, so that no other caller waits long for the machine.
         let mut gathered = self.with(|machine, now| machine.gather(now, answers));
         while !self.with(|machine, now| machine.gather_more(now, &about, &mut gathered)) {
             yield_now().await;
@@ -326,21 +326,21 @@ impl Hub {
         let complete = poll_fn(|context| {
             if self.lock().machine.poll_query(number, context.waker()) { Poll::Ready(()) } else { Poll::Pending }
         });
-        // Whoever has not answered by then is not in the answer.
+        // Nodes that have not answered by then are not in the answer.
         let _ = timeout(patience, complete).await;
         let answers = self.with(|machine, _| machine.take_answers(number));
         drop(forget);
         answers
     }
 
-    /// What somebody has to do something about, in words.
+    /// What an operator has to act on, in words.
     pub fn alarms(&self) -> Vec<String> {
         let mut inner = self.lock();
         inner.alarms.retain(|_, (heard, _)| heard.elapsed() < ALARM_LASTS);
         inner.alarms.values().map(|(_, words)| words.clone()).collect()
     }
 
-    /// All resources that this node knows. In parts, so that nobody waits long for the machine.
+    /// All resources that this node knows. In parts, so that no caller waits long for the machine.
     pub fn resources(&self) -> Vec<ResourceInfo> {
         let mut all: Vec<ResourceInfo> = Vec::new();
         loop {
@@ -453,13 +453,13 @@ impl Drop for EventStream {
 /// Who waits for a request on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attends {
-    /// The client that asked for it. When it goes away without an answer, nobody wants the request any more.
+    /// The client that asked for it. When it goes away without an answer, the request is not wanted any more.
     AsClient,
     /// Anybody who may look at it.
     AsOnlooker,
 }
 
-/// Somebody waits for a request on a connection. Dropped, the connection was closed before there was an answer.
+/// A client waits for a request on a connection. Dropped, the connection was closed before there was an answer.
 #[derive(Debug)]
 pub struct Attendance {
     hub: Arc<Hub>,
@@ -470,7 +470,7 @@ pub struct Attendance {
 impl Attendance {
     /// There is an answer.
     pub fn answered(mut self) {
-        self.client = Attends::AsOnlooker; // whoever has its answer may go
+        self.client = Attends::AsOnlooker; // a client that has its answer may go
     }
 }
 

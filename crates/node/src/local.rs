@@ -50,7 +50,7 @@ impl LocalOptions {
     }
 }
 
-/// How long each node waits for clients when it stops, unless the settings say otherwise: nobody wants to wait for the
+/// How long each node waits for clients when it stops, unless the settings say otherwise: short, because no user wants to wait for the
 /// end of something that was tried out.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
@@ -89,7 +89,7 @@ impl LocalMesh {
         Ok(mesh)
     }
 
-    /// Starts a member that nobody is linked with yet.
+    /// Starts a member without links.
     async fn start_node(&mut self, dir: &Path) -> Result<(), StartError> {
         let (gate, seen) = watch::channel(Gate::Only(BTreeSet::new()));
         let config = config(&self.options, dir).map_err(StartError::Clients)?;
@@ -102,7 +102,7 @@ impl LocalMesh {
         Ok(())
     }
 
-    /// Tells everybody the addresses of those after it.
+    /// Tells each node the addresses of those after it.
     fn introduce(&self) {
         for (index, from) in self.nodes().enumerate() {
             for to in self.nodes().skip(index + 1) {
@@ -119,7 +119,7 @@ impl LocalMesh {
         let dir = make_member(&self.options, number)?;
         self.start_node(&dir).await?;
         self.lock_links().extend(linked_with.iter().filter(|other| **other < index).map(|other| (*other, index)));
-        // The new one knocks at the others' doors: nobody keeps calling for it when it is gone.
+        // The new one dials the others, so that none keeps dialing it when it is gone.
         if let Some(new) = self.node(index) {
             for other in self.nodes.iter().take(index).filter_map(|local| local.node.as_ref()) {
                 new.add_peer(other.address().to_string());

@@ -37,7 +37,7 @@ pub struct NodeOptions {
 }
 
 impl NodeOptions {
-    /// With everybody, over QUIC, for clients.
+    /// Links with all members, over QUIC, and clients are served.
     pub fn new(config: NodeConfig) -> Self {
         let (_, gate) = watch::channel(Gate::Everybody);
         let discovery = Discovery { interval: config.discovery_interval, ..Discovery::default() };
@@ -174,7 +174,7 @@ impl Node {
         self.links.address()
     }
 
-    /// Connects to another node by address, for ever.
+    /// Connects to another node by address, and reconnects until the node stops.
     pub fn add_peer(&self, peer: impl Into<String>) {
         self.links.add_peer(peer);
     }

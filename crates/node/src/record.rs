@@ -50,7 +50,7 @@ impl Recorder {
         Self::start(vec![Box::new(Files::beside(path)?)], false)
     }
 
-    /// Records for somebody who looks while it happens: traces begin with their resources, and show all nodes of this
+    /// Records for a live view: traces begin with their resources, and show all nodes of this
     /// process from the beginning, even those to which nothing happens. All outlets get the same lines.
     pub fn live(outlets: Vec<Box<dyn Outlet>>) -> io::Result<Self> {
         Self::start(outlets, true)
@@ -66,7 +66,7 @@ impl Recorder {
     /// Something to give to [`Machine::set_recorder`](crate::machine::Machine::set_recorder) of the node with these
     /// settings.
     pub fn observer(&self, settings: &Settings) -> Box<dyn Observer + Send> {
-        lock(&self.inner).expect(settings);
+        lock(&self.inner).add_node(settings);
         let (node, mesh) = (settings.id, settings.mesh.clone());
         Box::new(Seat { recorder: self.clone(), node, mesh })
     }

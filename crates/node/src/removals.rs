@@ -140,7 +140,9 @@ impl RemovedMembers {
         let frames = parts(&news);
         self.hub.with(|machine, _| frames.iter().for_each(|frame| machine.post_to_all(frame, from)));
         if self.leaving.contains_key(&self.identity.member) {
-            tracing::warn!("this node was removed from the mesh: it passes its tokens on and serves nobody any more");
+            tracing::warn!(
+                "this node was removed from the mesh: it passes its tokens on and serves no clients any more"
+            );
             // There is no time to wait for clients: what they hold comes back now, and their fences are stale.
             self.hub.with(|machine, now| {
                 machine.stop(now);
@@ -149,7 +151,7 @@ impl RemovedMembers {
         }
     }
 
-    /// Lets go in order: whoever was removed gives its tokens away while it can.
+    /// Lets go in order: a removed node gives its tokens away while it can.
     fn part(&mut self) {
         if self.leaving.is_empty() {
             return;

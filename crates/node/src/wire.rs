@@ -26,7 +26,7 @@ pub enum Frame {
         /// What it says.
         message: Payload,
     },
-    /// Somebody wants to know how everybody is doing. Goes to everybody, once.
+    /// A question about all nodes. Goes to each of them once.
     Query(Query),
     /// A part of an answer to it, on its way back.
     Report(Report),
@@ -128,7 +128,7 @@ pub struct Entry {
     pub home: NodeId,
 }
 
-/// A question to everybody.
+/// A question to all nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Query {
     /// Who asks.
@@ -141,7 +141,7 @@ pub struct Query {
     pub about: About,
 }
 
-/// What somebody wants to know.
+/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum About {
     /// Who holds and who waits, and where tokens are: one resource, or all of them.
@@ -182,7 +182,7 @@ pub enum Fact {
         /// Where it is reached.
         address: String,
     },
-    /// Somebody who was a neighbour not long ago.
+    /// A node that was a neighbour not long ago.
     Gone {
         /// Its number.
         id: NodeId,
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(decode(&encode(&query())), Ok(query()));
     }
 
-    /// The other frames have theirs in `tests/corpus/frames.txt`. Whoever changes any of them gives [`VERSION`] the next
+    /// The other frames have theirs in `tests/corpus/frames.txt`. A change of any of them gives [`VERSION`] the next
     /// number: nodes that differ then say so instead of misunderstanding each other.
     #[test]
     fn the_bytes_of_removals_are_what_they_were() {

@@ -57,7 +57,7 @@ impl Default for Busy {
 #[derive(Debug, Default)]
 struct Flags {
     is_busy: AtomicBool,
-    /// A request has come since the last time somebody asked.
+    /// A request has come since this was asked last.
     has_begun: AtomicBool,
     /// Microseconds.
     last_heard: AtomicU64,

@@ -2,7 +2,7 @@
 //!
 //! Silent connections cost nothing but their place. So they may stay as long as there are places; when there are none, the
 //! one of which nothing was heard for longest goes, and a newcomer always gets in. Only if every peer is just being
-//! answered nobody can go.
+//! answered none can go.
 
 use std::collections::HashMap;
 

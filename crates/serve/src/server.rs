@@ -60,7 +60,7 @@ impl Listener for TcpListener {
 
     async fn accept(&self) -> io::Result<Self::Stream> {
         let (stream, _) = Self::accept(self).await?;
-        // Answers are small and somebody waits for each: none is held back to be sent with the next.
+        // Answers are small and a client waits for each: none is held back to be sent with the next.
         stream.set_nodelay(true)?;
         Ok(stream)
     }
@@ -92,7 +92,7 @@ pub async fn serve<L: Listener>(listener: L, port: Port) {
             Ok(stream) => refuse(stream).await,
             Err(error) => {
                 tracing::warn!("a connection cannot be accepted: {error}");
-                // Too many open files, of this process or of all: somebody has to go before it can get better.
+                // Too many open files, of this process or of all: a connection has to close before it can get better.
                 if matches!(error.raw_os_error(), Some(23 | 24)) {
                     places.close_quietest();
                 }
@@ -101,7 +101,7 @@ pub async fn serve<L: Listener>(listener: L, port: Port) {
         }
     }
     drop(listener);
-    // Whoever is still here then is cut off, because the set is dropped.
+    // Connections that are still here then are cut off, because the set is dropped.
     let _ = timeout(LAST_WORDS, places.all_end()).await;
 }
 
@@ -127,7 +127,7 @@ where
     let service = service_fn(move |mut request: Request<Incoming>| {
         let until_answered = is_busy.begin();
         let mut router = router.clone();
-        answers.arrived(); // whoever asks the next thing has read the last answer
+        answers.arrived(); // a client that asks the next thing has read the last answer
         request.extensions_mut().insert(answers.clone());
         async move {
             let answer = match refuse_large_header(&request) {
@@ -138,7 +138,7 @@ where
         }
     });
     let mut builder = http1::Builder::new();
-    // Nobody needs a date, and before 1970 there is none to write.
+    // No client needs a date, and before 1970 there is none to write.
     builder.max_buf_size(LARGEST_HEADER).header_read_timeout(None).auto_date_header(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);

@@ -17,7 +17,7 @@ use crate::error::Error;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Http {
-    /// Whether somebody is there.
+    /// Whether a node answers.
     pub(crate) async fn health(&self) -> Result<(), Error> {
         self.get::<serde_json::Value>("/v1/health", PATIENCE).await.map(drop)
     }

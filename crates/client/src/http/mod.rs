@@ -1,6 +1,6 @@
 //! The way over a socket: HTTP, one question at a time on a connection, and a few connections kept open.
 //!
-//! Whoever asks takes a connection out of the pool and puts it back after the answer, so a long poll never stands in
+//! A call takes a connection out of the pool and puts it back after the answer, so a long poll never stands in
 //! the way of another question. A future that is dropped takes its connection with it; the node sees that and stops
 //! waiting.
 
@@ -26,7 +26,7 @@ use crate::trust;
 pub(crate) use self::calls::PATIENCE;
 pub(crate) use self::stream::Stream;
 
-/// How many connections are kept open when nobody uses them.
+/// How many connections are kept open while idle.
 const MOST_IDLE: usize = 8;
 /// The largest answer that is read.
 const LARGEST_ANSWER: usize = 64 << 20;

@@ -50,7 +50,7 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Switch,
         default: "true",
         example: "false",
-        meaning: "Whether a resource that nobody declared is made, as a mutex, when it is first asked for",
+        meaning: "Whether an undeclared resource is made, as a mutex, when it is first asked for",
     },
     Key {
         section: "node",
@@ -220,7 +220,7 @@ const CAPACITY: &str =
     "Units in all; for sessions the greatest number of holders, for readers-writer of readers. A semaphore needs it";
 const PROTOCOL: &str = "`reverse-link` serves every kind; `flood` mutexes, `group` sessions and readers-writer";
 const ORDER: &str = "`priority`: the most important first; `deadline`: the earliest first";
-const AGING: &str = "How many grants of waiting count as one step of priority. 0: the less important may wait for ever";
+const AGING: &str = "How many grants of waiting count as one step of priority. 0: the less urgent may starve";
 const JOINS: &str = "How many requests may join the running session past one that waits for another";
 const LEASE: &str =
     "How long a request lives without a sign of its client, if it does not say so itself; `100ms` to `24h`";

@@ -22,7 +22,7 @@ pub struct NodeConfig {
     pub dir: PathBuf,
     /// The name of the mesh, if it was said. Default: that of the membership, or `local` where there is none.
     pub mesh: Option<String>,
-    /// Whether a resource that nobody declared is made when it is first asked for. Default: yes.
+    /// Whether an undeclared resource is made when it is first asked for. Default: yes.
     pub create_on_first_use: bool,
     /// Where other nodes reach this one: the first of these that can be used. Default: port 7411 of all addresses, by
     /// IPv6 (which serves IPv4 too), or by IPv4 alone where there is no IPv6.
@@ -216,7 +216,7 @@ impl NodeConfig {
             );
         }
         if self.max_clients == 0 {
-            problems.push("api.max-clients: 0 lets nobody in; give at least 1".to_owned());
+            problems.push("api.max-clients: 0 lets no client in; give at least 1".to_owned());
         }
         Problems(problems)
     }

@@ -32,7 +32,7 @@ pub struct MeshSettings {
     /// The name of the mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether a resource that nobody declared is made when it is first asked for.
+    /// Whether an undeclared resource is made when it is first asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_on_first_use: Option<bool>,
 }

@@ -6,8 +6,8 @@ use meshlock_api::socket::{system, user};
 
 pub use meshlock_api::socket::default_path;
 
-/// Makes the directory of a socket, for its owner only, and refuses one in a place where everybody may write that
-/// belongs to somebody else: whoever made it would see what clients say.
+/// Makes the directory of a socket, for its owner only, and refuses one in a place where all users may write that
+/// belongs to another user, who would see what clients say.
 pub fn prepare_directory(socket: &Path) -> Result<(), String> {
     let Some(directory) = socket.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
     let shown = directory.display();
@@ -24,7 +24,7 @@ pub fn prepare_directory(socket: &Path) -> Result<(), String> {
         use std::os::unix::fs::MetadataExt;
         let found = std::fs::symlink_metadata(directory).map_err(|error| format!("cannot look at {shown}: {error}"))?;
         if !found.is_dir() || found.uid() != user() {
-            return Err(format!("{shown} belongs to somebody else; name another place with `socket` in [api]"));
+            return Err(format!("{shown} belongs to another user; name another place with `socket` in [api]"));
         }
     }
     Ok(())

@@ -53,7 +53,7 @@ pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     response
 }
 
-/// How a request is doing, as the status says it: granted, waiting, over, or refused for ever.
+/// How a request is doing, as the status says it: granted, waiting, over, or refused.
 pub(super) fn standing(info: &RequestInfo) -> Answer {
     match info.state {
         State::Rejected => {

@@ -1,4 +1,4 @@
-//! Who may ask over TCP: whoever knows the token, and no web page.
+//! Who may ask over TCP: clients that know the token, and no web page.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(super) struct Health {
     /// Resources that clients of this node wait for and whose token is out of reach, ten at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     out_of_reach: Vec<LostResource>,
-    /// What somebody has to do something about, such as two nodes with one identity.
+    /// What an operator has to act on, such as two nodes with one identity.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     alarms: Vec<String>,
 }
@@ -90,7 +90,7 @@ pub(super) struct StatusQuery {
             description = "How long to wait for nodes that do not answer, at most 60s; 1s if missing."),
     ),
     responses(
-        (status = 200, description = "From everybody who answered in time.", body = MeshStatus),
+        (status = 200, description = "From all nodes that answered in time.", body = MeshStatus),
         (status = 404, description = "No such resource.", body = Problem),
         (status = 503, description = "The node is shutting down.", body = Problem),
     ),
@@ -139,7 +139,7 @@ pub(super) async fn health(State(app): State<App>) -> Response {
 
 /// Remove a member from the mesh
 ///
-/// Takes a removal that the mesh's authority signed, and tells everybody.
+/// Takes a removal that the mesh's authority signed, and passes it on to all nodes.
 #[utoipa::path(
     post, path = "/v1/removals", operation_id = "removeMember", tag = "mesh",
     request_body = Removal,

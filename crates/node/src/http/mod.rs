@@ -41,7 +41,7 @@ pub type TakeRemoval = Arc<dyn Fn(Vec<u8>) -> Result<(), String> + Send + Sync>;
 /// Where a node serves its clients.
 #[derive(Clone)]
 pub struct HttpConfig {
-    /// The socket file. Whoever can open it may do everything.
+    /// The socket file. A process that can open it may do everything.
     pub socket: Option<PathBuf>,
     /// The group that may open the socket file beside its owner.
     pub socket_group: Option<String>,

@@ -82,7 +82,7 @@ pub(super) async fn ask(
     let info = app.hub.ask(asked)?;
     let info = wait(&app, info, patience, Attends::AsClient).await?;
     if let Ok(ticket) = app.hub.find(&info.id) {
-        // The client may have been killed at this very moment: then nobody knows of the grant.
+        // The client may have been killed at this very moment, and not know of the grant.
         let hub = Arc::clone(&app.hub);
         delivery.unless_read(move || hub.unheard(ticket));
     }
@@ -150,7 +150,7 @@ async fn wait(app: &App, info: RequestInfo, patience: Option<Duration>, who: Att
         (status = 200, description = "Granted, and renewed.", body = RequestInfo),
         (status = 202, description = "It waits, and is renewed.", body = RequestInfo),
         (status = 404, description = "No such request, or it was long ago.", body = Problem),
-        (status = 410, description = "It is over. Whoever thought to hold it must stop.", body = RequestInfo),
+        (status = 410, description = "It is over. A client that believes to hold it must stop.", body = RequestInfo),
     ),
 )]
 pub(super) async fn renew(
@@ -194,7 +194,7 @@ pub(super) async fn change(
         (status = 200, description = "Released, now or before.", body = RequestInfo),
         (status = 404, description = "No such request, or it was long ago.", body = Problem),
         (status = 410, description = "It was over in another way before: expired, revoked or rejected. If it was \
-            granted, somebody else may have held the resource since.", body = RequestInfo),
+            granted, others may have held the resource since.", body = RequestInfo),
     ),
 )]
 pub(super) async fn release(State(app): State<App>, Named(id): Named) -> Answer {

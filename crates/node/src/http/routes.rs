@@ -37,7 +37,7 @@ impl App {
     }
 }
 
-/// The answer of whoever was interrupted by the end of the server.
+/// The answer to a request that the end of the server interrupted.
 pub(super) fn interrupted() -> Refusal {
     Problem::new(Reason::Unavailable, "this node is shutting down; ask another one").into()
 }

@@ -99,9 +99,9 @@ impl Server {
         self.tcp
     }
 
-    /// Ends: nobody new is let in, whoever waits is told how things are, streams end. Takes a few seconds at most.
+    /// Ends: no new client is let in, those who wait are told how things are, streams end. Takes a few seconds at most.
     pub async fn stop(mut self) {
-        // The file goes first, so that nobody comes in vain.
+        // The file goes first, so that no client comes in vain.
         drop(self.file.take());
         self.stopping.send_replace(true);
         for listening in &mut self.listeners {

@@ -19,7 +19,7 @@ const BACKLOG: u32 = 1_024;
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
-    /// Device and inode: a file of the same name that somebody else made is left alone.
+    /// Device and inode: a file of the same name that another process made is left alone.
     is: (u64, u64),
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn listen(path: &Path, group: Option<&str>) -> Result<(UnixList
     socket.bind(path).map_err(failed("make"))?;
     let found = fs::symlink_metadata(path).map_err(failed("find"))?;
     let file = SocketFile { path: path.to_owned(), is: (found.dev(), found.ino()) };
-    // Nobody can connect before `listen`, so there is no moment at which a stranger could.
+    // Connecting fails before `listen`, so there is no moment at which a stranger could.
     let mode = if group.is_some() { 0o660 } else { 0o600 };
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed("set the mode of"))?;
     if group.is_some() {
@@ -62,7 +62,7 @@ fn group_number(name: &str) -> Result<u32, HttpError> {
     }
 }
 
-/// Removes the socket of a node that is gone. One that answers belongs to somebody.
+/// Removes the socket of a node that is gone. One that answers is in use.
 async fn remove_stale(path: &Path) -> Result<(), HttpError> {
     let failed = |error| HttpError::Socket { path: path.to_owned(), doing: "replace", error };
     let found = match fs::symlink_metadata(path) {
@@ -73,7 +73,7 @@ async fn remove_stale(path: &Path) -> Result<(), HttpError> {
     if !found.file_type().is_socket() {
         return Err(HttpError::NoSocket(path.to_owned()));
     }
-    // Whoever has no time to accept is there all the same.
+    // A node that is too busy to accept is there all the same.
     match timeout(Duration::from_secs(1), UnixStream::connect(path)).await {
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),

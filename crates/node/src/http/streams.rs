@@ -32,7 +32,7 @@ pub(super) struct EventQuery {
 /// How a request is doing, as it changes
 ///
 /// One event `request` now and at every change of state; the stream ends when the request is over. An open stream keeps
-/// a queued request alive, but not a granted one: that has to be renewed by whoever uses it.
+/// a queued request alive, but not a granted one: that has to be renewed by its client.
 #[utoipa::path(
     get, path = "/v1/requests/{id}/events", operation_id = "watchRequest", tag = "requests",
     params(("id" = String, Path, description = "The id of the request.", example = "job-17")),
@@ -75,7 +75,7 @@ impl Watch {
         Some((info, self))
     }
 
-    /// Waits for the grant. Somebody looks, so the request is kept alive.
+    /// Waits for the grant. A client looks on, so the request is kept alive.
     async fn while_queued(&self, lease_ms: u64) {
         let third = Duration::from_millis(lease_ms / 3);
         while timeout(third, self.hub.changed(self.ticket, Standing::Queued)).await.is_err() {

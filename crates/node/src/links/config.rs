@@ -43,7 +43,7 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// The limit for silent neighbours unless somebody says otherwise.
+    /// The limit for silent neighbours if it is not configured.
     pub const LOSS_AFTER: Duration = Duration::from_millis(2500);
 }
 
@@ -122,7 +122,7 @@ pub enum StartError {
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {error}; choose another address, or port 0 for any free port")]
     Listen {
-        /// Where.
+        /// The address that was asked for.
         address: SocketAddr,
         /// What the system says.
         error: std::io::Error,

@@ -11,7 +11,7 @@ use std::time::Instant;
 use meshlock_core::NodeId;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use super::registry::Registry;
+use super::table::LinkTable;
 use super::transport::Endpoint;
 use super::waiting::{HeldOff, Warnings};
 use super::{Gate, LinkId, LinkUser};
@@ -34,7 +34,7 @@ pub(super) struct Context {
     pub(super) began: Instant,
     pub(super) user: Arc<dyn LinkUser>,
     pub(super) endpoint: Arc<Endpoint>,
-    pub(super) registry: Registry,
+    pub(super) table: LinkTable,
     pub(super) removed: watch::Receiver<BTreeSet<Member>>,
     pub(super) gate: watch::Receiver<Gate>,
     pub(super) stop: watch::Receiver<bool>,
@@ -42,11 +42,11 @@ pub(super) struct Context {
     pub(super) handshakes: Arc<Semaphore>,
     /// Where members whose beacons were heard are being dialed.
     pub(super) attempts: Mutex<BTreeMap<Member, BTreeSet<SocketAddr>>>,
-    /// Where nobody needs to dial for a while.
+    /// Addresses that are not dialed for a while.
     pub(super) held_off: Mutex<HeldOff>,
     pub(super) warnings: Warnings,
     pub(super) links: AtomicU64,
-    /// Beacons that nobody of this mesh sent.
+    /// Beacons that no member of this mesh sent.
     pub(super) foreign_beacons: Arc<AtomicU64>,
     /// Closed when the last task has ended.
     pub(super) _alive: mpsc::Sender<Infallible>,
@@ -124,7 +124,7 @@ impl Context {
     }
 }
 
-/// Waits for a change, for ever if nobody is left to make one.
+/// Waits for a change; without end if the sender is gone.
 async fn changed<T>(value: &mut watch::Receiver<T>) {
     if value.changed().await.is_err() {
         pending::<()>().await;

@@ -21,11 +21,11 @@ pub(super) enum Control {
         /// How long this process has had links.
         up_ms: u64,
     },
-    /// Runs of members that somebody is linked to. Goes to everybody, each once.
+    /// Runs of members that are linked. Goes to all nodes, each once.
     Seen(Vec<Sighting>),
-    /// I am this member, and I am not that run. Goes to everybody.
+    /// I am this member, and I am not that run. Goes to all nodes.
     Contest(Contest),
-    /// Two live nodes have one identity. Goes to everybody, and to the two.
+    /// Two live nodes have one identity. Goes to all nodes, and to the two.
     Double(DoubleIdentity),
 }
 
@@ -57,7 +57,7 @@ pub struct DoubleIdentity {
     pub name: String,
     /// Where the one is that stays, if that is known.
     pub kept: Option<SocketAddr>,
-    /// Where the one is that nobody links to any more.
+    /// Where the one is that is refused.
     pub refused: Option<SocketAddr>,
     /// What shows it.
     pub why: String,

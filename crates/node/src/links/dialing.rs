@@ -1,4 +1,4 @@
-//! Dials those who are known by address, for ever, and those whose beacons are heard, once each time.
+//! Dials known addresses until the node stops, and members whose beacons are heard once for each beacon.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
@@ -73,15 +73,15 @@ impl Target {
     async fn wait_for_need(&mut self, context: &Context, member: Member) {
         let began = Instant::now();
         loop {
-            context.registry.unlinked(member).await;
+            context.table.unlinked(member).await;
             context.admitted(member).await;
             if member < context.me {
                 tokio::select! {
-                    () = context.registry.linked(member) => {}
+                    () = context.table.linked(member) => {}
                     () = sleep(HEAD_START) => {}
                 }
             }
-            if !context.registry.is_linked(member) && context.refusal(member).is_none() {
+            if !context.table.is_linked(member) && context.refusal(member).is_none() {
                 break;
             }
         }
@@ -96,7 +96,7 @@ impl Target {
         })?;
         let mut last = Failure::harmless(format!("{} has no address", self.name));
         for address in addresses {
-            // In a task of its own: whoever waits here may be cancelled, a link ends in its own way.
+            // In a task of its own: the caller may be cancelled, a link ends in its own way.
             let own = Arc::clone(context);
             match tokio::spawn(async move { dial(&own, address).await }).await {
                 Ok(Ok(life)) => return Ok(life),
@@ -140,7 +140,7 @@ impl Target {
 
 /// A member of this mesh says that it is there: dials it unless that is needless.
 pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr) {
-    let needless = member == context.me || context.registry.is_linked(member) || context.refusal(member).is_some();
+    let needless = member == context.me || context.table.is_linked(member) || context.refusal(member).is_some();
     if needless || context.is_held_off(address) {
         return;
     }
@@ -158,7 +158,7 @@ pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr)
         if member < context.me || !alone {
             tokio::select! {
                 () = context.stopped() => return,
-                () = context.registry.linked(member) => return,
+                () = context.table.linked(member) => return,
                 () = sleep(HEAD_START) => {}
             }
         }

@@ -11,10 +11,10 @@
 //! | an incarnation below one that was seen | refused: an old copy |
 //! | another installation | refused: an invitation that was used twice |
 //!
-//! Nobody is refused who does not answer at this very moment: a hello may have waited while its sender was restarted.
+//! A node that does not answer at this very moment is not refused: a hello may have waited while its sender was restarted.
 //! Where the two share no neighbour, sightings of runs go through the mesh; a node that hears of another run of itself
-//! contests it, and whoever is linked to that run asks it whether it is alive. If it is, the one that was started later
-//! is refused by everybody.
+//! contests it, and a node that is linked to that run asks it whether it is alive. If it is, the one that was started later
+//! is refused by all nodes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use super::Outgoing;
 use super::context::Context;
 use super::control::{Contest, Control, DoubleIdentity, Sighting};
 use super::hello::Hello;
-use super::registry::{Place, Proof};
+use super::table::{Place, Proof};
 use crate::mesh::Member;
 
 /// The reason of a link to one of two nodes with one identity.
@@ -108,7 +108,7 @@ impl Runs {
         is_new
     }
 
-    /// The latest run of everybody.
+    /// The latest run of every member.
     fn sightings(&self) -> Vec<Sighting> {
         self.sighted.values().filter_map(|runs| runs.back().copied()).collect()
     }
@@ -137,14 +137,14 @@ fn remember<T>(runs: &mut VecDeque<T>, run: T) {
 
 impl Context {
     fn runs(&self) -> MutexGuard<'_, Runs> {
-        self.registry.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn up_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// A link is up: everybody hears of this run, and the new neighbour of all others.
+    /// A link is up: all nodes hear of this run, and the new neighbour of all others.
     pub(super) fn sighted(&self, place: &Place<'_>, hello: &Hello) {
         let sighting = Sighting { node: hello.node, run: hello.run };
         let own = Sighting { node: self.node, run: self.run };
@@ -153,7 +153,7 @@ impl Context {
             (runs.sight(sighting), runs.sightings())
         };
         if is_new {
-            self.registry.tell_all(&Control::Seen(vec![sighting]).encode(), Some(place));
+            self.table.tell_all(&Control::Seen(vec![sighting]).encode(), Some(place));
         }
         all.retain(|known| Member::of(known.node) != Member::of(hello.node));
         all.push(own);
@@ -186,7 +186,7 @@ impl Context {
             let is_news = self.runs().is_news((self.me, self.run, other.run), Instant::now());
             if is_news {
                 let contest = Contest { by, up_ms: self.up_ms(), address: None, against: other.run };
-                self.registry.tell_all(&Control::Contest(contest).encode(), None);
+                self.table.tell_all(&Control::Contest(contest).encode(), None);
             }
         }
         sightings.retain(|sighting| !mine(sighting));
@@ -195,7 +195,7 @@ impl Context {
             sightings.retain(|sighting| runs.sight(*sighting));
         }
         if !sightings.is_empty() {
-            self.registry.tell_all(&Control::Seen(sightings).encode(), Some(place));
+            self.table.tell_all(&Control::Seen(sightings).encode(), Some(place));
         }
     }
 
@@ -204,11 +204,11 @@ impl Context {
         if member == self.me || !self.runs().is_news((member, contest.by.run, contest.against), Instant::now()) {
             return;
         }
-        self.registry.tell_all(&Control::Contest(contest).encode(), Some(place));
-        let Some(linked) = self.registry.link_of(member).filter(|linked| linked.run == contest.against) else { return };
+        self.table.tell_all(&Control::Contest(contest).encode(), Some(place));
+        let Some(linked) = self.table.link_of(member).filter(|linked| linked.run == contest.against) else { return };
         let context = Arc::clone(self);
         tokio::spawn(async move {
-            let Some(proof) = context.registry.prove(&linked).await else { return };
+            let Some(proof) = context.table.prove(&linked).await else { return };
             // The one that was started later is refused; of two at the same moment, the one with the larger number.
             let stays = (proof.up_ms, contest.by.run) > (contest.up_ms, contest.against);
             let (kept, refused, run) = if stays {
@@ -221,7 +221,7 @@ impl Context {
         });
     }
 
-    /// Two live nodes have one identity: tells everybody, refuses one of them, and lets the user know.
+    /// Two live nodes have one identity: tells all nodes, refuses one of the two, and lets the user know.
     pub(super) fn on_double(&self, from: Option<&Place<'_>>, double: DoubleIdentity) {
         let DoubleIdentity { member, run, .. } = double;
         let is_news = {
@@ -234,10 +234,10 @@ impl Context {
         if is_news {
             tracing::error!("{double}");
             self.user.alarm(&double);
-            self.registry.tell_all(&Control::Double(double).encode(), from);
+            self.table.tell_all(&Control::Double(double).encode(), from);
         }
         if member != self.me {
-            self.registry.dismiss(member, run, DOUBLE);
+            self.table.dismiss(member, run, DOUBLE);
         }
     }
 }

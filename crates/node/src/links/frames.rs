@@ -39,7 +39,7 @@ pub(super) enum Frame<'a> {
 /// Why no frame follows.
 #[derive(Debug)]
 pub(super) enum ReadEnd {
-    /// The other end wants to send a frame that nobody accepts.
+    /// The other end wants to send a frame that is never accepted.
     TooLong(u32),
     /// The other end says why it closes.
     Goodbye(String),
@@ -190,7 +190,7 @@ impl FrameWriter {
     }
 }
 
-/// The words of somebody else, safe for a log.
+/// Words of the other end, safe for a log.
 pub(super) fn readable(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(255).collect()

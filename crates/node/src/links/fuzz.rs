@@ -1,4 +1,4 @@
-//! Doors for tests that throw arbitrary bytes at what strangers can reach. Nobody else needs them.
+//! Doors for tests that throw arbitrary bytes at what strangers can reach. Not for other use.
 
 use std::io::Cursor;
 use std::time::Duration;

@@ -13,7 +13,7 @@ use super::control::{Control, DoubleIdentity};
 use super::doubles::{DOUBLE, last_words};
 use super::frames::{BATCH, Frame, FrameReader, FrameWriter};
 use super::hello::{self, Hello, NoHello};
-use super::registry::{Newcomer, NoPlace, Place, SECOND_LINK, Said};
+use super::table::{Newcomer, NoPlace, Place, SECOND_LINK, Said};
 use super::transport::{Carrier, Channel, Failure, HANDSHAKE_LIMIT};
 use super::{FrameReceiver, LinkId, Peer};
 use crate::mesh::{Member, certificate};
@@ -104,7 +104,7 @@ async fn greet<'a>(
     let greeting = match direction {
         // A connection to oneself is greeted as well: the other end of it can tell whether it really is.
         Direction::Dialed if member == context.me => None,
-        Direction::Dialed => Some(context.registry.greet(member).ok_or_else(|| Failure::harmless(SECOND_LINK))?),
+        Direction::Dialed => Some(context.table.greet(member).ok_or_else(|| Failure::harmless(SECOND_LINK))?),
         Direction::Accepted => None,
     };
     if direction == Direction::Dialed {
@@ -150,7 +150,7 @@ async fn greet<'a>(
     }
     let dialer = if direction == Direction::Dialed { context.me } else { member };
     let newcomer = Newcomer { hello: &hello, name, address: *address, dialer };
-    let (place, said) = match context.registry.enter(newcomer, context.me).await {
+    let (place, said) = match context.table.enter(newcomer, context.me).await {
         Ok(entered) => entered,
         Err(NoPlace::SecondLink) => return Err(Failure::harmless(SECOND_LINK)),
         Err(NoPlace::Suspect { why, other }) => {
@@ -254,7 +254,7 @@ async fn receive(
     }
 }
 
-/// Sends until nobody wants to send any more.
+/// Sends until all senders are gone.
 async fn send(
     writer: &mut FrameWriter,
     carrier: &Carrier,

@@ -18,7 +18,7 @@ use super::context::Context;
 use super::dialing::keep_dialing;
 use super::discovery::discover;
 use super::link::{Direction, live};
-use super::registry::Registry;
+use super::table::LinkTable;
 use super::tls::Tls;
 use super::transport::{Endpoint, canonical};
 use super::waiting::Warnings;
@@ -28,7 +28,7 @@ use crate::mesh::{Identity, Member};
 /// Connections that may be busy with handshake and hello at the same time; more are ignored.
 const MOST_HANDSHAKES: usize = 64;
 
-/// From so many on, everybody must first prove to be where it says it is.
+/// From so many on, a dialer must first prove that its address is its own.
 const MANY_HANDSHAKES: usize = 16;
 
 /// The shortest time between beacons.
@@ -84,7 +84,7 @@ impl Links {
             began: Instant::now(),
             user,
             endpoint: Arc::clone(&endpoint),
-            registry: Registry::new(),
+            table: LinkTable::new(),
             removed,
             gate,
             stop: stopping,
@@ -121,7 +121,7 @@ impl Links {
         self.address
     }
 
-    /// Dials this `host:port` from now on, for ever. One that is known already is not dialed twice.
+    /// Dials this `host:port` until the links stop. One that is known already is not dialed twice.
     pub fn add_peer(&self, peer: impl Into<String>) {
         let peer = peer.into();
         let is_new = self.peers.lock().unwrap_or_else(PoisonError::into_inner).insert(peer.clone());

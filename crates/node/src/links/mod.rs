@@ -1,23 +1,23 @@
-//! Neighbours: found on the local medium or by address, authenticated, watched, reconnected for ever.
+//! Neighbours: found on the local medium or by address, authenticated, watched, reconnected.
 //!
 //! A link is one connection with one ordered stream of frames in each direction. This module makes links and reports
 //! them to a [`LinkUser`]; what the frames say is not its business.
 //!
 //! ```text
 //!   dialing (addresses, beacons) --+                                      +--> LinkUser::up
-//!                                  +-- handshake -- hello -- registry ----+--> LinkUser::received
+//!                                  +-- handshake -- hello -- table -------+--> LinkUser::received
 //!   listener ----------------------+   (both ways)  (who)    (one each)   +--> LinkUser::down
 //! ```
 //!
 //! | file | what it is |
 //! |---|---|
 //! | `manager` | [`Links`]: starts and stops everything |
-//! | `tls` | who is let in: certificates of the mesh's authority, and nobody else sees one |
+//! | `tls` | who is let in: holders of the authority's certificates, and no other peer sees one |
 //! | `transport`, `quic`, `tcp`, `frames` | connections and whole frames on them |
-//! | `hello`, `link`, `registry` | one link from its first frame to its end; at most one to each member |
+//! | `hello`, `link`, `table` | one link from its first frame to its end; at most one to each member |
 //! | `control`, `doubles` | what links say on their own account; two live nodes with one identity |
 //! | `queue` | what waits to be sent, bounded |
-//! | `dialing`, `waiting` | tries for ever, at growing intervals |
+//! | `dialing`, `waiting` | retries with backoff |
 //! | `beacon`, `discovery` | finding others on the local medium |
 
 mod beacon;
@@ -35,7 +35,7 @@ mod link;
 mod manager;
 mod queue;
 mod quic;
-mod registry;
+mod table;
 mod tcp;
 mod tls;
 mod transport;
@@ -62,11 +62,11 @@ pub struct Peer {
     pub address: SocketAddr,
 }
 
-/// One link for ever: a new connection to the same neighbour is another link.
+/// A link. A new connection to the same neighbour is another link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u64);
 
-/// Whoever uses links. Calls about one link come in order: `up`, any number of `received`, `down`; there is at most one
+/// The user of links. Calls about one link come in order: `up`, any number of `received`, `down`; there is at most one
 /// link to a node at a time, and its `down` comes before the `up` of the next. None of them blocks.
 pub trait LinkUser: Send + Sync + 'static {
     /// A link has come up. What is to be sent over it comes out of the receiver, whole frames in order; when the sender

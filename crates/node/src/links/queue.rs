@@ -83,7 +83,7 @@ impl FrameReceiver {
         self.shared.bytes.fetch_sub(frame.len() + FRAME_COST, Ordering::Relaxed);
     }
 
-    /// Waits until the queue has been full. Does not borrow the queue, which somebody else empties meanwhile.
+    /// Waits until the queue has been full. Does not borrow the queue, which is emptied meanwhile.
     pub(super) fn overflow(&self) -> impl Future<Output = QueueFull> + Send + use<> {
         let shared = Arc::clone(&self.shared);
         async move {

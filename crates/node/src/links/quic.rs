@@ -151,7 +151,7 @@ pub(super) fn words(error: &ConnectionError) -> Failure {
     }
 }
 
-/// Numbers of connections that nobody can guess.
+/// Connection ids that cannot be guessed.
 struct RandomIds(SystemRandom);
 
 impl ConnectionIdGenerator for RandomIds {

@@ -72,7 +72,7 @@ impl Tls {
     }
 }
 
-/// Shows the certificate to those who ask for the mesh's name, and to nobody else.
+/// Shows the certificate to those who ask for the mesh's name, and to no other peer.
 #[derive(Debug)]
 struct ForThoseWhoKnow {
     name: String,

@@ -22,9 +22,9 @@ pub(super) const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) reason: String,
-    /// The other end is none of us, or does not believe that we are: somebody should look at it.
+    /// The other end is none of us, or does not believe that we are: an operator should look at it.
     pub(super) suspicious: bool,
-    /// It stays so until somebody does something about it: what was said last must go out, and there is no hurry to try
+    /// It stays so until an operator acts: what was said last must go out, and there is no hurry to try
     /// again.
     pub(super) lasting: bool,
 }
@@ -135,7 +135,7 @@ pub(super) enum Endpoint {
     Tcp(tcp::TcpEndpoint),
 }
 
-/// Somebody knocks.
+/// A connection attempt.
 pub(super) enum Knock {
     Quic(Box<quinn::Incoming>),
     Tcp(tokio::net::TcpStream, SocketAddr),
@@ -205,7 +205,7 @@ impl Endpoint {
         timeout(HANDSHAKE_LIMIT, connected).await.unwrap_or_else(|_| Err(too_slow()))
     }
 
-    /// Waits for somebody to knock. `None` when closed.
+    /// Waits for a connection attempt. `None` when closed.
     pub(super) async fn knock(&self) -> Option<Knock> {
         match self {
             Self::Quic(endpoint) => endpoint.knock().await,
@@ -213,7 +213,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets somebody in who proves to be a member.
+    /// Accepts a peer that proves to be a member.
     pub(super) async fn accept(&self, knock: Knock) -> Result<Channel, Failure> {
         let accepted = async {
             match (self, knock) {

@@ -1,4 +1,4 @@
-//! The nodes that were ever heard of, so that whoever does not answer can be named.
+//! The nodes that were ever heard of, so that those that do not answer can be named.
 
 use meshlock_core::NodeId;
 
@@ -47,7 +47,7 @@ impl Machine {
         gone
     }
 
-    /// Whoever reports is there, and so is whoever it is linked to.
+    /// A node that reports is there, and so are those it is linked to.
     pub(crate) fn note_reported(&mut self, now: Now, report: &Report) {
         self.note_heard(now, report.node, &report.name);
         for fact in &report.facts {

@@ -1,4 +1,4 @@
-//! What everybody answered, put together for people: without the machine, so that nobody waits for it meanwhile.
+//! What all nodes answered, put together for people: outside of the machine, so that no caller waits for it meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::wire::{About, Entry, Fact, Report, Token};
 const MOST_KEPT: usize = 1_000_000;
 /// How many resources are copied at once.
 const MOST_COPIED: usize = 1_000;
-/// Whoever had the token so lately has passed it on to somebody who may have answered before it came.
+/// A node that had the token so lately has passed it on to one that may have answered before it came.
 pub(crate) const JUST_NOW_MS: u64 = 3_000;
 
 /// What others have answered so far.
@@ -96,7 +96,7 @@ impl Sighting {
         }
     }
 
-    /// Somebody has it, or had it a moment ago.
+    /// A node that answered has it, or had it a moment ago.
     pub(crate) fn in_reach(&self) -> bool {
         self.here.is_some() || self.ms_ago.is_some_and(|ms_ago| ms_ago < JUST_NOW_MS)
     }

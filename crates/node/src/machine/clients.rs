@@ -126,7 +126,7 @@ impl Machine {
         self.requests.get(ticket).map(|request| (request.state, request.fence, request.alive_until))
     }
 
-    /// Wakes whoever waits for the request as soon as its state changes.
+    /// Wakes this task as soon as the state of the request changes.
     pub fn wake_on_change(&mut self, ticket: Ticket, waker: &Waker) {
         if let Some(request) = self.requests.get_mut(ticket)
             && !request.wakers.iter().any(|known| known.will_wake(waker))
@@ -156,7 +156,7 @@ impl Machine {
         }
     }
 
-    /// Somebody waits for the request on a connection, until [`answered`](Self::answered) or
+    /// A client waits for the request on a connection, until [`answered`](Self::answered) or
     /// [`abandoned`](Self::abandoned).
     pub fn attended(&mut self, ticket: Ticket) {
         if let Some(request) = self.requests.get_mut(ticket) {
@@ -164,7 +164,7 @@ impl Machine {
         }
     }
 
-    /// Somebody who waited for the request was told how it is doing.
+    /// A client that waited for the request was told how it is doing.
     pub fn answered(&mut self, ticket: Ticket) {
         if let Some(request) = self.requests.get_mut(ticket) {
             request.attended = request.attended.saturating_sub(1);
@@ -178,7 +178,7 @@ impl Machine {
     }
 
     /// The client was not told how the request is doing: its connection was gone. It ends soon, queued or granted, unless
-    /// somebody else looks at it on a connection of theirs, or the client comes back.
+    /// another connection waits for it, or the client comes back.
     pub fn unheard(&mut self, now: Now, ticket: Ticket) {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
         let until = now.plus_ms(COME_BACK_MS);

@@ -49,13 +49,13 @@ impl Events {
         self.latest.range(start..).cloned().collect()
     }
 
-    /// Somebody begins to listen: everything after this number.
+    /// One more listener, for everything after this number.
     pub(crate) fn listen(&mut self) -> u64 {
         self.listeners += 1;
         self.last
     }
 
-    /// Somebody no longer listens.
+    /// One listener less.
     pub(crate) fn stop_listening(&mut self) {
         self.listeners = self.listeners.saturating_sub(1);
         if self.listeners == 0 {
@@ -71,12 +71,12 @@ impl Events {
 }
 
 impl super::Machine {
-    /// Somebody begins to listen to events: those after the returned number are remembered for them.
+    /// One more listener: events after the returned number are remembered for it.
     pub fn listen(&mut self) -> u64 {
         self.events.listen()
     }
 
-    /// Somebody no longer listens.
+    /// One listener less.
     pub fn stop_listening(&mut self) {
         self.events.stop_listening();
     }

@@ -1,7 +1,7 @@
 //! Grants that a clean stop could not give back: their clients have not said that they stopped, and their leases are not
 //! over. They are saved, and held again from the next start on.
 //!
-//! How much of a lease had passed cannot be told: nobody knows how long the node was away. So it begins anew, in full,
+//! How much of a lease had passed cannot be told: it is not known how long the node was away. So it begins anew, in full,
 //! and ends when the client gives back, or gives no sign for so long.
 
 use std::collections::BTreeSet;

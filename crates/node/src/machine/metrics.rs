@@ -149,7 +149,7 @@ struct Sample {
     counts: ResourceCounts,
 }
 
-/// Everything that is told, taken from the machine in parts so that nobody waits long for it.
+/// Everything that is told, taken from the machine in parts so that no caller waits long for it.
 #[derive(Debug, Default)]
 pub struct Metrics {
     uptime_ns: u64,

@@ -14,9 +14,9 @@
 //! | `registry` | how resources are made and changed: under a lock of the mesh itself |
 //! | `wishes` | what this node wants to do under it |
 //! | `network` | links and frames |
-//! | `queries` | how everybody is doing: a question that goes to everybody |
+//! | `queries` | how all nodes are doing: a question that goes to each of them |
 //! | `reports` | what this node answers to it, in parts |
-//! | `answers` | what everybody answered, put together |
+//! | `answers` | what all nodes answered, put together |
 //! | `reach` | whether tokens that are waited for are in reach |
 //! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
@@ -113,7 +113,7 @@ pub struct Settings {
     pub founds_registry: bool,
     /// Fences of resources made here begin above this, so that they are above those that a crash made forget.
     pub first_fence: u64,
-    /// A resource that nobody knows is made as a mutex when it is first asked for.
+    /// An unknown resource is made as a mutex when it is first asked for.
     pub create_on_first_use: bool,
     /// What the node's file says about resources.
     pub declared: BTreeMap<String, Definition>,
@@ -224,7 +224,7 @@ impl Machine {
         !self.outbox.is_empty() || !self.notes.is_empty()
     }
 
-    /// Those who waited for what has happened. Wake them when nobody holds the machine any more: they may want it.
+    /// Those who waited for what has happened. Wake them after the machine was released: they may want it.
     pub fn take_woken(&mut self) -> Vec<Waker> {
         let mut woken = std::mem::take(&mut self.woken);
         woken.append(&mut self.registry.woken);
@@ -237,7 +237,7 @@ impl Machine {
         std::mem::take(&mut self.notes)
     }
 
-    /// What neighbours said about removed members, to be verified by whoever knows the mesh's authority.
+    /// What neighbours said about removed members, to be verified with the authority's certificate.
     pub fn take_removals(&mut self) -> Vec<(NodeId, Removals)> {
         std::mem::take(&mut self.removals)
     }

@@ -1,4 +1,4 @@
-//! Somebody who looks at every step of every protocol at this node: a recorder, say. The machine itself writes nothing.
+//! An observer of every step of every protocol at this node, such as a recorder. The machine itself writes nothing.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ impl Machine {
         self.observer = Some(observer);
     }
 
-    /// Hands an event to a protocol, and shows it to whoever looks.
+    /// Hands an event to a protocol, and shows it to the observer.
     pub(super) fn handle(
         &mut self,
         now: Now,

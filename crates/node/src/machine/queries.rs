@@ -1,14 +1,14 @@
-//! How everybody is doing: a question goes to everybody once, reports come back the way it came.
+//! How all nodes are doing: a question goes to each node once, reports come back the way it came.
 //!
 //! Every node passes the question on to its other neighbours, and tells the one it came from when all of them are done
 //! (a neighbour that asks the same is done as far as we are concerned). So the asker knows when it has heard of all, and
 //! needs its patience only when a link breaks on the way.
 //!
-//! A question ends. Its asker numbers its questions, and everybody remembers for every member which of its numbers were
+//! A question ends. Its asker numbers its questions, and every node remembers for every member which of its numbers were
 //! met: the greatest, and which of the 63 below. What was met is answered with `Done` and never passed on again, so each
 //! node passes a question on at most once, whatever others ask, and it crosses at most [`MOST_HOPS`] links. Nothing of
 //! one asker can displace anything of another: there is one short memory for each member, of its latest incarnation. An
-//! earlier one is dead, and nobody waits for its answers.
+//! earlier one is dead and does not wait for answers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
@@ -57,7 +57,7 @@ struct Asker {
     open: BTreeMap<u64, Open>,
 }
 
-/// A question that was passed on and is not answered by everybody yet.
+/// A question that was passed on and is not answered by all nodes yet.
 #[derive(Debug)]
 struct Open {
     /// Whom it came from; `None` at the asker.
@@ -79,7 +79,7 @@ struct Mine {
 }
 
 impl Machine {
-    /// Asks everybody about one resource or all. Look with [`poll_query`](Self::poll_query), then
+    /// Asks all nodes about one resource or all. Look with [`poll_query`](Self::poll_query), then
     /// [`end_query`](Self::end_query).
     pub fn begin_query(&mut self, resource: Option<&str>) -> Result<u64, Problem> {
         let about = self.about(resource)?;
@@ -95,7 +95,7 @@ impl Machine {
         Ok(About::Requests(resource.map(number).transpose()?))
     }
 
-    /// Asks everybody, now or as soon as it is this question's turn.
+    /// Asks all nodes, now or as soon as it is this question's turn.
     pub(crate) fn ask_everybody(&mut self, about: About) -> u64 {
         self.queries.last_mine += 1;
         let mine = self.queries.last_mine;
@@ -119,7 +119,7 @@ impl Machine {
         }
     }
 
-    /// Notes a question that was never met, and tells it to everybody but the one it came from.
+    /// Notes a question that was never met, and passes it on to all neighbours but the one it came from.
     fn pass_query(&mut self, parent: Option<NodeId>, mut query: Query) {
         let (origin, number) = (query.origin, query.number);
         query.hops = query.hops.saturating_add(1);
@@ -260,7 +260,7 @@ impl Machine {
         self.ask_next_in_line();
     }
 
-    /// Whether everybody has answered; otherwise wakes when they have.
+    /// Whether all nodes have answered; otherwise wakes when they have.
     pub fn poll_query(&mut self, mine: u64, waker: &Waker) -> bool {
         let Some(mine) = self.queries.mine.get_mut(&mine) else { return true };
         if !mine.answers.is_complete {
@@ -269,7 +269,7 @@ impl Machine {
         mine.answers.is_complete
     }
 
-    /// Whether everybody has answered.
+    /// Whether all nodes have answered.
     pub(crate) fn is_answered(&self, mine: u64) -> bool {
         self.queries.mine.get(&mine).is_none_or(|mine| mine.answers.is_complete)
     }
@@ -292,7 +292,7 @@ impl Machine {
         ended.map(|mine| mine.answers).unwrap_or_default()
     }
 
-    /// Nobody wants to know any more.
+    /// The asker has given up.
     pub fn forget_query(&mut self, mine: u64) {
         self.take_answers(mine);
     }

@@ -1,14 +1,14 @@
-//! Whether the tokens of resources that somebody waits for are in reach.
+//! Whether the tokens of resources that clients wait for are in reach.
 //!
-//! To wait for others and to wait for a token that nobody has are two things, and a client must be able to tell. A
+//! To wait for others and to wait for a token that is lost are two things, and a client must be able to tell. A
 //! resource is *suspected* when requests of this node wait for it, its token is not here, and
 //!
 //! - with `reverse-link`, the protocol itself finds no way to the token ([`meshlock_core::reverse_link::Node::is_cut_off`]);
 //! - with `flood` and `group`, which cannot know, a request has waited for [`LONG_MS`] and no token was seen meanwhile.
 //!
-//! Then everybody in reach is asked where the token is. It is *out of reach* if all have answered, and none of them has
+//! Then every node in reach is asked where the token is. It is *out of reach* if all have answered, and none of them has
 //! it or had it within the last three seconds (a token that moves leaves such traces). That is asked again and again while
-//! somebody waits, and the verdict is dropped as soon as the suspicion is, or the token comes. So it is told at most
+//! a client waits, and the verdict is dropped as soon as the suspicion is, or the token comes. So it is told at most
 //! some seconds late in either direction, and nothing is sent where a way to the token is known.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +23,9 @@ use super::reports::summary;
 use super::{Machine, Now, Request, Resource};
 use crate::wire::{About, Fact, MOST_FACTS};
 
-/// How often suspicions are looked at, while somebody waits.
+/// How often suspicions are looked at, while a client waits.
 const LOOK_MS: u64 = 1_000;
-/// How often everybody is asked, while something is suspected.
+/// How often all nodes are asked, while something is suspected.
 const ASK_MS: u64 = 5_000;
 /// How long others may take to answer.
 const PATIENCE_MS: u64 = 4_000;
@@ -43,7 +43,7 @@ pub(crate) struct Reach {
     is_awake: bool,
 }
 
-/// A token that nobody in reach has.
+/// A token that no node in reach has.
 #[derive(Clone, Debug)]
 struct Lost {
     since: Now,
@@ -59,7 +59,7 @@ struct Asked {
 }
 
 impl Machine {
-    /// Somebody waits for a resource.
+    /// A client waits for a resource.
     pub(crate) fn watch_reach(&mut self, now: Now, resource: u32) {
         self.reach.waited.insert(resource);
         if !self.reach.is_awake {
@@ -81,7 +81,7 @@ impl Machine {
         }
         let is_new = suspected.iter().any(|number| !self.reach.lost.contains_key(number));
         if !suspected.is_empty() && self.reach.asked.is_none() && (is_new || now >= self.reach.ask_again) {
-            // Those that nobody has asked about yet come first.
+            // Those that were not asked about yet come first.
             let mut about: Vec<u32> = suspected.into_iter().collect();
             about.sort_by_key(|number| self.reach.lost.contains_key(number));
             about.truncate(MOST_FACTS);
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// Whether everybody has answered, and what follows from it.
+    /// Whether all nodes have answered, and what follows from it.
     fn hear_reach(&mut self, now: Now) {
         let Some(asked) = &self.reach.asked else { return };
         let is_complete = self.is_answered(asked.query);
@@ -106,7 +106,7 @@ impl Machine {
         let Some(Asked { query, about, .. }) = self.reach.asked.take() else { return };
         let mut seen = self.take_answers(query).sightings();
         if !is_complete {
-            return; // somebody in reach did not answer, and may have it
+            return; // a node in reach did not answer, and may have it
         }
         for number in about {
             let sighting = seen.remove(&number).unwrap_or_default();

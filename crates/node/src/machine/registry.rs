@@ -1,8 +1,8 @@
 //! How resources are made and changed: under a lock of the mesh itself.
 //!
-//! The registry is resource 0, a mutex like any other, and its token begins at the founder of the mesh. Whoever wants to
+//! The registry is resource 0, a mutex like any other, and its token begins at the founder of the mesh. A node that wants to
 //! make or change a resource takes this lock, so two nodes never make one name twice. What was made travels ahead of the
-//! registry's token on every link, and links keep their order: whoever gets the lock knows everything that was made
+//! registry's token on every link, and links keep their order: a node that gets the lock knows everything that was made
 //! under it before. The token of a new resource begins at the node that made it.
 
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl Machine {
         self.resources.insert(REGISTRY, registry);
     }
 
-    /// Wishes for what the node's file declares and nobody has made yet.
+    /// Wishes for what the node's file declares and is not made yet.
     pub(crate) fn declare(&mut self, now: Now) {
         let declared = self.settings.declared.clone();
         for (name, definition) in declared {
@@ -87,7 +87,7 @@ impl Machine {
         self.seek_registry(now);
     }
 
-    /// Whether a resource that is not known here may be made because somebody asks for it.
+    /// Whether a resource that is not known here may be made because a client asks for it.
     pub(crate) fn may_be_made(&self, name: &str) -> Result<(), Problem> {
         if !self.registry.wishes.makes(name) && !self.settings.create_on_first_use {
             let known: Vec<&str> = self.names.keys().map(String::as_str).take(10).collect();
@@ -98,7 +98,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Somebody asks for a resource that is not known here.
+    /// A client asks for a resource that is not known here.
     pub(crate) fn want_resource(&mut self, now: Now, name: &str) {
         let wished = self.registry.wishes.makes(name);
         if let (false, Ok(definition)) = (wished, NewResource::default().complete()) {
@@ -173,7 +173,7 @@ impl Machine {
         result
     }
 
-    /// Nobody wants to know any more; what has not been done will not be done.
+    /// The asker has given up; what has not been done will not be done.
     pub fn forget_making(&mut self, now: Now, asker: u64) {
         self.registry.results.remove(&asker);
         self.registry.wishes.take(asker);
@@ -314,7 +314,7 @@ impl Machine {
             (Some(number), Some(known)) if number == entry.number => {
                 if entry.version > known.entry.version {
                     if !may_become(&known.entry.definition, &entry.definition) {
-                        return Err(format!("a change that nobody can make: {entry:?}, but {:?} here", known.entry));
+                        return Err(format!("an impossible change: {entry:?}, but {:?} here", known.entry));
                     }
                     self.update_resource(now, entry, Some(from));
                 }

@@ -1,4 +1,4 @@
-//! What a node reports about itself when it is asked, in parts of bounded work: nobody waits long for the machine.
+//! What a node reports about itself when it is asked, in parts of bounded work, so that no caller waits long for the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -84,7 +84,7 @@ impl Request {
 const REMEMBERED_MS: u64 = 600_000;
 /// How many are remembered at most.
 pub(super) const MOST_REMEMBERED: usize = 100_000;
-/// How many requests whose id was given by the node are remembered at most: nobody can repeat those.
+/// How many requests whose id was given by the node are remembered at most: clients do not know those, so they cannot ask again.
 const MOST_UNNAMED: usize = 1_000;
 
 /// All requests by ticket.

@@ -57,7 +57,7 @@ impl Wishes {
         Some(wish)
     }
 
-    /// Whether somebody wants to make this.
+    /// Whether a wish makes this.
     pub(super) fn makes(&self, name: &str) -> bool {
         self.makes.contains_key(name)
     }

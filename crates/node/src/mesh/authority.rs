@@ -19,16 +19,16 @@ pub struct Authority {
     pub mesh: String,
     /// Its certificate, which every member has.
     pub certificate: CertificateDer<'static>,
-    /// Known to all members and to nobody else.
+    /// Known to members only.
     pub secret: [u8; 32],
-    /// Everybody who was ever admitted, in the order of their numbers.
+    /// All members that were ever admitted, in the order of their numbers.
     pub issued: Vec<Issued>,
     /// The number of the next member. Numbers are never used again.
     pub(super) next: u32,
     pub(super) key: KeyPair,
 }
 
-/// Somebody who was admitted.
+/// A member that was admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issued {
     /// Its number.
@@ -135,7 +135,7 @@ fn parameters() -> CertificateParams {
 }
 
 /// For all times that a clock can show. Clocks of robots and small computers are wrong: without a battery they start in
-/// 1970 until somebody tells them the time, and a mesh must work where nobody does. Members are removed by a signed
+/// 1970 until they are told the time, and a mesh must work without that. Members are removed by a signed
 /// statement, never by a date.
 fn set_validity(own: &mut CertificateParams) {
     own.not_before = date_time_ymd(1970, 1, 1);

@@ -15,7 +15,7 @@ use super::{Member, MeshError, name};
 pub fn server_name(secret: &[u8; 32]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
     let tag = hmac::sign(&key, b"server name");
-    // 128 of the 256 bits: a label holds 63 characters, and nobody guesses 128 bits.
+    // 128 of the 256 bits: a label holds 63 characters, and 128 bits cannot be guessed.
     let label: String = tag.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     format!("{label}.mesh")
 }

@@ -57,7 +57,7 @@ pub(crate) fn write_unnamed(path: &Path, bytes: &[u8], readers: Readers) -> Resu
     written.map_err(file("write", path))
 }
 
-/// Makes a file durable that is there, whoever wrote it.
+/// Makes an existing file durable.
 pub(crate) fn sync(path: &Path) -> Result<(), MeshError> {
     let synced = may_fail("sync", path).and_then(|()| File::open(path)).and_then(|file| file.sync_all());
     synced.map_err(file("sync", path))?;
@@ -98,7 +98,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), MeshError> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match may_fail("make", path).and_then(|()| builder.create(path)) {
-        // Somebody else was faster.
+        // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         made => made.map_err(file("make", path))?,
     }
@@ -170,7 +170,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let path = place.path().join("mesh/secret");
-        // A file left by somebody careless is not taken over.
+        // A file with loose permissions is not taken over.
         fs::create_dir(place.path().join("mesh")).unwrap();
         fs::write(beside(&path), b"").unwrap();
         write(&path, b"hush", Readers::Owner).unwrap();

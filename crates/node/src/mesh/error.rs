@@ -27,10 +27,10 @@ pub enum MeshError {
         /// What is wrong in it.
         why: String,
     },
-    /// A file with a key is open to everybody.
+    /// A file with a key is readable by all users.
     #[error(
         "every user of this machine can read or change {path}, and with it act as this node or its clients: close it \
-            with `chmod o= {path}`; if somebody may have read it, replace what is in it",
+            with `chmod o= {path}`; if others may have read it, replace what is in it",
         path = path.display()
     )]
     Exposed {
@@ -97,7 +97,7 @@ pub enum MeshError {
     OtherVersion {
         /// The file.
         path: PathBuf,
-        /// Which.
+        /// What tells that it is another version.
         why: String,
     },
     /// Every number for a member was used; none is used twice.

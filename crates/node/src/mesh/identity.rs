@@ -35,7 +35,7 @@ impl Member {
     }
 }
 
-/// What makes a node a member. Secret: whoever has it is this member.
+/// What makes a node a member. Secret: anyone who has it can act as this member.
 pub struct Identity {
     /// The name of the mesh.
     pub mesh: String,
@@ -47,9 +47,9 @@ pub struct Identity {
     pub certificate: CertificateDer<'static>,
     /// The key of the certificate.
     pub key: PrivateKeyDer<'static>,
-    /// The certificate of the authority: whoever has one of its certificates is a member, unless it was removed.
+    /// The certificate of the authority: a node with one of its certificates is a member, unless it was removed.
     pub authority: CertificateDer<'static>,
-    /// Known to all members and to nobody else. Beacons are signed with it.
+    /// Known to members only. Beacons are signed with it.
     pub secret: [u8; 32],
 }
 
@@ -179,7 +179,7 @@ pub(super) fn from_pem(path: &Path, tag: &str, text: &str) -> Result<Vec<u8>, Me
 }
 
 const HEADING: &str = "\
-# What makes this node a member of its mesh. Secret: whoever has this file is this member.
+# What makes this node a member of its mesh. Secret: anyone with this file can act as this member.
 # Never copy it to a second node; invite that one with `meshlock mesh invite`.
 
 ";

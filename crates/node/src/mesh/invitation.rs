@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Identity, Member, MeshError};
 
-/// What a new member gets. Secret: whoever has it is that member.
+/// What a new member gets. Secret: anyone who has it can act as that member.
 #[derive(Clone, Debug)]
 pub struct Invitation {
     /// Who it will be.

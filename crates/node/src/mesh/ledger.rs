@@ -1,11 +1,10 @@
-//! `authority.toml`: the authority's key and everybody it admitted, in the founder's directory only.
+//! `authority.toml`: the authority's key and all members it admitted, in the founder's directory only.
 
 use std::fs::OpenOptions;
 use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fs4::FileExt;
 use rcgen::{KeyPair, PKCS_ED25519};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use serde::{Deserialize, Serialize};
@@ -99,7 +98,7 @@ impl Authority {
         // Beside the file, which is replaced as a whole when it changes.
         let beside = path.with_extension("lock");
         let lock = OpenOptions::new().create(true).append(true).open(&beside).map_err(file("open", &beside))?;
-        FileExt::lock(&lock).map_err(file("lock", &beside))?;
+        lock.lock().map_err(file("lock", &beside))?;
         let mut authority = Self::load(dir)?;
         let result = change(&mut authority)?;
         authority.store(dir)?;
@@ -138,7 +137,7 @@ impl Authority {
 }
 
 const HEADING: &str = "\
-# The authority of this mesh: whoever has this file can make members and remove them. Secret.
+# The authority of this mesh: anyone with this file can make members and remove them. Secret.
 # Only the commands `meshlock mesh invite` and `meshlock mesh remove` need it; keep a copy in a safe place.
 
 ";

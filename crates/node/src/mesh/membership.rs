@@ -57,7 +57,7 @@ pub fn found_default(dir: &Path, mesh: Option<&str>) -> Result<Identity, MeshErr
     Ok(founded.identity)
 }
 
-/// Finishes a founding that the loss of power ended between its last two files: nobody asks for a hand in the middle of
+/// Finishes a founding that the loss of power ended between its last two files, so that no operator is needed in the middle of
 /// the night because of that. Its founder never ran, so it is as good as new.
 fn finish(dir: &Path) -> Result<Option<Identity>, MeshError> {
     if !dir.join(AUTHORITY_FILE).exists() || !state::never_ran(dir)? {
@@ -115,7 +115,7 @@ pub fn join(dir: &Path, invitation: &Invitation, existing: Existing) -> Result<F
 fn make_room(dir: &Path, files: &[&str], existing: Existing) -> Result<Option<PathBuf>, MeshError> {
     durable::make_directory(dir)?;
     if !files.iter().any(|file| dir.join(file).exists()) {
-        // The state of nobody: the power failed before its member came to be, or its files were taken away by hand.
+        // State without a member: the power failed before its member came to be, or its files were taken away by hand.
         return Ok(None);
     }
     match existing {
@@ -134,7 +134,7 @@ fn move_aside(dir: &Path) -> Result<PathBuf, MeshError> {
     }
     let to = dir.join(format!("before-{number}"));
     durable::make_directory(&to)?;
-    // The membership first: whenever this ends, nobody is a member without its state.
+    // The membership first: wherever this is interrupted, no member is left without its state.
     for name in [MEMBER_FILE, "state", AUTHORITY_FILE, CONFIG_FILE] {
         let from = dir.join(name);
         if from.exists() {
@@ -265,7 +265,7 @@ mod tests {
         let founder = found_default(dir, None).unwrap();
         assert_eq!((founder.mesh.as_str(), founder.name.as_str(), founder.member), ("hall", "ann", Member(0)));
         assert_eq!(Identity::load(dir).unwrap().certificate, founder.certificate);
-        // A founder that ran is somebody, even if its file was taken away.
+        // A founder that ran is a member, even if its file was taken away.
         drop(begin(dir));
         fs::remove_file(dir.join(MEMBER_FILE)).unwrap();
         assert!(matches!(found_default(dir, None), Err(MeshError::AlreadyMember { .. })));

@@ -6,7 +6,7 @@
 //! | file in a mesh directory | what it is | module |
 //! |---|---|---|
 //! | `member.toml` | what makes a node a member; secret | [`Identity`] |
-//! | `authority.toml` | the authority's key and everybody it admitted, at the founder only; secret | [`Authority`] |
+//! | `authority.toml` | the authority's key and all members it admitted, at the founder only; secret | [`Authority`] |
 //! | `meshlock.toml` | the configuration | [`crate::config`] |
 //! | `state/` | what a member must not forget; belongs to the running node | [`state`] |
 

@@ -33,7 +33,7 @@ pub fn near(text: &str) -> String {
 
 /// The name of a node that was given none: that of this host, without its domain.
 pub fn of_this_host() -> String {
-    let host = gethostname::gethostname();
+    let host = nix::unistd::gethostname().unwrap_or_default();
     let host = host.to_string_lossy();
     let name = near(host.split('.').next().unwrap_or_default());
     if name.is_empty() { "node".to_owned() } else { name }

@@ -1,6 +1,6 @@
-//! A statement of the mesh's authority that somebody is no longer a member.
+//! A statement of the mesh's authority that a node is no longer a member.
 //!
-//! It is signed, so that any node may pass it on and nobody can make one up; it names the mesh, so that it is worth
+//! It is signed, so that any node may pass it on and none can forge one; it names the mesh, so that it is worth
 //! nothing in another; and it says nothing else, so that the same removal is the same bytes everywhere.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use super::durable::{self, Readers};
 use super::error::file;
 use super::{Authority, Identity, Member, MeshError};
 
-/// Somebody is no longer a member.
+/// A node is no longer a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
     member: Member,

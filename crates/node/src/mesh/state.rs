@@ -18,7 +18,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fs4::{FileExt, TryLockError};
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -46,7 +45,7 @@ pub enum Unusable {
     OtherVersion(String),
 }
 
-/// Lays the ground for the first run of a new membership. What is there belongs to nobody: the power failed before its
+/// Lays the ground for the first run of a new membership. What is there belongs to no member: the power failed before its
 /// member came to be, or its files were taken away by hand.
 pub(super) fn prepare(dir: &Path) -> Result<(), MeshError> {
     durable::remove(&saved_file(dir))?;
@@ -120,7 +119,7 @@ fn usable(last: Last, bytes: &[u8]) -> Result<(Incarnation, &[u8]), Unusable> {
     }
 }
 
-/// Gives a file a name under which nobody looks for it.
+/// Renames a file so that it is not read again.
 fn put_aside(path: &Path) -> Result<PathBuf, MeshError> {
     let mut number = 1;
     let aside = |number| path.with_file_name(format!("saved-unusable-{number}"));
@@ -146,7 +145,7 @@ impl Run {
 }
 
 /// Whether this member has ever had a link to another one. If not, everything that began at it is still there or lost
-/// with it, and nobody else can have it. An error means that nobody knows.
+/// with it, and no other process can have it. An error means that it is not known.
 pub fn has_met_others(dir: &Path) -> Result<bool, MeshError> {
     let path = met_file(dir);
     path.try_exists().map_err(file("look for", &path))
@@ -213,14 +212,14 @@ fn lock(dir: &Path) -> Result<File, MeshError> {
     durable::make_directory(&dir.join("state"))?;
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let mut lock = opened.map_err(file("open", &path))?;
-    match FileExt::try_lock(&lock) {
+    match lock.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
+        Err(fs::TryLockError::WouldBlock) => {
             let pid = fs::read_to_string(&path).ok().map(|text| text.trim().to_owned());
             let pid = pid.filter(|pid| !pid.is_empty());
             return Err(MeshError::Running { dir: dir.to_owned(), pid });
         }
-        Err(TryLockError::Error(error)) => return Err(file("lock", &path)(error)),
+        Err(fs::TryLockError::Error(error)) => return Err(file("lock", &path)(error)),
     }
     // For people only: the lock itself is what counts.
     let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));

@@ -1,7 +1,9 @@
 //! The time in a recording: nanoseconds since it began, by the clock that all processes of this machine share.
 
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
 
 use crate::mesh::clock::since_1970;
 
@@ -36,16 +38,9 @@ impl Clock {
     }
 }
 
-#[cfg(unix)]
 fn monotonic_ns() -> Option<u64> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(time.tv_nsec).ok()?)
-}
-
-#[cfg(not(unix))]
-fn monotonic_ns() -> Option<u64> {
-    None
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?;
+    u64::try_from(Duration::from(time).as_nanos()).ok()
 }
 
 /// Linux tells it; elsewhere traces of one machine are merged by the wall clock.

@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 
 /// How much may wait to be written.
 const MOST_WAITING: usize = 64 << 20;
-/// How much is handed over at once, unless somebody flushes before.
+/// How much is handed over at once, unless it is flushed before.
 const PART: usize = 64 << 10;
 
 /// Writes files. Clones are the same; the last one waits until everything is written.
@@ -60,7 +60,7 @@ pub struct Written {
 impl Written {
     /// Waits for it.
     pub fn wait(self) {
-        // Nobody is left to tell if the thread is gone; then there is nothing to wait for.
+        // If the thread is gone there is nothing to wait for.
         self.done.map(|done| done.recv());
     }
 }
@@ -162,13 +162,13 @@ impl Write for DiskFile {
 
 impl Drop for DiskFile {
     fn drop(&mut self) {
-        // Whoever wants to know flushes first.
+        // A caller that wants to know flushes first.
         let _ = self.hand_over();
         self.disk.0.send(Job::Close(self.number));
     }
 }
 
-/// Does the jobs until nobody can send any more.
+/// Does the jobs until all senders are gone.
 fn work(jobs: &mpsc::Receiver<Job>, waiting: &AtomicUsize) {
     let mut files: BTreeMap<u64, (File, Fault)> = BTreeMap::new();
     for job in jobs {
@@ -187,7 +187,7 @@ fn work(jobs: &mpsc::Receiver<Job>, waiting: &AtomicUsize) {
                 }
             }
             Job::Close(number) => drop(files.remove(&number)),
-            // Whoever asked may be gone.
+            // The asker may be gone.
             Job::Tell(tell) => drop(tell.send(())),
         }
     }

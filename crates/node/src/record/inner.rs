@@ -58,8 +58,8 @@ impl Inner {
         }
     }
 
-    /// A node of this process is going to tell.
-    pub(super) fn expect(&mut self, settings: &Settings) {
+    /// A node of this process will be recorded.
+    pub(super) fn add_node(&mut self, settings: &Settings) {
         self.names.insert(settings.id, settings.name.clone());
     }
 
@@ -89,7 +89,7 @@ impl Inner {
         result
     }
 
-    /// Whether everything could be written, after the ends were and somebody waited for it.
+    /// Whether everything could be written, after the ends were and a caller waited for it.
     pub(super) fn finish(&mut self) -> Result<(), TraceError> {
         let mut result = Ok(());
         for mut tape in std::mem::take(&mut self.tapes).into_values() {
@@ -140,7 +140,7 @@ impl Inner {
 
     pub(super) fn left(&mut self, node: &str) {
         let now = self.clock.now_ns();
-        // Where nobody has a place, whoever is gone is nowhere in particular.
+        // Where no node has a place, neither has one that is gone.
         let position = self.places.get(node).map_or([0.0; 2], |told| told.now(now).position);
         self.moved(node, Place { gone: true, ..Place::at(position) });
     }
@@ -268,7 +268,7 @@ impl Inner {
     }
 
     /// What a trace says of a node before its first event. One of this process that does not know the resource yet will
-    /// begin as everybody does; one of another process has its own recording.
+    /// begin as all nodes do; one of another process has its own recording.
     fn info(&self, node: NodeId, resource: &str, definition: &Definition, heard: Option<&str>) -> NodeInfo {
         let ours = self.names.get(&node);
         let name = ours.map(String::as_str).or(heard).map_or_else(|| format!("node {node}"), str::to_owned);

@@ -1,4 +1,4 @@
-//! Where traces go: into files, to somebody who looks, or to both.
+//! Where traces go: into files, to a live view, or to both.
 
 use std::fmt;
 use std::io::{self, Write};

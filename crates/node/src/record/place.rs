@@ -1,4 +1,4 @@
-//! Where nodes are, for pictures of them. Nodes themselves do not know; whoever moves them about tells.
+//! Where nodes are, for pictures of them. Nodes themselves do not know; the program that moves them tells.
 
 use meshlock_trace::Position;
 

@@ -23,7 +23,7 @@ use crate::wire::Entry;
 pub(super) struct Tape {
     /// What it is about.
     pub(super) definition: Definition,
-    /// Gone once everything went wrong, or the end was written; also if nobody wants it.
+    /// Gone once everything went wrong, or the end was written; also if it is not wanted.
     writer: Option<Writer<Outputs>>,
     troubles: Troubles,
     latest: u64,
@@ -79,7 +79,7 @@ impl Tape {
     pub(super) fn join(&mut self, now: u64, node: NodeInfo) -> Result<(), TraceError> {
         let id = node.id;
         if node.view.is_none() {
-            self.under_way.ignore(id); // somebody else's recording has it
+            self.under_way.ignore(id); // the recording of another process has it
         }
         self.nodes.insert(id, false);
         self.write::<()>(now, What::Join(node)).map(drop)

@@ -71,7 +71,7 @@ struct Entry {
 
 /// Who is linked, and who is being greeted.
 #[derive(Debug)]
-pub(super) struct Registry {
+pub(super) struct LinkTable {
     links: watch::Sender<BTreeMap<Member, Entry>>,
     greeting: Mutex<BTreeSet<Member>>,
     tickets: Mutex<u64>,
@@ -109,7 +109,7 @@ enum Verdict {
     Prove(Link),
 }
 
-impl Registry {
+impl LinkTable {
     pub(super) fn new() -> Self {
         Self {
             links: watch::Sender::new(BTreeMap::new()),
@@ -177,7 +177,7 @@ impl Registry {
     pub(super) fn greet(&self, member: Member) -> Option<Greeting<'_>> {
         let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
         // Made only if it is due: one that is dropped ends the greeting of another.
-        (!self.is_linked(member) && greeting.insert(member)).then(|| Greeting { registry: self, member })
+        (!self.is_linked(member) && greeting.insert(member)).then(|| Greeting { table: self, member })
     }
 
     /// A place for the link to this member whose hello has come. Waits for the end of a link that it replaces.
@@ -191,7 +191,7 @@ impl Registry {
         loop {
             match self.judge(new, me, ticket) {
                 Verdict::Entered(leave, line, said) => {
-                    return Ok((Place { registry: self, member, ticket, leave, line }, Said(said)));
+                    return Ok((Place { table: self, member, ticket, leave, line }, Said(said)));
                 }
                 Verdict::NoPlace(reason) => return Err(reason),
                 Verdict::Prove(old) => {
@@ -257,13 +257,13 @@ impl Registry {
 /// The right to greet a member. Ends when dropped.
 #[derive(Debug)]
 pub(super) struct Greeting<'a> {
-    registry: &'a Registry,
+    table: &'a LinkTable,
     member: Member,
 }
 
 impl Drop for Greeting<'_> {
     fn drop(&mut self) {
-        self.registry.greeting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.member);
+        self.table.greeting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.member);
     }
 }
 
@@ -276,7 +276,7 @@ impl Said {
     pub(super) async fn next(&mut self) -> Outgoing {
         match self.0.recv().await {
             Some(frame) => frame,
-            // Nobody is left to say anything.
+            // No sender is left.
             None => std::future::pending().await,
         }
     }
@@ -290,7 +290,7 @@ impl Said {
 /// The place of a link. Free for another when dropped.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
-    registry: &'a Registry,
+    table: &'a LinkTable,
     member: Member,
     ticket: u64,
     leave: watch::Receiver<Option<&'static str>>,
@@ -323,7 +323,7 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.registry.links.send_if_modified(|links| {
+        self.table.links.send_if_modified(|links| {
             let own = links.get(&self.member).is_some_and(|entry| entry.link.ticket == self.ticket);
             own && links.remove(&self.member).is_some()
         });
@@ -346,8 +346,8 @@ mod tests {
 
     /// What becomes of a second connection, and what the first is told. The first answers challenges if it is alive.
     async fn second(first: (Hello, Member), second: (Hello, Member), alive: bool) -> Result<&'static str, NoPlace> {
-        let registry = Registry::new();
-        let (place, mut said) = registry.enter(new(&first.0, first.1), ME).await.unwrap();
+        let table = LinkTable::new();
+        let (place, mut said) = table.enter(new(&first.0, first.1), ME).await.unwrap();
         let answering = async {
             loop {
                 let frame = said.next().await;
@@ -358,14 +358,14 @@ mod tests {
         };
         let reason = tokio::select! {
             biased;
-            entered = registry.enter(new(&second.0, second.1), ME) =>
+            entered = table.enter(new(&second.0, second.1), ME) =>
                 return Err(entered.map(|_| ()).expect_err("nobody enters before the other has left")),
             reason = place.taken() => reason,
             () = answering => unreachable!("it never ends"),
         };
         drop(place);
-        assert!(!registry.is_linked(Member(7)));
-        registry.enter(new(&second.0, second.1), ME).await.unwrap();
+        assert!(!table.is_linked(Member(7)));
+        table.enter(new(&second.0, second.1), ME).await.unwrap();
         Ok(reason)
     }
 
@@ -395,9 +395,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_a_new_life_is_suspect() {
-        let registry = Registry::new();
+        let table = LinkTable::new();
         for run in [1, 2] {
-            registry.enter(new(&hello(0x1_0007, run), ME), ME).await.unwrap();
+            table.enter(new(&hello(0x1_0007, run), ME), ME).await.unwrap();
         }
         for suspect in [
             hello(0x1_0007, 1),
@@ -405,10 +405,10 @@ mod tests {
             Hello { installation: 2, ..hello(0x1_0007, 3) },
             Hello { installation: 2, ..hello(0x2_0007, 3) },
         ] {
-            let refused = registry.enter(new(&suspect, ME), ME).await.map(|_| ());
+            let refused = table.enter(new(&suspect, ME), ME).await.map(|_| ());
             assert!(matches!(refused, Err(NoPlace::Suspect { other: None, .. })), "{suspect:?} {refused:?}");
         }
-        registry.enter(new(&hello(0x2_0007, 3), ME), ME).await.unwrap();
+        table.enter(new(&hello(0x2_0007, 3), ME), ME).await.unwrap();
     }
 
     #[tokio::test]
@@ -419,13 +419,13 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_is_greeted_twice() {
-        let registry = Registry::new();
-        let greeting = registry.greet(Member(7)).unwrap();
-        assert!(registry.greet(Member(7)).is_none());
+        let table = LinkTable::new();
+        let greeting = table.greet(Member(7)).unwrap();
+        assert!(table.greet(Member(7)).is_none());
         drop(greeting);
-        let place = registry.enter(new(&hello(7, 1), ME), ME).await.unwrap();
-        assert!(registry.greet(Member(7)).is_none(), "it is linked");
+        let place = table.enter(new(&hello(7, 1), ME), ME).await.unwrap();
+        assert!(table.greet(Member(7)).is_none(), "it is linked");
         drop(place);
-        assert!(registry.greet(Member(7)).is_some());
+        assert!(table.greet(Member(7)).is_some());
     }
 }
