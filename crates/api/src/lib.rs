@@ -13,6 +13,8 @@
 //!
 //! The same types serve the HTTP interface, the client library and a node that runs inside a program.
 
+#![warn(missing_docs)]
+
 pub mod duration;
 pub mod event;
 pub mod problem;

@@ -65,7 +65,6 @@ const AFTER: &str = "\x1b[1;4mLaboratory\x1b[0m (run by meshlock-lab):
 
 /// What a machine in the field needs.
 #[derive(Debug, Subcommand)]
-#[expect(missing_docs, reason = "a command is described by its arguments, for its help")]
 pub enum Command {
     Up(up::Args),
     Node(Box<node::Args>),

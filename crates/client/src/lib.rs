@@ -12,6 +12,8 @@
 //! | [`error`] | what can go wrong, with the fix in words |
 //! | [`api`] | what nodes answer, as types |
 
+#![warn(missing_docs)]
+
 mod address;
 mod backend;
 pub mod blocking;

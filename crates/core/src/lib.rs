@@ -18,6 +18,7 @@
 //! The printed texts and the classics to compare with are in the crate `meshlock-protocols`: no node can run them.
 
 #![no_std]
+#![warn(missing_docs)]
 extern crate alloc;
 
 pub mod among;

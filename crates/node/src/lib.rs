@@ -20,6 +20,8 @@
 //! | [`config`] | flags, environment and `meshlock.toml` |
 //! | [`local`] | a whole mesh in one process, to try things out |
 
+#![warn(missing_docs)]
+
 pub mod config;
 pub mod http;
 pub mod hub;

@@ -23,17 +23,13 @@ use crate::toys;
 /// a relay; both its node and its message are boxed, because they contain this very list.
 macro_rules! protocols {
     ($($(#[$meta:meta])* $variant:ident($node:ty, $message:ty),)+) => {
-        /// A node of any protocol.
         #[derive(Clone, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "the types say it")]
         pub enum Node {
             $($(#[$meta])* $variant($node),)+
             Relayed(Box<Relayed<Self>>),
         }
 
-        /// A message of any protocol.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(missing_docs, reason = "the types say it")]
         pub enum Message {
             $($(#[$meta])* $variant($message),)+
             Relayed(Box<relay::Message<Self>>),

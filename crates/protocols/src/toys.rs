@@ -1,5 +1,4 @@
 //! Small protocols, right and wrong, to try the checker itself.
-#![allow(missing_docs, reason = "for tests only")]
 
 mod desk;
 mod echo;

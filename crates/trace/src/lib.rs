@@ -35,6 +35,8 @@
 //! # Ok::<(), meshlock_trace::TraceError>(())
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod ends;
 pub mod error;
 pub mod header;
