@@ -1,7 +1,7 @@
 //! The classics to compare with, each as its authors meant it.
 //!
-//! A simulator that shows only its own protocols shows nothing. These are the algorithms that everyone knows, written
-//! as [`Protocol`](meshlock_core::Protocol)s, so that they are checked, simulated and measured by the same code as ours.
+//! They are written as [`Protocol`](meshlock_core::Protocol)s, so that the same code checks, simulates and measures them
+//! and ours.
 //!
 //! | module | source | enters by | messages for one entry, n nodes |
 //! |---|---|---|---|
@@ -13,15 +13,15 @@
 //! | [`naimi_trehel`] | Naimi, Trehel and Arnold 1996 | the token, by path reversal | log n on average, n at most |
 //! | [`raynal`] | Raynal 1991 | permission of all, for units | 2(n-1) to 3(n-1) |
 //!
-//! All assume that everyone reaches everyone and that no message is lost; [`lamport`] and [`central`] also that channels
-//! keep the order. Links and timers mean nothing to them. Only [`central`] knows urgencies, sessions and cancelling and
-//! serves several requests of a node; the others share [`single`]. [`central`] and [`raynal`] have units, the others are
-//! for k = 1. Who starts with the token, or coordinates, is the member with the smallest id.
+//! All assume that any node reaches any other and that no message is lost; [`lamport`] and [`central`] also need FIFO
+//! channels. They ignore links and timers. Only [`central`] supports urgencies, sessions, cancelling and several requests
+//! of a node; the others share [`single`]. [`central`] and [`raynal`] have units, the others are for k = 1. The member
+//! with the smallest id coordinates or starts with the token.
 //!
 //! Tokens count their grants, so that grants have fences: an addition of ours that costs no message. Entering by
 //! permission counts nothing, and those grants have no fence.
 //!
-//! They bear no fault of any kind. None of them may be run on a network that loses messages.
+//! They tolerate no faults. None of them may run on a network that loses messages.
 
 pub mod central;
 pub mod lamport;
@@ -34,7 +34,7 @@ pub mod suzuki_kasami;
 
 use meshlock_core::protocol::Rejection;
 
-/// Numbers beyond this could not be stepped safely any more; nobody who follows a protocol gets there.
+/// Counters beyond this could overflow; no node that follows a protocol gets there.
 const GREATEST: u64 = 1 << 62;
 
 /// Refuses numbers that counting cannot have reached.

@@ -91,7 +91,6 @@ impl<D: Defect> Repairs<D> {
         Self { bits: self.bits & !bit(defect), ..self }
     }
 
-    /// Whether this defect is repaired.
     pub fn has(self, defect: D) -> bool {
         self.bits & bit(defect) != 0
     }
@@ -147,11 +146,8 @@ mod tests {
     defects! {
         /// Three defects of nothing.
         enum Defect {
-            /// The first.
             X1 = "x1",
-            /// The second.
             X2 = "x2",
-            /// The third.
             X3 = "x3",
         }
     }

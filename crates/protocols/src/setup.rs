@@ -13,17 +13,13 @@ use crate::repairs::{Defect, Repairs};
 /// How the nodes of a network are set up. Node 0 starts with the token. What a protocol does not use, it ignores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
-    /// The protocol.
     pub name: Name,
-    /// Its text.
     pub text: Text,
     /// Places of the printed text that are read in another way than usual, by name (`section-3`).
     pub readings: Vec<String>,
     /// Inside a relay, for a protocol that sends to any node where only neighbours can be reached.
     pub over_relay: bool,
-    /// The k of h-out-of-k.
     pub capacity: u32,
-    /// How requests are ordered.
     pub order: Order,
     /// How many may join a session past the front (reverse-link, central).
     pub joins: u32,
@@ -43,25 +39,11 @@ const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
 pub enum SetupError {
     /// A repair that does not exist.
     #[error("{protocol} has no repair called {name}; there are {known}")]
-    NoSuchRepair {
-        /// The protocol.
-        protocol: Name,
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
+    NoSuchRepair { protocol: Name, name: String, known: String },
     /// A reading that does not exist.
     #[error("{protocol} has no other reading called {name}; there are {known}")]
-    NoSuchReading {
-        /// The protocol.
-        protocol: Name,
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// Only printed texts are read.
+    NoSuchReading { protocol: Name, name: String, known: String },
+    /// Only printed texts have readings.
     #[error("{0} has no other readings: they are of the published reverse-link and flood texts")]
     NoOtherReadings(Name),
     /// A baseline has no printed text of its own.

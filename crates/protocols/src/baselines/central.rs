@@ -4,18 +4,18 @@
 //!   ann --request--> coordinator --grant--> ann ... ann --release--> coordinator
 //! ```
 //!
-//! What everybody would do who may have a server. It can do all that our own protocol can: units, priorities with aging
-//! or deadlines, sessions with joining, cancelling, changed urgencies, fences, several requests of a node; with the same
-//! rule of admission (the most urgent first, and nobody passes it, except to join a running session). So it differs from
-//! [`meshlock_core::reverse_link`] only in how it travels, and on a network without delay nothing that keeps this rule can
-//! do better: it is the bound of an omniscient scheduler.
+//! The usual design where a server is available. It can do all that our own protocol can: units, priorities with aging or
+//! deadlines, sessions with joining, cancelling, changed urgencies, fences, several requests of a node; with the same
+//! rule of admission (the most urgent first; no request passes it, except to join a running session). It differs from
+//! [`meshlock_core::reverse_link`] only in how messages travel, and on a network without delay no protocol with this rule
+//! does better: it is the bound of an omniscient scheduler.
 //!
-//! The coordinator is the member with the smallest id. Its own requests take the same way without a message. Aging
+//! The coordinator is the member with the smallest id. Its own requests take the same path without a message. Aging
 //! counts the grants that the coordinator has made when a request reaches it. Fences grow in the order of granting;
 //! where several may be inside, applications may be told in another order.
 //!
-//! A cancellation and a grant may cross. The coordinator takes a cancellation of what it has granted for a release, and
-//! the node ignores a grant that it no longer waits for. Needs channels that keep the order.
+//! A cancellation and a grant may cross. The coordinator treats a cancellation of a granted request as a release, and the
+//! node ignores a grant that it no longer waits for. Needs FIFO channels.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -33,7 +33,6 @@ use desk::{Desk, Rules};
 /// How a node is set up. All but `id` must be the same everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
-    /// This node.
     pub id: NodeId,
     /// All nodes. The one with the smallest id coordinates.
     pub members: Vec<NodeId>,
@@ -42,7 +41,7 @@ pub struct Config {
     /// How waiting requests are ordered.
     pub order: Order,
     /// How many requests may join the running session past a front that waits for another one, while that session
-    /// lasts. Zero: nobody passes the front.
+    /// lasts. Zero: no request passes the front.
     pub joins: u32,
 }
 
@@ -55,9 +54,8 @@ impl Config {
 }
 
 meshlock_core::bugs! {
-    /// Units are not looked at.
+    /// Ignores units.
     IgnoreUnits,
-    /// Sessions are not looked at.
     IgnoreSessions,
     /// Requests are served in the order of arrival.
     IgnoreRanks,
@@ -71,43 +69,20 @@ meshlock_core::bugs! {
     BelieveCrossedGrant,
 }
 
-/// What travels: a grant from the coordinator, everything else to it.
+/// A grant comes from the coordinator, everything else goes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// The sender's application asks.
-    Request {
-        /// Its number and node.
-        id: GrantId,
-        /// What for.
-        demand: Demand,
-    },
-    /// It no longer wants it.
-    Cancel {
-        /// Which request.
-        id: GrantId,
-    },
-    /// It is more or less urgent now.
-    Reprioritize {
-        /// Which request.
-        id: GrantId,
-        /// How urgent.
-        urgency: Urgency,
-    },
-    /// It gives a grant back.
-    Release {
-        /// Which grant.
-        id: GrantId,
-        /// Its units.
-        units: Units,
-    },
+    Request { id: GrantId, demand: Demand },
+    /// The sender's application no longer wants it.
+    Cancel { id: GrantId },
+    /// The urgency of a waiting request has changed.
+    Reprioritize { id: GrantId, urgency: Urgency },
+    /// The sender's application gives a grant back.
+    Release { id: GrantId, units: Units },
     /// A request is granted.
-    Grant {
-        /// Which.
-        id: GrantId,
-        /// The number of the grant.
-        fence: Fence,
-    },
+    Grant { id: GrantId, fence: Fence },
 }
 
 /// A request that waits, as its own node sees it.
@@ -117,7 +92,6 @@ struct Wish {
     demand: Demand,
 }
 
-/// One node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     id: NodeId,
@@ -226,7 +200,7 @@ impl Node {
         if self.desk.is_none() {
             effects.push(Effect::Send { to: self.coordinator(), message });
         } else if let Err(reason) = self.at_the_desk(self.id, message, effects) {
-            // Cannot be: what is wrong with a request of its own was said to the caller.
+            // Unreachable: mistakes in a request of its own were reported to the caller.
             effects.push(Effect::Reject { from: self.id, reason });
         }
     }
@@ -326,7 +300,7 @@ impl Protocol for Node {
                     effects.push(Effect::Reject { from, reason });
                 }
             }
-            // Everyone reaches everyone, and nothing is lost: links and timers are the business of others.
+            // Any node reaches any other and no message is lost: links and timers do not matter here.
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => {}
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),

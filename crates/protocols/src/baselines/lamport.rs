@@ -1,15 +1,15 @@
-//! Everybody keeps the same queue of requests, and its first may enter once nobody can come before it any more.
+//! All nodes keep the same queue of requests, and its first may enter once no other can come before it any more.
 //!
 //! Leslie Lamport, "Time, clocks, and the ordering of events in a distributed system", CACM 21(7), 1978.
 //!
 //! ```text
 //!   ann --request(3)--> bob, cy      both put ann into their queues and acknowledge
-//!   bob, cy --ack(5)--> ann          ann is first in its own queue and has heard something later of everybody: it enters
+//!   bob, cy --ack(5)--> ann          ann is first in its own queue and has later messages of all others: it enters
 //!   ann --release(6)--> bob, cy      both take it out
 //! ```
 //!
-//! Requests are ordered by clock and, among equals, by id. Every message carries the clock of its sender. Needs channels
-//! that keep the order: something later from a node means that nothing earlier of it is still under way.
+//! Requests are ordered by clock and, among equals, by id. Every message carries the clock of its sender. Needs FIFO
+//! channels: a later message from a node means that no earlier one of it is still in flight.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
@@ -21,26 +21,21 @@ use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
 
-/// How a node is set up.
 pub use single::Config;
 
 meshlock_core::bugs! {
-    /// The first of the queue enters without having heard of everybody.
+    /// The first of the queue enters without having heard from all others.
     EnterUnheard,
     /// A release is not told to the others.
     SilentRelease,
 }
 
-/// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Message {
-    /// The sender's clock.
     pub clock: u64,
-    /// What it says.
     pub word: Word,
 }
 
-/// What a message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
@@ -52,18 +47,16 @@ pub enum Word {
     Release,
 }
 
-/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Algorithm {
     planted: Planted<Bug>,
     clock: u64,
-    /// The clock of everybody's request, this node's included.
+    /// The clock of each node's request, this node's included.
     requests: BTreeMap<NodeId, u64>,
-    /// Of whom nothing later than the own request was heard. Invariant: empty unless the caller waits.
+    /// The nodes from which nothing later than the own request was heard. Invariant: empty unless the caller waits.
     unheard: BTreeSet<NodeId>,
 }
 
-/// One node.
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
@@ -83,7 +76,6 @@ impl Node {
 }
 
 impl Algorithm {
-    /// The requests in order.
     fn in_order(&self) -> Vec<(u64, NodeId)> {
         let mut order: Vec<_> = self.requests.iter().map(|(&node, &clock)| (clock, node)).collect();
         order.sort_unstable();

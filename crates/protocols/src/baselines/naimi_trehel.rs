@@ -1,4 +1,4 @@
-//! One token; everybody points to where it last knew the end of the queue, and every request turns the pointers.
+//! One token; each node points to the last end of the queue that it knows, and every request turns the pointers.
 //!
 //! Mohamed Naimi, Michel Trehel and Andre Arnold, "A log(N) distributed mutual exclusion algorithm based on path
 //! reversal", JPDC 34(1), 1996; names follow the paper.
@@ -9,8 +9,8 @@
 //!            cy <- ann                     when ann leaves, the token goes straight to cy
 //! ```
 //!
-//! The fathers lead to the node that asked last; it is nobody's child and has no father. The chain of `next` is the
-//! queue. Needs no clock; bears messages that overtake each other.
+//! The fathers lead to the node that asked last, which has no father. The chain of `next` is the queue. Needs no clock;
+//! tolerates reordered messages.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -23,45 +23,40 @@ use meshlock_core::protocol::Rejection;
 use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
 
-/// How a node is set up.
 pub use single::Config;
 
 meshlock_core::bugs! {
-    /// Whoever leaves keeps the token although somebody is next.
+    /// A node that leaves keeps the token although another is next.
     ForgetNext,
-    /// The end of the queue does not point to who comes behind it.
+    /// The end of the queue does not point to the node behind it.
     ForgetFather,
 }
 
-/// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// This node wants the token.
     Request {
-        /// Who asked; others pass it on.
+        /// The node that asked; others pass it on.
         site: NodeId,
     },
-    /// The token.
     Token {
         /// Of the latest grant.
         fence: Fence,
     },
 }
 
-/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Algorithm {
     planted: Planted<Bug>,
-    /// Who asked last, as far as this node knows; `None` if it was this node itself.
+    /// The node that asked last, as far as this node knows; `None` if it was this node itself.
     father: Option<NodeId>,
-    /// Who gets the token after this node. Invariant: only while the caller waits or is inside.
+    /// The node that gets the token after this one. Invariant: only while the caller waits or is inside.
     next: Option<NodeId>,
     /// The token, if it is here, with the fence of the latest grant.
     token: Option<Fence>,
 }
 
-/// One node.
 pub type Node = single::Node<Algorithm>;
 
 impl Node {

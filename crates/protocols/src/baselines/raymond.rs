@@ -1,4 +1,4 @@
-//! A token that travels along a tree, and every node knows only in which direction it is.
+//! The token travels along a tree, and every node knows only its direction.
 //!
 //! Kerry Raymond, "A tree-based algorithm for distributed mutual exclusion", ACM TOCS 7(1), 1989.
 //!
@@ -14,7 +14,7 @@
 //! request outstanding towards the token. A token that leaves while others are queued is followed by the next request.
 //! The two procedures `assign_privilege` and `make_request` end every event; each does nothing unless its guard holds.
 //!
-//! Needs no sequence numbers, and bears messages that overtake each other.
+//! Needs no sequence numbers and tolerates reordered messages.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::Vec;
@@ -30,11 +30,9 @@ use meshlock_core::vocabulary::{Fence, NodeId, Units};
 /// How a node is set up. All but `id` must be the same everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
-    /// This node.
     pub id: NodeId,
     /// All nodes. The one with the smallest id has the token first.
     pub members: Vec<NodeId>,
-    /// The tree.
     pub shape: Shape,
 }
 
@@ -60,7 +58,6 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The edges of the tree.
     fn edges(&self, members: &BTreeSet<NodeId>) -> Vec<(NodeId, NodeId)> {
         match self {
             Self::Parents(parents) => parents.clone(),
@@ -75,7 +72,7 @@ impl Shape {
 }
 
 meshlock_core::bugs! {
-    /// A token that leaves is not asked back for those who are still queued.
+    /// A token that leaves is not asked back for the requests that are still queued.
     NoRequestBehindToken,
     /// The token is given away while the application is inside.
     GiveWhileInside,
@@ -85,7 +82,7 @@ meshlock_core::bugs! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Somebody on this side wants the token.
+    /// A node on this side wants the token.
     Request,
     /// The token.
     Privilege {
@@ -111,13 +108,12 @@ pub struct Algorithm {
     /// In the tree.
     neighbours: BTreeSet<NodeId>,
     holder: Holder,
-    /// Who wants the token through this node, itself included, each at most once.
+    /// Neighbours that want the token through this node, and the node itself, each at most once.
     request_q: VecDeque<NodeId>,
     /// A request is outstanding. Invariant: never while the token is here.
     asked: bool,
 }
 
-/// One node.
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
@@ -173,7 +169,7 @@ impl Algorithm {
         }
     }
 
-    /// With the token and nobody inside: on to the first of the queue. Whether it went to another node.
+    /// Passes an unused token on to the first of the queue. Returns whether it went to another node.
     fn assign_privilege(&mut self, turn: &mut Turn<'_, Message>) -> bool {
         let inside = turn.caller().is_inside() && !self.planted.has(Bug::GiveWhileInside);
         let (Holder::Here(fence), false) = (self.holder, inside) else { return false };

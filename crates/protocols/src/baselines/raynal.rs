@@ -1,4 +1,4 @@
-//! h out of k units by permission: everybody says how many it does not need.
+//! h out of k units by permission: each node says how many it does not need.
 //!
 //! Michel Raynal, "A distributed solution to the k-out-of-M resources allocation problem", ICCI 1991, LNCS 497. It
 //! grows out of Ricart and Agrawala, and for k = 1 it is the same.
@@ -11,13 +11,13 @@
 //!   cy  --permit 2--> ann             when cy leaves
 //! ```
 //!
-//! Whoever asks takes it that each other node uses all k units, and takes off what that node permits. It enters as soon
-//! as what may be in use and its own demand are k at most. A node that is inside, or asked earlier, permits all but its
-//! own units at once (nothing is sent if that is none) and these when it leaves.
+//! A node that asks assumes that each other node uses all k units, and subtracts what that node permits. It enters as
+//! soon as the units that may be in use and its own demand are at most k together. A node that is inside, or asked
+//! earlier, permits all but its own units at once (if that is none, it sends nothing) and the rest when it leaves.
 //!
-//! Permits for an earlier request may still be under way when the next one is made. So what a node may use is not set to
-//! k for a new request but raised by k, and a node that still owes its units for the request before permits all k for the
-//! next: the sum always comes out. Bears messages that overtake each other.
+//! Permits for an earlier request may still be in flight when the next one is made. So a new request does not set what a
+//! node may use to k but adds k, and a node that still owes its units for the previous request permits all k for the
+//! next: the sum is right in the end. Tolerates reordered messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
@@ -32,9 +32,7 @@ use meshlock_core::vocabulary::{NodeId, Units};
 /// How a node is set up. All but `id` must be the same everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
-    /// This node.
     pub id: NodeId,
-    /// All nodes.
     pub members: Vec<NodeId>,
     /// The k of h-out-of-k (the paper's M).
     pub capacity: Units,
@@ -45,27 +43,22 @@ meshlock_core::bugs! {
     ForgetOutstanding,
     /// A node that waits permits everything.
     PermitAllWhileWaiting,
-    /// Whoever leaves does not permit the rest.
+    /// A node that leaves does not permit the rest.
     KeepRest,
 }
 
-/// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// I want units. How many is my own business.
+    /// I want units. The number is not told.
     Request {
         /// The sender's clock when it asked.
         clock: u64,
     },
-    /// As far as I am concerned you may use these.
-    Permit {
-        /// How many.
-        units: Units,
-    },
+    /// You may use these, as far as I am concerned.
+    Permit { units: Units },
 }
 
-/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Algorithm {
     planted: Planted<Bug>,
@@ -76,11 +69,10 @@ pub struct Algorithm {
     asked_at: u64,
     /// What each other node may be using: permits that are still to come. Nodes with none are left out.
     used: BTreeMap<NodeId, u64>,
-    /// Who gets the caller's units when it leaves. Invariant: empty while it is away.
+    /// The nodes that get the caller's units when it leaves. Invariant: empty while it is away.
     owed: BTreeSet<NodeId>,
 }
 
-/// One node.
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
@@ -112,7 +104,7 @@ impl Algorithm {
         let caller = turn.caller();
         let earlier = caller.waits() && (self.asked_at, turn.id) < (clock, from);
         let needs = caller.is_inside() || (earlier && !self.planted.has(Bug::PermitAllWhileWaiting));
-        // What is owed already for the request before is not kept back twice.
+        // Units that are already owed for the previous request are not kept back twice.
         let kept = if needs && self.owed.insert(from) { caller.units() } else { Units(0) };
         let units = Units(self.capacity.0.saturating_sub(kept.0));
         if units > Units(0) {

@@ -1,4 +1,4 @@
-//! Who wants to enter asks everybody, and everybody agrees at once or after its own turn.
+//! A node that wants to enter asks all others, and each agrees at once or after its own turn.
 //!
 //! Glenn Ricart and Ashok K. Agrawala, "An optimal algorithm for mutual exclusion in computer networks",
 //! CACM 24(1), 1981.
@@ -9,7 +9,7 @@
 //!   cy  .......... --reply--> ann
 //! ```
 //!
-//! Requests are ordered by Lamport's clocks and, among equals, by id. Bears messages that overtake each other.
+//! Requests are ordered by Lamport's clocks and, among equals, by id. Tolerates reordered messages.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -21,21 +21,19 @@ use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
 
-/// How a node is set up.
 pub use single::Config;
 
 meshlock_core::bugs! {
-    /// A node that waits replies to everybody at once.
+    /// A node that waits replies to all at once.
     ReplyWhileWaiting,
-    /// Two that wait put each other off.
+    /// Two nodes that wait defer each other.
     DeferWhileWaiting,
     /// Clocks do not learn from messages.
     DeafClock,
-    /// Whoever leaves forgets whom it put off.
+    /// A node that leaves forgets the replies it deferred.
     ForgetDeferred,
 }
 
-/// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
@@ -48,7 +46,6 @@ pub enum Message {
     Reply,
 }
 
-/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Algorithm {
     planted: Planted<Bug>,
@@ -56,13 +53,12 @@ pub struct Algorithm {
     clock: u64,
     /// The clock of the own request; zero while the caller is away.
     asked_at: u64,
-    /// Who has not replied yet. Invariant: empty unless the caller waits.
+    /// Nodes that have not replied yet. Invariant: empty unless the caller waits.
     missing: BTreeSet<NodeId>,
-    /// Who will get a reply when the caller leaves. Invariant: empty while it is away.
+    /// Nodes that get a reply when the caller leaves. Invariant: empty while it is away.
     deferred: BTreeSet<NodeId>,
 }
 
-/// One node.
 pub type Node = single::Node<Algorithm>;
 
 impl Node {

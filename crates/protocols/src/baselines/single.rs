@@ -1,4 +1,4 @@
-//! What the baselines with one request per node share: the caller and its mistakes, views, and the [`Protocol`] around.
+//! What the baselines with one request per node share: the caller and its mistakes, views, and the [`Protocol`].
 //!
 //! An [`Algorithm`] only says what to do when its application asks and leaves and when a message comes. It answers
 //! through a [`Turn`], which knows the node, the others and what the caller is doing.
@@ -16,7 +16,6 @@ use meshlock_core::vocabulary::{Demand, Fence, Grant, NodeId, Rank, RequestId, U
 /// How a node of an algorithm without parameters is set up. All but `id` must be the same everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
-    /// This node.
     pub id: NodeId,
     /// All nodes. Where there is a token, the one with the smallest id has it first.
     pub members: Vec<NodeId>,
@@ -24,10 +23,9 @@ pub struct Config {
 
 /// One algorithm at one node, without the caller.
 pub trait Algorithm: Clone + Debug + Eq + Hash {
-    /// What travels between nodes.
     type Message: Clone + Debug + Eq + Ord + Hash;
 
-    /// One enters by the permission of the others; there is no token.
+    /// Nodes enter by the permission of the others; there is no token.
     const BY_PERMISSION: bool;
 
     /// The k of h-out-of-k.
@@ -72,7 +70,7 @@ pub trait Algorithm: Clone + Debug + Eq + Hash {
         None
     }
 
-    /// Who waits, as far as this node keeps a queue; itself included.
+    /// The waiting nodes, itself included, as far as this node keeps a queue.
     fn queue(&self) -> Vec<NodeId> {
         Vec::new()
     }
@@ -80,7 +78,7 @@ pub trait Algorithm: Clone + Debug + Eq + Hash {
     /// The word under which a message is counted.
     fn kind(message: &Self::Message) -> &'static str;
 
-    /// Whether a message of a member is ignored now and for ever.
+    /// Whether the node ignores this message of a member now and at any later time.
     fn is_stale(&self, from: NodeId, message: &Self::Message) -> bool {
         let _ = (from, message);
         false
@@ -153,7 +151,7 @@ impl Caller {
         Ok(())
     }
 
-    /// What is wrong with changing or cancelling this request; waiting is all right.
+    /// Refuses to change or cancel a request that does not wait.
     fn check_waiting(&self, request: RequestId) -> Result<(), Misuse> {
         match (self.last, self.phase) {
             (Some(last), Phase::Waiting(_)) if last == request => Ok(()),
@@ -191,21 +189,17 @@ impl Caller {
 /// One event at one node: what an algorithm may look at, and what it wants done.
 #[derive(Debug)]
 pub struct Turn<'a, M> {
-    /// This node.
     pub id: NodeId,
-    /// All other members.
     pub others: &'a BTreeSet<NodeId>,
     caller: &'a mut Caller,
     effects: Vec<Effect<M>>,
 }
 
 impl<M: Clone> Turn<'_, M> {
-    /// What the application is doing.
     pub fn caller(&self) -> &Caller {
         self.caller
     }
 
-    /// Sends to one member.
     pub fn send(&mut self, to: NodeId, message: M) {
         self.effects.push(Effect::Send { to, message });
     }
@@ -227,7 +221,6 @@ impl<M: Clone> Turn<'_, M> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Node<A> {
     id: NodeId,
-    /// All members but this one.
     others: BTreeSet<NodeId>,
     caller: Caller,
     algorithm: A,
@@ -296,7 +289,7 @@ impl<A: Algorithm> Protocol for Node<A> {
                 Err(Misuse::Unsupported("change the urgency of a request: it ignores urgencies"))
             }
             Event::Receive { from, message } => Ok(self.on_message(from, message)),
-            // Everyone reaches everyone, and nothing is lost: links and timers are the business of others.
+            // Any node reaches any other and no message is lost: links and timers do not matter here.
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => Ok(Vec::new()),
             Event::Resize { version, .. } => Misuse::check_resize(version).map(|()| Vec::new()),
             Event::Leave => Err(Misuse::Unsupported("leave")),
@@ -367,7 +360,7 @@ impl<A: Algorithm> Protocol for Node<A> {
     }
 }
 
-/// One unit for somebody, without urgency.
+/// A claim for one unit, without urgency.
 fn claim(origin: Origin) -> Claimant {
     Claimant { origin, rank: Rank(0), units: Units(1), session: None }
 }

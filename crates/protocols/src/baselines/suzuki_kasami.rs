@@ -1,15 +1,15 @@
-//! One token; who wants it tells everybody, and the token knows who was served.
+//! One token; a node that wants it tells all others, and the token records which requests were served.
 //!
 //! Ichiro Suzuki and Tadao Kasami, "A distributed mutual exclusion algorithm", ACM TOCS 3(4), 1985.
 //!
 //! ```text
-//!   cy --request(1)--> ann (token), bob       cy tells everybody the number of its request
+//!   cy --request(1)--> ann (token), bob       cy tells all others the number of its request
 //!   ann --token(LN, Q)--> cy                  an idle holder sends it at once, another one when it leaves
 //! ```
 //!
 //! Every node keeps the greatest request number heard of each node (RN). The token carries the number of the request of
-//! each node that was served last (LN) and a queue. Whoever leaves appends all nodes with an unserved request that are
-//! not queued yet, in the order of their ids, and sends the token to the first. Bears messages that overtake each other.
+//! each node that was served last (LN) and a queue. A node that leaves appends all nodes with an unserved request that
+//! are not queued yet, in the order of their ids, and sends the token to the first. Tolerates reordered messages.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,43 +21,37 @@ use meshlock_core::protocol::Rejection;
 use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
 
-/// How a node is set up.
 pub use single::Config;
 
 meshlock_core::bugs! {
-    /// Whoever leaves does not look for unserved requests.
+    /// A node that leaves does not look for unserved requests.
     NoQueueMerge,
-    /// Whoever leaves does not write into the token that its request was served.
+    /// A node that leaves does not record in the token that its request was served.
     ForgetServed,
 }
 
-/// What nodes say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// This node wants the token.
     Request {
-        /// Which node.
         site: NodeId,
-        /// Its how-manieth request that needed a message.
+        /// Counts the requests that needed a message.
         number: u64,
     },
-    /// The token.
     Token(Token),
 }
 
-/// The token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Token {
     /// The latest request served, by node (the paper's LN). Nodes never served are left out.
     pub served: BTreeMap<NodeId, u64>,
-    /// Who is next (the paper's Q), each at most once.
+    /// The nodes to be served next (the paper's Q), each at most once.
     pub queue: VecDeque<NodeId>,
     /// Of the latest grant.
     pub fence: Fence,
 }
 
-/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Algorithm {
     planted: Planted<Bug>,
@@ -66,7 +60,6 @@ pub struct Algorithm {
     token: Option<Token>,
 }
 
-/// One node.
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
@@ -104,7 +97,7 @@ impl Algorithm {
         }
     }
 
-    /// With the token and nobody inside: on to the first of the queue.
+    /// Passes an unused token on to the first of the queue.
     fn give_away(&mut self, turn: &mut Turn<'_, Message>) {
         let Some(mut token) = self.token.take() else { return };
         match token.queue.pop_front() {
@@ -161,7 +154,7 @@ impl single::Algorithm for Algorithm {
         match message {
             Message::Request { site, number } => {
                 if site != from {
-                    return Err(Rejection::UnknownNode); // everybody asks for itself
+                    return Err(Rejection::UnknownNode); // each node asks for itself
                 }
                 check_number(number)?;
                 if number <= self.heard_of(from) {

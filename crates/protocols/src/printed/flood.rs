@@ -31,18 +31,14 @@ mod tests;
 pub use readings::{Reading, Readings};
 pub use repairs::{Defect, Repairs};
 
-/// How a station is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// This station.
     pub id: NodeId,
     /// All stations, this one included, in the same order everywhere. The first is S1, which starts with the token.
     pub stations: Vec<NodeId>,
-    /// What is repaired.
     pub repairs: Repairs,
 }
 
-/// What travels between stations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
@@ -50,16 +46,15 @@ pub enum Message {
     Request {
         /// j: who asks.
         site: NodeId,
-        /// k: for the how-manieth time.
+        /// k: counts the requests of `site`.
         k: u64,
     },
     /// `TOKEN(Q, LN)`.
     Token {
-        /// For whom.
         dest: NodeId,
         /// With repair F4 the number of the transfer, else the clock of the station that gave it away.
         clock: u64,
-        /// Who waits, in order.
+        /// The waiting stations, in order.
         q: VecDeque<NodeId>,
         /// The latest request served, by station.
         ln: BTreeMap<NodeId, u64>,
@@ -72,7 +67,6 @@ pub enum Message {
 pub enum Etat {
     /// Wants the critical section.
     Requesting,
-    /// Wants nothing.
     NotRequesting,
     /// Is inside, or has been inside last: see F2.
     CriticalSection,

@@ -15,7 +15,7 @@
 //! Where the text leaves something open:
 //! - what a process sends to itself (the token, if its own queued request wins, or a start) is handled at once. With
 //!   a channel to itself the window of G6 would open there too;
-//! - everyone queued "can work as captain" (E3, F2);
+//! - any queued process "can work as captain" (E3, F2);
 //! - a request without priority (C3) counts as the lowest;
 //! - a process that is let in without wanting to (G4, G7) attends its last request once more.
 
@@ -35,7 +35,6 @@ use meshlock_core::group::{Level, State, asked};
 use meshlock_core::protocol::{Effect, Event, Misuse, Rejection};
 use meshlock_core::vocabulary::{Demand, Grant, NodeId, RequestId, Session, Units};
 
-/// One process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     id: NodeId,
@@ -56,7 +55,6 @@ pub struct Node {
     own: Option<Asked>,
     /// The own latest request is not answered yet.
     waiting: bool,
-    /// The critical section.
     inside: Option<Grant>,
     /// With G6's repair: the latest request heard, for each process.
     kept: BTreeMap<NodeId, Asked>,

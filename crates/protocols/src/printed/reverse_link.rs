@@ -51,7 +51,6 @@ pub struct Config {
     pub capacity: Units,
     /// The paper's epsilon: what `aging` adds to the priority of every queued request. Zero switches aging off.
     pub epsilon: u32,
-    /// Which defects are repaired.
     pub repairs: Repairs,
 }
 

@@ -44,7 +44,7 @@ pub struct Desk {
     holding: Option<Grant>,
     /// The greatest request number used here.
     last: RequestId,
-    /// At the desk: who waits, oldest first, with request numbers.
+    /// At the desk: the waiting nodes, oldest first, with request numbers.
     queue: VecDeque<(NodeId, RequestId)>,
     /// At the desk: the greatest request number heard of each node.
     heard: BTreeMap<NodeId, RequestId>,

@@ -10,7 +10,6 @@ use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hello {
     id: NodeId,
-    /// Links known to be up.
     up: BTreeSet<NodeId>,
     /// Neighbours that greeted over the present link.
     pub greeted_by: BTreeSet<NodeId>,
@@ -18,7 +17,7 @@ pub struct Hello {
     polite: bool,
 }
 
-/// The name of the one who greets.
+/// The sender's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct HelloMessage(pub NodeId);
 

@@ -51,7 +51,7 @@ struct Net<P: Protocol> {
     wires: VecDeque<(NodeId, NodeId, P::Message)>,
     sent: usize,
     requests: u64,
-    /// Who was granted what, in this order, until it is released.
+    /// Grants in use, oldest first.
     inside: Vec<(NodeId, RequestId, Units)>,
 }
 
@@ -90,13 +90,13 @@ impl<P: Protocol> Net<P> {
         }
     }
 
-    /// Whoever is inside longest leaves.
+    /// The request that has been inside longest leaves.
     fn first_leaves(&mut self) {
         let (node, request, units) = self.inside.remove(0);
         self.event(node.0, Event::Release { request, units });
     }
 
-    /// What one entry costs while nobody else wants anything.
+    /// The messages of one entry without contention.
     fn cost_of_entry(&mut self, node: u32) -> usize {
         let before = self.sent;
         self.asks(node, 1);
@@ -121,7 +121,7 @@ impl<P: Protocol> Net<P> {
             self.first_leaves();
             self.settles();
         }
-        assert_eq!(entries, all.len(), "everybody was let in");
+        assert_eq!(entries, all.len(), "all were granted");
         (self.sent - before, entries)
     }
 }
@@ -162,7 +162,7 @@ fn raynal_with_one_unit_is_ricart_agrawala() {
 fn raynal_costs_two_to_three_messages_for_each_other_node() {
     let bounds = |n: usize| [2 * n * (n - 1), 3 * n * (n - 1)];
     costs(|id, n| raynal(id, n, 3), |n| 2 * (n - 1), bounds);
-    // In a rush all ask with the same clock: the one with the greatest id gets two answers of everybody.
+    // In a rush all ask with the same clock: the one with the greatest id gets two answers from each other node.
     let (cost, entries) = Net::new(4, |id, n| raynal(id, n, 4)).cost_of_rush();
     assert_eq!(cost, 2 * entries * (entries - 1) + (3 + 2 + 1), "one more for each pair");
 }

@@ -27,7 +27,7 @@ fn a_holder_that_hears_of_more_units_grants_them_at_once() {
     story.asks("ann", units(1)).asks("bob", units(1)).settles().expect_waiting(["bob"]);
     story.hears_of_capacity("ann", 1, 2).settles().expect_holding(["ann", "bob"]);
     assert_eq!(known(&story, "bob"), (1, 2), "the token told bob");
-    assert_eq!(known(&story, "cy"), (0, 1), "nobody told cy");
+    assert_eq!(known(&story, "cy"), (0, 1), "cy has not heard of it");
 }
 
 #[test]

@@ -537,7 +537,7 @@ fn the_worked_example_of_the_report_goes_as_told_once_relays_remember_and_releas
     };
     figure_1(&mut printed(Repairs::all()));
 
-    // As printed, the first request goes round for ever.
+    // As printed, the first request circulates forever.
     let mut story = printed(Repairs::NONE);
     story.asks("s2", ONE).asks("s6", ONE);
     assert!(!story.comes_to_rest());

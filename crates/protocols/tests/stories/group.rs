@@ -41,7 +41,7 @@ fn on_radio() -> Story<Node> {
     Story::new(&CAST, |id| Node::new(config(id, retry))).any_to_any()
 }
 
-/// What everybody is, in the paper's words.
+/// The state of each process, in the paper's words.
 fn roles<P: Protocol>(story: &Story<P>) -> String {
     CAST.map(|name| story.view(name).role).join(" ")
 }
@@ -237,7 +237,7 @@ mod defects {
         story.asks("P2", X).delivers("P2", "P3").delivers("P3", "P2").releases("P2");
         story.asks("P1", X).delivers("P1", "P2").delivers("P2", "P1");
         if story.view("P1").token.is_none() {
-            story.delivers("P2", "P1"); // with requests to everybody, one of P2 was before the token
+            story.delivers("P2", "P1"); // with requests to all, one of P2 was before the token
         }
         story.delivers("P3", "P1").releases("P1");
         story.asks("P3", Y).settles();

@@ -1,6 +1,6 @@
 //! Whatever a peer sends, no node panics, and what it rejects leaves it as it was.
 //!
-//! A small network runs at random. Now and then a message that is under way is damaged: one of its numbers becomes
+//! A small network runs at random. Now and then a message that is in flight is damaged: one of its numbers becomes
 //! another one, preferably an extreme one, or it is delivered to the wrong node or twice. From then on rules may break,
 //! since a member is lying; nodes must not.
 

@@ -38,7 +38,7 @@ fn a_node_may_not_go_before_the_token_is_known_to_have_arrived() {
     story.leaves("ann");
     assert!(!story.node("ann").may_go(), "it keeps a copy");
     story.link_down("ann", "bob");
-    assert!(!story.node("ann").may_go(), "nobody has said whether the token arrived");
+    assert!(!story.node("ann").may_go(), "no answer yet whether the token arrived");
     story.link_up("ann", "bob").settles().expect_token_at(["bob"]);
     assert!(story.node("ann").may_go());
 }
@@ -75,7 +75,7 @@ fn releases_are_brought_on_before_a_node_may_go() {
     let mut story = line(2);
     story.asks("cy", ONE).settles().asks("ann", ONE).settles().expect_holding(["ann", "cy"]);
     story.releases("cy").leaves("cy");
-    assert!(!story.node("cy").may_go(), "nobody has confirmed its release");
+    assert!(!story.node("cy").may_go(), "its release is not confirmed");
     story.settles();
     assert!(story.node("cy").may_go());
 }
@@ -85,7 +85,7 @@ fn two_neighbours_that_leave_do_not_hand_the_token_to_each_other_without_end() {
     let mut story = network(1, &[("ann", "bob")]);
     story.leaves("ann").leaves("bob").settles().expect_token_at(["bob"]);
     assert!(story.node("ann").may_go());
-    assert!(!story.node("bob").may_go(), "nobody is left to take it: its state must be kept");
+    assert!(!story.node("bob").may_go(), "no node is left to take it: its state must be kept");
     story.link_up("bob", "cy").settles().expect_token_at(["cy"]);
     assert!(story.node("bob").may_go());
 }
@@ -113,7 +113,7 @@ fn flood_only_refuses_and_says_when_it_may_go() {
     story.asks("cy", ONE).leaves("cy").expect_refused(Misuse::StillBusy).cancels("cy").leaves("cy");
     assert!(!story.node("cy").may_go(), "the token will come for what it withdrew");
     story.settles().asks("cy", ONE).expect_refused(Misuse::Leaving).expect_token_at(["cy"]);
-    assert!(!story.node("cy").may_go(), "nobody asks for the token");
+    assert!(!story.node("cy").may_go(), "no node asks for the token");
     story.asks("bob", ONE).settles().expect_holding(["bob"]);
     assert!(!story.node("cy").may_go(), "it keeps a copy of the token it gave away");
     story.asks("ann", ONE).settles().releases("bob").settles().expect_holding(["ann"]);

@@ -1,5 +1,5 @@
-//! Stories of the group protocol on a mesh whose nodes come later: nobody has a list of members, and the token starts
-//! where it is said to.
+//! Stories of the group protocol on a mesh whose nodes come later: there is no list of members, and the configuration
+//! says where the token starts.
 
 use crate::story::Story;
 use meshlock_core::group::{Config, Level, Node};

@@ -1,6 +1,6 @@
-//! Stories of the relay: a lock that needs everyone to reach everyone, on networks where only neighbours can.
+//! Stories of the relay: a lock that needs any node to reach any other, on networks where only neighbours can.
 //!
-//! The lock inside is the smallest there is: ann decides, and whoever enters tells everybody.
+//! The lock inside is the smallest there is: ann decides, and a node that enters tells all others.
 
 use crate::story::Story;
 use crate::story::central::{Central, Word};
@@ -296,7 +296,7 @@ fn next_hops_never_form_a_circle_however_links_and_messages_come_and_go() {
     assert!(handed_on > 100 && granted > 20, "the walk saw long routes ({handed_on}) and grants ({granted})");
 }
 
-/// Follows the next hops of everyone to everyone, and says how long the longest way is.
+/// Follows the next hops between all pairs of nodes and returns the length of the longest route.
 fn longest_way(story: &Story<Carried>, cast: &[&str]) -> usize {
     let mut longest = 0;
     for start in cast {

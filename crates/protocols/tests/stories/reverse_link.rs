@@ -100,7 +100,7 @@ fn the_token_goes_straight_to_a_neighbour_that_wants_it_although_another_has_tol
 
 #[test]
 fn a_short_cut_that_is_lost_leaves_the_claim_where_it_was() {
-    // Found by exploration, 10 steps on a triangle: ann had forgotten what bob told her, and cy waited for ever.
+    // Found by exploration, 10 steps on a triangle: ann had forgotten what bob told her, and cy starved.
     let mut story = claim_past_a_new_link();
     story.delivers("bob", "ann").link_down("ann", "cy").settles();
     story.expect_waiting([]).expect_holding(["cy"]).expect_token_at(["cy"]);
@@ -265,7 +265,7 @@ fn the_part_without_the_token_waits_in_silence_and_is_served_when_the_parts_meet
     story.expect_waiting(["cy"]);
     let height = story.node("bob").height();
     story.link_down("bob", "cy").settles().link_up("bob", "cy").settles();
-    assert_eq!(story.node("bob").height(), height, "nobody answers, so nobody turns links");
+    assert_eq!(story.node("bob").height(), height, "no node answers, so none turns links");
     story.link_up("ann", "bob").settles().releases("ann").settles().expect_holding(["cy"]);
 }
 
@@ -281,7 +281,7 @@ fn doubt_lasts_until_the_receiver_can_be_asked() {
 
 #[test]
 fn a_giver_that_refuses_a_later_pass_knows_that_its_own_arrived() {
-    // Found by exploration: ann stayed in doubt for ever, because the answer was her own promise.
+    // Found by exploration: ann stayed in doubt forever, because the answer was her own promise.
     let mut story = triangle(1);
     story.asks("bob", one(0)).delivers("bob", "ann").delivers("ann", "bob").releases("bob"); // `here` is on its way
     story.asks("ann", one(0)).delivers("ann", "bob"); // bob passes the token back, behind `here`
@@ -295,7 +295,7 @@ fn a_giver_that_refuses_a_later_pass_knows_that_its_own_arrived() {
 
 #[test]
 fn a_giver_that_learns_by_its_own_promise_that_its_pass_arrived_looks_for_the_token_at_once() {
-    // Found by a random walk: nothing else happened at dan, so that he waited for ever without a way down.
+    // Found by a random walk: nothing else happened at dan, so that he waited forever without a path downhill.
     let ring = [("ann", "bob"), ("bob", "dan"), ("dan", "cy"), ("cy", "ann")];
     let mut story = network(&["ann", "bob", "cy", "dan"], &ring, 1);
     story.asks("dan", one(0)).settles().expect_holding(["dan"]);

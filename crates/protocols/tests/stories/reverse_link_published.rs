@@ -20,7 +20,7 @@ const KITE: &[(u32, u32)] = &[(1, 2), (1, 3), (2, 3), (3, 4)];
 
 /// The first of the cast, linked like this; ann has the token.
 fn stage(links: &[(u32, u32)], config: Config) -> Story<Node> {
-    let size = links.iter().map(|(_, b)| *b).max().expect("somebody is linked");
+    let size = links.iter().map(|(_, b)| *b).max().expect("there are links");
     let mut nodes = network(size + 1, links, NodeId(1), config).into_iter().skip(1);
     // The nodes know their links from the start and send over no others, so the stage need not know them.
     Story::new(&CAST[..size as usize], |_| nodes.next().expect("as many nodes as cast")).any_to_any().telling(tell)
@@ -112,7 +112,7 @@ fn p1_a_waiting_holder_gives_the_token_away_and_forgets_itself() {
         ",
     );
     story.expect_waiting(["ann", "cy"]);
-    assert_eq!(queue(&story, "cy"), [], "nobody speaks for cy any more");
+    assert_eq!(queue(&story, "cy"), [], "no entry stands for cy any more");
     story.settles().releases("bob").settles().releases("ann").settles();
     story.expect_waiting(["cy"]).expect_holding([]).expect_token_at(["ann"]);
 }
@@ -448,14 +448,14 @@ fn p11_units_released_meanwhile_are_lost_for_ever() {
         ",
     );
     story.expect_holding([]).expect_waiting(["ann"]);
-    assert_eq!(free_units(&story, "ann"), 0, "nobody has the unit");
+    assert_eq!(free_units(&story, "ann"), 0, "the unit is lost");
 }
 
 #[test]
 fn p12_cut_off_from_the_token_heights_rise_for_ever() {
     let mut story = stage(LINE, Config::printed(1));
     fails(&mut story, "ann", "bob");
-    assert!(!story.comes_to_rest(), "nobody wants anything, and still");
+    assert!(!story.comes_to_rest(), "there are no requests, and still");
     assert!(story.view("bob").height.expect("nodes have heights").level > 1_000);
 }
 
@@ -500,5 +500,5 @@ fn p14_units_are_gone_with_their_link() {
         ",
     );
     story.expect_holding([]).expect_waiting(["cy"]).expect_token_at(["cy"]);
-    assert_eq!(free_units(&story, "cy"), 0, "nobody has the unit");
+    assert_eq!(free_units(&story, "cy"), 0, "the unit is lost");
 }

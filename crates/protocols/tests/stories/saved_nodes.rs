@@ -16,7 +16,7 @@ fn written_and_read<P: Serialize + DeserializeOwned>(node: &P) -> P {
     serde_json::from_str(&text).expect("what was written can be read")
 }
 
-/// Everybody is saved and read back, and nobody is another afterwards.
+/// Saves all nodes and reads them back: they are unchanged.
 fn all_restart<P: Protocol + Serialize + DeserializeOwned>(story: &mut Story<P>) {
     for who in CAST {
         let before = story.node(who).clone();
@@ -25,7 +25,7 @@ fn all_restart<P: Protocol + Serialize + DeserializeOwned>(story: &mut Story<P>)
     }
 }
 
-/// Everybody asks, messages arrive one by one, and after every one of them all nodes are saved and read back.
+/// All nodes ask, messages arrive one by one, and after each of them all nodes are saved and read back.
 fn restarts_do_not_show<P: Protocol + Serialize + DeserializeOwned>(mut story: Story<P>, demand: Demand) {
     for who in CAST {
         story.asks(who, demand);

@@ -31,14 +31,14 @@ struct Entry {
 /// Requests and grants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Desk {
-    /// Everything in use: the same book as the token of our own protocol, which here stays where it is.
+    /// Everything in use, in the same ledger as the token of our own protocol; here it stays at the coordinator.
     ledger: Token,
     /// By rank, equals by arrival.
     queue: Vec<Entry>,
 }
 
 impl Desk {
-    /// Nobody has asked yet.
+    /// A desk without requests.
     pub(super) fn new(capacity: Units) -> Self {
         Self { ledger: Token::new(Capacity::first(capacity)), queue: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl Desk {
         Ok(())
     }
 
-    /// A cancellation of what is granted already crossed the grant: it gives it back.
+    /// A cancellation of a granted request has crossed the grant: it counts as a release.
     fn on_cancel(&mut self, id: GrantId, rules: &Rules) -> Result<(), Rejection> {
         if let Some(at) = self.queued_at(id) {
             self.queue.remove(at);
@@ -134,7 +134,7 @@ impl Desk {
         self.queue.insert(at, entry);
     }
 
-    /// Grants to the front if it fits, or to somebody who may join the running session past it.
+    /// Grants the front if it fits, or a request that may join the running session past it.
     pub(super) fn next_grant(&mut self, rules: &Rules) -> Option<(GrantId, Fence)> {
         let front = self.queue.first()?;
         let fits = self.fits(&front.claim, rules);
@@ -152,7 +152,7 @@ impl Desk {
         units && (!self.ledger.excludes(claim) || rules.planted.has(Bug::IgnoreSessions))
     }
 
-    /// Where somebody stands who may join past a front that has to wait for the end of the running session.
+    /// The place of a request that may join past a front that has to wait for the end of the running session.
     fn joiner(&self, front: &Claim, rules: &Rules) -> Option<usize> {
         let capped = self.ledger.joined >= rules.joins && !rules.planted.has(Bug::JoinWithoutCap);
         if capped || !self.ledger.excludes(front) {

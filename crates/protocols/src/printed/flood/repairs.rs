@@ -12,8 +12,7 @@ defects! {
         F2 = "f2",
         /// Every copy of a token is accepted. Repair: the destination accepts a transfer once.
         F3 = "f3",
-        /// The mark of a transfer is not unique. Repair: transfers are numbered in the token, not by the clock of
-        /// whoever sends it.
+        /// The mark of a transfer is not unique. Repair: transfers are numbered in the token, not by the sender's clock.
         F4 = "f4",
         /// Requests are queued without a test. Repair: only those that are neither served nor queued are queued.
         F5 = "f5",

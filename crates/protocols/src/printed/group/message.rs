@@ -7,7 +7,6 @@ use crate::printed::group::{Queue, Repairs};
 use meshlock_core::group::Level;
 use meshlock_core::vocabulary::{NodeId, Session};
 
-/// What travels between the processes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
@@ -52,12 +51,10 @@ pub struct Token {
 /// How a process is set up. All but `id` must be the same everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
-    /// The process.
     pub id: NodeId,
     /// All processes. The one with the smallest id is P1 and has the token first.
     pub members: Vec<NodeId>,
     /// K.
     pub levels: Level,
-    /// What is mended.
     pub repairs: Repairs,
 }

@@ -11,14 +11,14 @@ use meshlock_core::vocabulary::{NodeId, Session, Units};
 #[serde(transparent)]
 pub struct Queue(Vec<Entry>);
 
-/// All who want one session.
+/// All processes that want one session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Entry {
     /// X.
     pub session: Session,
     /// X.priority. Grows without end, as printed.
     pub level: Level,
-    /// Who, in order of arrival.
+    /// In order of arrival.
     pub members: Vec<NodeId>,
 }
 

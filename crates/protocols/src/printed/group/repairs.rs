@@ -5,7 +5,7 @@ use crate::repairs::defects;
 defects! {
     /// A defect of the printed text. `docs/errata.md` has the shortest trace of each.
     pub enum Defect {
-        /// C5: whoever gives an idle token away stays HI. Repair: it becomes N.
+        /// C5: a process that gives an idle token away stays HI. Repair: it becomes N.
         G1 = "g1",
         /// E2-E4: an idle captain is set to HI and at once to HS. Repair: `else if`.
         G2 = "g2",
@@ -21,7 +21,7 @@ defects! {
         G6 = "g6",
         /// C1: a request served elsewhere is new to the next holder. Repair: the token tells what was taken up.
         G7 = "g7",
-        /// G, C3: two processes can drop out of each other's request sets. Repair: requests go to everybody.
+        /// G, C3: two processes can drop out of each other's request sets. Repair: requests go to all.
         G8 = "g8",
         /// E3, F2: N and R are exchanged. Repair: exchanged back.
         G9 = "g9",

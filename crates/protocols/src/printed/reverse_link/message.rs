@@ -3,12 +3,10 @@
 use meshlock_core::reverse_link::Height;
 use meshlock_core::vocabulary::{Rank, Units};
 
-/// What travels between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Message {
     /// The paper's `ht`: the sender's height when it sent this.
     pub height: Height,
-    /// What it says.
     #[serde(flatten)]
     pub body: Body,
 }

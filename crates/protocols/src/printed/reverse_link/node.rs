@@ -50,8 +50,8 @@ pub struct Node {
     pub(super) q: Vec<Entry>,
     /// The neighbours j with `receivedLINK[j] = false`.
     pub(super) link_not_received: BTreeSet<NodeId>,
-    /// `formHeight[j]` of the neighbours j with `forming[j] = true`. The text keeps both after a failure, which nobody
-    /// can notice: they are set again when the link comes back.
+    /// `formHeight[j]` of the neighbours j with `forming[j] = true`. The text keeps both after a failure, without any
+    /// effect: they are set again when the link comes back.
     pub(super) forming: BTreeMap<NodeId, Height>,
     /// What the application asked for; present in ES and CS.
     pub(super) own: Option<Own>,
@@ -63,7 +63,7 @@ pub struct Node {
     pub(super) outstanding: Option<NodeId>,
 }
 
-/// A request in Q: whose, and how urgent.
+/// A request in Q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Entry {
     pub(super) node: NodeId,

@@ -38,8 +38,8 @@ impl Node {
 
     /// Procedure giveTokenToFrontOfQ().
     ///
-    /// A holder that stood at line 10 no longer does, whoever called this; only the repairs have put its own request
-    /// back into Q by then.
+    /// A holder that stood at line 10 no longer does, for any caller; only the repairs have put its own request back
+    /// into Q by then.
     pub(super) fn give_token_to_front_of_q(&mut self, out: &mut Effects) {
         if self.q.is_empty() {
             return;

@@ -1,7 +1,7 @@
-//! The printed algorithm as one of our protocols: checks at the door, the view, the counters.
+//! The printed algorithm as one of our protocols: checks of input, the view, the counters.
 //!
 //! The counters are approximate. `raiseHeight` also copies the second number of a neighbour's height, and numbers of
-//! departed neighbours are compared for ever, so renumbering may merge states that differ. That is good enough to find
+//! departed neighbours are never forgotten, so renumbering may merge states that differ. That is good enough to find
 //! counterexamples, which are replayed without renumbering; for verdicts, models of this protocol are bounded.
 
 use std::string::String;

@@ -1,7 +1,7 @@
-//! The smallest lock for a network where everyone reaches everyone: node 1 decides. For tests of what is around it.
+//! The smallest lock for a network where any node reaches any other: node 1 decides. For tests of what is around it.
 //!
 //! A waiting node asks again when its timer runs out, and the coordinator answers the one it let in as often as it is
-//! asked, so this lock bears loss. Whoever enters says so to everybody, and everybody counts that.
+//! asked, so this lock bears loss. A node that enters tells all others, which count it.
 
 use std::collections::VecDeque;
 
@@ -20,11 +20,10 @@ pub(crate) enum Word {
     Yes(RequestId),
     /// To the coordinator: I am done.
     Done(RequestId),
-    /// To everybody: I am inside.
+    /// To all: I am inside.
     Inside,
 }
 
-/// One node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Central {
     id: NodeId,

@@ -1,4 +1,4 @@
-//! What is under way: one first-in first-out channel for each ordered pair of nodes.
+//! What is in flight: one first-in first-out channel for each ordered pair of nodes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use meshlock_core::NodeId;
 
 type Pair = (NodeId, NodeId);
 
-/// Messages under way, each with the moment it was sent.
+/// Messages in flight, each with the moment it was sent.
 pub(super) struct Channels<M> {
     queues: BTreeMap<Pair, VecDeque<(u64, M)>>,
     /// How many of the next messages of a pair will be lost.
@@ -54,17 +54,17 @@ impl<M> Channels<M> {
         self.queues.remove(&(from, to));
     }
 
-    /// What is under way between a pair, oldest first.
+    /// What is in flight between a pair, oldest first.
     pub(super) fn on(&self, from: NodeId, to: NodeId) -> Vec<&M> {
         self.queues.get(&(from, to)).into_iter().flatten().map(|(_, message)| message).collect()
     }
 
-    /// The pairs with something under way.
+    /// The pairs with something in flight.
     pub(super) fn busy(&self) -> impl Iterator<Item = Pair> {
         self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(pair, _)| *pair)
     }
 
-    /// How many messages are under way.
+    /// How many messages are in flight.
     pub(super) fn len(&self) -> usize {
         self.queues.values().map(VecDeque::len).sum()
     }

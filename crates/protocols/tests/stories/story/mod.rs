@@ -24,7 +24,7 @@ const PATIENCE: usize = 5_000;
 pub(crate) struct Story<P: Protocol> {
     cast: Vec<&'static str>,
     nodes: BTreeMap<NodeId, P>,
-    /// Links that are up, smaller id first. Not used when everybody reaches everybody.
+    /// Links that are up, smaller id first. Not used when any node reaches any other.
     links: BTreeSet<(NodeId, NodeId)>,
     any_to_any: bool,
     channels: Channels<P::Message>,
@@ -67,7 +67,7 @@ impl<P: Protocol> Story<P> {
         self
     }
 
-    /// Everybody reaches everybody, without links.
+    /// Any node reaches any other, without links.
     pub(crate) fn any_to_any(mut self) -> Self {
         self.any_to_any = true;
         self
@@ -79,9 +79,8 @@ impl<P: Protocol> Story<P> {
         self
     }
 
-    /// The id of a name.
     pub(crate) fn id(&self, name: &str) -> NodeId {
-        let at = self.cast.iter().position(|n| *n == name).unwrap_or_else(|| panic!("nobody is called {name}"));
+        let at = self.cast.iter().position(|n| *n == name).unwrap_or_else(|| panic!("no node is called {name}"));
         NodeId(u32::try_from(at + 1).expect("a cast is small"))
     }
 
@@ -159,11 +158,11 @@ impl<P: Protocol> Story<P> {
     /// The oldest message from `a` to `b` arrives.
     pub(crate) fn delivers(&mut self, a: &str, b: &str) -> &mut Self {
         let (from, to) = (self.id(a), self.id(b));
-        let message = self.channels.pop(from, to).unwrap_or_else(|| panic!("nothing is under way from {a} to {b}"));
+        let message = self.channels.pop(from, to).unwrap_or_else(|| panic!("nothing is in flight from {a} to {b}"));
         self.event(to, Event::Receive { from, message })
     }
 
-    /// A message that nobody in the cast sent arrives at `b`, as if from `a`.
+    /// A forged message arrives at `b`, as if from `a`.
     pub(crate) fn forges(&mut self, a: &str, b: &str, message: P::Message) -> &mut Self {
         let from = self.id(a);
         self.event(self.id(b), Event::Receive { from, message })
@@ -176,10 +175,10 @@ impl<P: Protocol> Story<P> {
         self
     }
 
-    /// The oldest message under way from `a` to `b` is lost.
+    /// The oldest message in flight from `a` to `b` is lost.
     pub(crate) fn loses(&mut self, a: &str, b: &str) -> &mut Self {
         let (from, to) = (self.id(a), self.id(b));
-        assert!(self.channels.pop(from, to).is_some(), "nothing is under way from {a} to {b}");
+        assert!(self.channels.pop(from, to).is_some(), "nothing is in flight from {a} to {b}");
         self
     }
 
@@ -202,7 +201,7 @@ impl<P: Protocol> Story<P> {
         self
     }
 
-    /// Everything under way arrives, and all that follows from it, in the order of sending.
+    /// Everything in flight arrives, and all that follows from it, in the order of sending.
     ///
     /// # Panics
     /// If there is no end to it.
@@ -287,29 +286,27 @@ impl<P: Protocol> Story<P> {
         self.node(who).view()
     }
 
-    /// The node itself.
     pub(crate) fn node(&self, who: &str) -> &P {
         &self.nodes[&self.id(who)]
     }
 
-    /// The messages under way from `a` to `b`, oldest first.
+    /// The messages in flight from `a` to `b`, oldest first.
     pub(crate) fn under_way(&self, a: &str, b: &str) -> Vec<&P::Message> {
         self.channels.on(self.id(a), self.id(b))
     }
 
-    /// Whether the link is up.
     pub(crate) fn is_linked(&self, a: &str, b: &str) -> bool {
         let (a, b) = (self.id(a), self.id(b));
         self.links.contains(&(a.min(b), a.max(b)))
     }
 
-    /// The pairs with something under way, in order.
+    /// The pairs with something in flight, in order.
     pub(crate) fn busy_pairs(&self) -> Vec<(&'static str, &'static str)> {
         let name = |id: NodeId| self.cast[usize::try_from(id.0).expect("a cast is small") - 1];
         self.channels.busy().map(|(from, to)| (name(from), name(to))).collect()
     }
 
-    /// How many messages are under way.
+    /// How many messages are in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.channels.len()
     }
