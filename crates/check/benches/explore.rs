@@ -30,7 +30,7 @@ const EXCLUSION: RuleSet = RuleSet::NONE.with(Rule::Exclusion);
 
 fn main() {
     divan::main();
-    // `cargo bench` adds this flag; with a filter or `--list` beside it, somebody wants less than everything.
+    // `cargo bench` adds this flag; a filter or `--list` beside it asks for less than everything.
     if std::env::args().skip(1).eq(["--bench".to_string()]) {
         race();
     }

@@ -6,101 +6,46 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// A message arrives: the one at `place` of a channel, which is the head if channels keep order.
-    Deliver {
-        /// Which channel.
-        channel: u16,
-        /// Which of its messages.
-        place: u8,
-    },
+    Deliver { channel: u16, place: u8 },
     /// One end of a link notices that it was cut.
     Notice {
-        /// Which link.
         link: u16,
         /// 0 is the end with the lower id.
         end: u8,
     },
     /// An application gives back the grant at this place of its node's list.
-    Release {
-        /// Which node.
-        node: u8,
-        /// Which grant.
-        place: u8,
-    },
-    /// A timer runs out while nothing else is under way.
-    Expire {
-        /// Whose.
-        node: u8,
-    },
+    Release { node: u8, place: u8 },
+    /// A timer runs out while nothing else is in flight.
+    Expire { node: u8 },
     /// A timer runs out early.
-    ExpireEarly {
-        /// Whose.
-        node: u8,
-    },
+    ExpireEarly { node: u8 },
     /// An application asks, with a demand of its list.
-    Request {
-        /// At which node.
-        node: u8,
-        /// Which demand.
-        demand: u8,
-    },
+    Request { node: u8, demand: u8 },
     /// An application gives up a waiting request.
-    Cancel {
-        /// At which node.
-        node: u8,
-        /// Which of those that wait.
-        place: u8,
-    },
+    Cancel { node: u8, place: u8 },
     /// An application changes the urgency of a waiting request.
     Reprioritize {
-        /// At which node.
         node: u8,
-        /// Which of those that wait.
         place: u8,
-        /// Which urgency of the model's list.
+        /// Its place in the model's list.
         urgency: u8,
     },
     /// A link is cut.
-    Cut {
-        /// Which link.
-        link: u16,
-    },
+    Cut { link: u16 },
     /// A link comes up.
-    Form {
-        /// Which link.
-        link: u16,
-    },
+    Form { link: u16 },
     /// The head of a channel (or any message, if channels keep no order) is lost.
-    Lose {
-        /// Which channel.
-        channel: u16,
-        /// Which of its messages.
-        place: u8,
-    },
+    Lose { channel: u16, place: u8 },
     /// The resource is defined anew, and a first node hears of it.
-    Resize {
-        /// Which node.
-        node: u8,
-    },
+    Resize { node: u8 },
     /// A node hears of a definition that others know.
-    Learn {
-        /// Which node.
-        node: u8,
-    },
+    Learn { node: u8 },
     /// A node is about to go.
-    Leave {
-        /// Which node.
-        node: u8,
-    },
+    Leave { node: u8 },
     /// A node stops in order: it cancels what waits there, closes its links and is saved with all that it knows.
-    Stop {
-        /// Which node.
-        node: u8,
-    },
+    Stop { node: u8 },
     /// A node that was stopped goes on, and its links come up again.
-    Start {
-        /// Which node.
-        node: u8,
-    },
+    Start { node: u8 },
 }
 
 impl Action {

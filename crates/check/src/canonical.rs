@@ -1,8 +1,8 @@
 //! Renumbers growing counters, so that a state comes back although its numbers have grown.
 //!
 //! On each line of numbers (see [`meshlock_core::counters`]) 0 stays where it is, the order is kept, and gaps larger
-//! than the line's reach are cut down to it. What a node, message, history or environment becomes under given new
-//! numbers is computed once.
+//! than the line's reach are cut down to it. The renumbered form of a node, message, history or environment is computed
+//! once for each set of new numbers.
 
 use std::mem::size_of;
 

@@ -1,4 +1,4 @@
-//! The one place that looks at a clock: to report progress and to keep a limit of time. No verdict depends on it.
+//! The only place that reads a clock: to report progress and to enforce a time limit. No verdict depends on it.
 
 use std::time::Duration;
 

@@ -14,81 +14,61 @@ use crate::space::{Applied, Noted, Row, Space};
 /// A run from the start of a model.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// The nodes at the start.
     pub start: Vec<Node>,
-    /// What happened, in order.
     pub steps: Vec<Step>,
-    /// If the run goes on for ever: the steps from this place on (counted from 0) repeat.
+    /// If the run is infinite: the steps from this place on (counted from 0) repeat.
     pub cycle_from: Option<usize>,
-    /// Numbers were replaced after each step, so that a message may not arrive as it was sent.
+    /// Counters were renumbered after each step, so that a message may not arrive as it was sent.
     pub renumbered: bool,
 }
 
-/// One step of a run.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What the world did.
     pub action: Action,
     /// The link that changed or was noticed to be cut, if it was one.
     pub link: Option<(NodeId, NodeId)>,
-    /// What the nodes made of it, in order: one node, two for a change of a link, none for a loss, several for a stop.
+    /// The events that nodes handled, in order: one, two for a change of a link, none for a loss, several for a stop.
     pub moves: Vec<Move>,
-    /// The messages that were sent, in order.
     pub sent: Vec<Sent>,
-    /// The messages that came to nothing in this step.
+    /// The messages that were lost or removed in this step.
     pub vanished: Vec<Vanished>,
 }
 
 /// One event at one node.
 #[derive(Clone, Debug)]
 pub struct Move {
-    /// Which node.
     pub node: NodeId,
-    /// What happened to it.
     pub event: Event<Message>,
-    /// What it wanted done.
     pub effects: Vec<Effect<Message>>,
-    /// The node before.
     pub before: Node,
-    /// The node after.
     pub after: Node,
 }
 
 impl Move {
-    /// What the node showed before.
     pub fn view_before(&self) -> View {
         self.before.view()
     }
 
-    /// What the node shows now.
     pub fn view(&self) -> View {
         self.after.view()
     }
 }
 
-/// A message that was sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// By which of [`Step::moves`].
     pub by: usize,
-    /// Who sent it.
     pub from: NodeId,
-    /// To whom.
     pub to: NodeId,
-    /// What it says.
     pub message: Message,
 }
 
 /// A message that will not be delivered.
 #[derive(Clone, Debug)]
 pub struct Vanished {
-    /// Who sent it.
     pub from: NodeId,
-    /// Who will not get it.
     pub to: NodeId,
-    /// What it said.
     pub message: Message,
-    /// Why.
     pub fate: Fate,
 }
 
@@ -97,9 +77,8 @@ pub struct Vanished {
 pub enum Fate {
     /// It was lost on the way.
     Lost,
-    /// Its link was cut.
     Cut,
-    /// The receiver would ignore it now and for ever, so it was removed.
+    /// The receiver would ignore it now and later, so it was removed.
     Stale,
 }
 
@@ -108,7 +87,7 @@ impl Counterexample {
     pub(crate) fn replay(space: &Space, path: &[Action], cycle_from: Option<usize>) -> Self {
         let (reduce, canonical) = space.reductions();
         let follow = |canonical| follow(space, reduce, canonical, path);
-        // Without order in channels, places depend on what messages say, so there the renumbered states are shown.
+        // Without order in channels, places depend on the content of messages, so there the renumbered states are shown.
         let plain = if canonical && space.model.fifo { follow(false) } else { None };
         let renumbered = canonical && plain.is_none();
         let steps = plain.or_else(|| follow(canonical)).unwrap_or_default();

@@ -50,7 +50,7 @@ impl Space {
         }
     }
 
-    /// Whether nobody asks until channels have emptied.
+    /// Whether applications wait with requests until channels have emptied.
     fn waits_for_channels(&self, row: &Row) -> bool {
         let contents = &row[self.layout.nodes..self.layout.environment()];
         let most = self.model.workload.patience;
@@ -83,7 +83,7 @@ impl Space {
         }
     }
 
-    /// A node that was stopped starts again once all have noticed that it was gone.
+    /// A stopped node starts again once all neighbours have noticed that it was gone.
     fn stops_and_starts(&self, environment: &Environment, actions: &mut Vec<Action>) {
         if environment.stops == 0 && environment.away == 0 {
             return;

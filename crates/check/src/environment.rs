@@ -1,4 +1,4 @@
-//! Everything of a state that is neither in a node nor on its way: links, notices, timers, budgets, request numbers.
+//! Everything of a state that is neither in a node nor in flight: links, notices, timers, budgets, request numbers.
 
 use crate::layout::Layout;
 use crate::model::{Failing, Model};
@@ -99,7 +99,7 @@ impl Environment {
         behind.fold(0, |set, (node, _)| set | 1 << node)
     }
 
-    /// The versions that nodes may go by now, from the oldest to the newest that one of them knows.
+    /// The versions that nodes may use now, from the oldest to the newest that one of them knows.
     pub(crate) fn versions(&self) -> std::ops::RangeInclusive<u8> {
         let known = || self.told.iter().copied();
         known().min().unwrap_or(0)..=known().max().unwrap_or(0)
@@ -110,7 +110,7 @@ impl Environment {
         self.timers.iter().enumerate().filter(|(_, timer)| timer.is_some()).fold(0, |set, (node, _)| set | 1 << node)
     }
 
-    /// Something other than a timer or a message happened: timers may mend again.
+    /// Something other than a timer or a message happened: timers may help again.
     pub(crate) fn begin_rounds_anew(&mut self) {
         self.fired = 0;
         self.rounds = 0;

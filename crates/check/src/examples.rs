@@ -1,7 +1,7 @@
 //! Shortest runs to situations that help to understand a model: a first grant, two inside together, a token that is lost.
 //!
-//! They are seen from views and steps only, so they mean the same for all protocols; those that make no sense for a model
-//! are left out.
+//! They are recognised from views and steps only, so they mean the same for all protocols; those that make no sense for
+//! a model are left out.
 
 mod situation;
 
@@ -52,7 +52,6 @@ pub trait ExampleObserver {
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExampleEnd {
-    /// The numbers.
     pub progress: Progress,
     /// Every state was looked at: what was not found cannot be reached.
     pub complete: bool,
@@ -107,7 +106,7 @@ impl Run<'_> {
             actions.clear();
             self.space.enabled(&row, &mut actions);
             for action in &actions {
-                // What is a mistake leads nowhere.
+                // A caller's mistake is no step.
                 let Ok(Applied::Made { granted }) = self.space.apply(&row, *action, &mut next) else { continue };
                 self.look(&Edge { before: &row, action: *action, after: &next, granted });
                 self.store.insert(&next, self.at, *action);

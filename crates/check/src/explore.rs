@@ -15,10 +15,9 @@ use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
 use crate::space::{Applied, Space};
 use crate::store::Store;
 
-/// How to explore.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// In which order states are looked at.
+    /// The order in which states are visited.
     pub search: Search,
     /// Remove messages that their receiver is certain to ignore.
     pub reduce: bool,
@@ -31,7 +30,6 @@ pub struct Options {
     pub max_states: Option<u64>,
     /// The most steps from the start.
     pub max_depth: Option<u32>,
-    /// The longest time.
     pub max_time: Option<Duration>,
     /// The most memory of the tables.
     pub max_bytes: Option<u64>,
@@ -55,16 +53,15 @@ impl Default for Options {
     }
 }
 
-/// In which order states are looked at.
+/// The order in which states are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// Nearest first: the first counterexample is a shortest one.
     BreadthFirst,
-    /// Newest first: deep states early. A limit of depth may hide states that are near on another way.
+    /// Newest first: deep states early. A depth limit may hide states that are near on another path.
     DepthFirst,
 }
 
-/// Explores one model.
 pub struct Explorer {
     model: Model,
     options: Options,
@@ -76,14 +73,13 @@ impl Explorer {
         Self { model, options: Options::default() }
     }
 
-    /// The same with other options.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// Explores until everything was seen, something is wrong, or a limit is reached.
+    /// Explores until all states were visited, a rule is broken, or a limit is reached.
     pub fn run(self, observer: &mut dyn Observer) -> Result<Outcome, ModelError> {
         let canonical = self.options.canonical.unwrap_or(self.model.workload.endless);
         let mut space = Space::new(self.model, self.options.reduce, canonical)?;
@@ -112,7 +108,7 @@ pub(crate) enum End {
     Broken {
         path: Vec<Action>,
         finding: Finding,
-        /// From which step on the run repeats for ever.
+        /// The run repeats from this step on.
         cycle_from: Option<usize>,
     },
 }

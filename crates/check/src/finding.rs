@@ -3,12 +3,12 @@
 use meshlock_core::{Misuse, NodeId, Rejection};
 use meshlock_properties::{Rule, Violation};
 
-/// What findings are called that are no broken rule.
+/// The name of findings that are no broken rule.
 pub const PROTOCOL: &str = "protocol";
 
-/// What every node does without a rule.
+/// What every node must do, besides the rules.
 pub const PROTOCOL_WORDS: &str =
-    "no node rejects what another one sends, sends where it has no link, or refuses what is no caller's doing";
+    "no node rejects another's message, sends where it has no link, or refuses an event that no caller made";
 
 /// Something that must not happen, happened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,42 +18,15 @@ pub enum Finding {
     Rule(#[from] Violation),
     /// A message was rejected, though every peer here runs the protocol.
     #[error("node {node} rejects a message from node {from}: {reason}")]
-    Rejected {
-        /// Who rejects.
-        node: NodeId,
-        /// Who sent.
-        from: NodeId,
-        /// Why.
-        reason: Rejection,
-    },
+    Rejected { node: NodeId, from: NodeId, reason: Rejection },
     /// A message to a node that the sender has no link to.
     #[error("node {node} sends {kind} to node {to}, to which it has no link")]
-    StraySend {
-        /// Who sends.
-        node: NodeId,
-        /// To whom.
-        to: NodeId,
-        /// What kind of message.
-        kind: &'static str,
-    },
-    /// A message to itself.
+    StraySend { node: NodeId, to: NodeId, kind: &'static str },
     #[error("node {node} sends {kind} to itself")]
-    SelfSend {
-        /// Who.
-        node: NodeId,
-        /// What kind of message.
-        kind: &'static str,
-    },
-    /// A node refused an event that is no caller's doing.
+    SelfSend { node: NodeId, kind: &'static str },
+    /// A node refused an event that no caller made.
     #[error("node {node} calls {event} a caller's mistake: {misuse}")]
-    Refused {
-        /// Who.
-        node: NodeId,
-        /// What happened to it.
-        event: &'static str,
-        /// What it said.
-        misuse: Misuse,
-    },
+    Refused { node: NodeId, event: &'static str, misuse: Misuse },
 }
 
 impl Finding {
@@ -70,7 +43,6 @@ impl Finding {
         self.rule().map_or(PROTOCOL, Rule::name)
     }
 
-    /// What that rule says.
     pub fn rule_words(&self) -> &'static str {
         self.rule().map_or(PROTOCOL_WORDS, Rule::words)
     }

@@ -1,4 +1,4 @@
-//! The steps between visited states, kept for the search for runs that never end well.
+//! The steps between visited states, kept for the search for bad infinite runs.
 
 use crate::action::{Action, Packed};
 use crate::intern::next_id;
@@ -12,10 +12,9 @@ pub(crate) struct Graph {
     granted: Vec<u8>,
 }
 
-/// One step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    /// `None` for a step that has to wait for a full channel: it is due, but leads nowhere yet.
+    /// `None` for a step that has to wait for a full channel: it is due, but not possible yet.
     pub(crate) to: Option<u32>,
     pub(crate) action: Action,
     pub(crate) granted: u8,
@@ -43,7 +42,6 @@ impl Graph {
         self.first.push(next_id(self.targets.len()));
     }
 
-    /// How many states.
     pub(crate) fn len(&self) -> usize {
         self.first.len() - 1
     }

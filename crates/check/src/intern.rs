@@ -87,7 +87,6 @@ struct Cell {
 }
 
 impl Sequences {
-    /// The empty sequence.
     pub(crate) const EMPTY: u32 = 0;
 
     pub(crate) fn new() -> Self {
@@ -153,7 +152,6 @@ impl Sequences {
         Some((item, self.cons(head, shorter_rest)))
     }
 
-    /// The numbers in order.
     pub(crate) fn iter(&self, sequence: u32) -> impl Iterator<Item = u32> + '_ {
         let mut at = sequence;
         std::iter::from_fn(move || {
@@ -163,7 +161,6 @@ impl Sequences {
         })
     }
 
-    /// The sequence of these numbers.
     pub(crate) fn build(&mut self, items: &[u32]) -> u32 {
         items.iter().rev().fold(Self::EMPTY, |rest, item| self.cons(*item, rest))
     }
@@ -180,7 +177,7 @@ pub(crate) fn map_bytes<K, V>(map: &FixedMap<K, V>) -> usize {
 
 /// Ids are `u32`: four thousand million states are more than any machine that runs this can hold.
 pub(crate) fn next_id(len: usize) -> u32 {
-    u32::try_from(len).expect("tables end long before their numbers do")
+    u32::try_from(len).expect("memory runs out long before ids do")
 }
 
 #[cfg(test)]

@@ -15,12 +15,12 @@ pub(crate) struct Layout {
     channel_of: Vec<Option<u16>>,
 }
 
-/// One direction of talk.
+/// One direction between two nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct Channel {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
-    /// The link it runs over; `None` where everyone reaches everyone.
+    /// The link it runs over; `None` where any node reaches any other.
     pub(crate) link: Option<u16>,
 }
 
@@ -107,12 +107,10 @@ impl Layout {
         self.nodes + channel
     }
 
-    /// Where the environment stands.
     pub(crate) fn environment(&self) -> usize {
         self.nodes + self.channels.len()
     }
 
-    /// Where the history stands.
     pub(crate) fn history(&self) -> usize {
         self.nodes + self.channels.len() + 1
     }

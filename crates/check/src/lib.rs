@@ -1,4 +1,4 @@
-//! Explores the very types of `meshlock-core` on small networks: every interleaving, or long random walks.
+//! Explores the node types of `meshlock-core` on small networks: every interleaving, or long random walks.
 //!
 //! A [`Model`] says which nodes there are, how they are connected and what the world around them may do. An
 //! [`Explorer`] visits every state of it and reports the first broken rule with a shortest [`Counterexample`].
@@ -12,9 +12,9 @@
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
 //! | [`examples`] | shortest runs to situations that help to understand a model |
 //! | [`explore`] | breadth first and depth first |
-//! | [`stepper`] | state by state, where one wants to go |
+//! | [`stepper`] | one step at a time, along a path that the caller chooses |
 //! | [`walk`] | seeded random walks on larger networks |
-//! | [`report`] | what came out of it |
+//! | [`report`] | progress, outcome and verdict |
 //!
 //! Inside, a state is a short row of numbers: every node state, channel content, environment and history is stored
 //! once (`intern.rs`) and known by its number. `handle` is pure, so a step of one node is computed once

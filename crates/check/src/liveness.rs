@@ -1,17 +1,17 @@
-//! Runs that never end well: messages that circle for ever, and requests that wait for ever, on fair schedules.
+//! Bad infinite runs on fair schedules: messages that circulate forever, and requests that starve.
 //!
-//! A run is weakly fair if whatever stays possible for ever and is obligatory (the delivery at a channel, a notice, the
-//! release of a grant, a definition that others know, the start of a node that was stopped, a timer with nothing else
-//! under way) happens again and again. Requests, cancellations, changes of links, new definitions, losses, early timers,
-//! leaving and stopping are never obligatory. In a finite graph a bad fair run exists if and only if some strongly
-//! connected component of the bad part of the graph has a step and, for every obligatory action, a step that takes it or
-//! a state in which it is not possible: a part of a component cannot be fair if the whole is not.
+//! A run is weakly fair if every obligatory action that stays possible happens infinitely often. Obligatory are: the
+//! delivery at a channel, a notice, the release of a grant, a definition that others know, the start of a stopped node,
+//! a timer with nothing else in flight. Requests, cancellations, changes of links, new definitions, losses, early
+//! timers, leaving and stopping are never obligatory. In a finite graph a bad fair run exists if and only if some
+//! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
+//! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
 //!
-//! What has to wait for a full channel (see [`crate::model::Model::wait_when_full`]) counts as possible: a run that
-//! never gets round to it is not fair.
+//! An action that has to wait for a full channel (see [`crate::model::Model::wait_when_full`]) counts as possible: a run
+//! that never takes it is not fair.
 //!
-//! Who waits is a node. Where a node may have several requests at once, one of them could starve beside others of the
-//! same node that are served; that is not searched.
+//! The search looks for nodes that starve. Where a node may have several requests at once, one of them could starve
+//! while others of the same node are served; the search does not see that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(crate) fn search(space: &Space, store: &Store, graph: &Graph) -> End {
     if rules.has(Rule::MessagesEnd) {
         let bad = Bad { space, store, graph, victim: None };
         if let Some(component) = bad.find() {
-            let what = "messages alone can go on for ever, although every one of them is delivered";
+            let what = "messages alone can go on forever, although every one of them is delivered";
             return bad.end(&component, Rule::MessagesEnd, what);
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn search(space: &Space, store: &Store, graph: &Graph) -> End {
         for node in 0..space.layout.nodes {
             let bad = Bad { space, store, graph, victim: Some(node) };
             if let Some(component) = bad.find() {
-                let what = "it can wait for ever, although everything else that must happen happens";
+                let what = "it can wait forever, although everything else that must happen happens";
                 return bad.end(&component, Rule::Starvation, what);
             }
         }
@@ -54,7 +54,7 @@ pub(crate) fn search(space: &Space, store: &Store, graph: &Graph) -> End {
     End::Stopped(Verdict::Holds)
 }
 
-/// The part of the graph that is bad if a run stays in it for ever.
+/// The part of the graph that is bad if a run never leaves it.
 struct Bad<'a> {
     space: &'a Space,
     store: &'a Store,
@@ -190,7 +190,7 @@ impl Bad<'_> {
     }
 }
 
-/// A kind of action that must not be passed over for ever.
+/// A kind of action that a fair run takes in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Channel(u16, Option<u32>),

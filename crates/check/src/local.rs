@@ -1,5 +1,5 @@
-//! Steps of single nodes, computed once: `handle` is pure, so the same event in the same state need not be handled
-//! twice. What rules and rendering want to see of nodes and messages is kept beside them.
+//! Steps of single nodes, computed once: `handle` is pure, so its result for a state and an event can be cached. What
+//! rules and rendering need of nodes and messages is kept beside them.
 
 use std::mem::size_of;
 
@@ -223,7 +223,7 @@ impl Local {
         step.after == node && self.effects.get(step.effects).is_empty()
     }
 
-    /// Whether this node ignores this message now and for ever.
+    /// Whether this node ignores this message now and later.
     pub(crate) fn is_stale(&mut self, node: u32, from: NodeId, message: u32) -> bool {
         let (nodes, messages) = (&self.nodes, &self.messages);
         let look = || nodes.get(node).is_stale(from, messages.get(message));

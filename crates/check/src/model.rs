@@ -1,4 +1,4 @@
-//! What is explored: nodes, the network between them, what applications ask for, and what may go wrong how often.
+//! What is explored: nodes, the network between them, what applications ask for, and how often each fault may happen.
 
 mod settle;
 
@@ -17,7 +17,6 @@ pub use settle::SettleError;
 pub struct Model {
     /// The nodes at the start, with ids 0, 1, 2, ... in this order.
     pub nodes: Vec<Node>,
-    /// Who can talk to whom.
     pub medium: Medium,
     /// The links, up at the start unless they are also in `down`. Without meaning in [`Medium::AnyToAny`].
     pub topology: Topology,
@@ -31,17 +30,12 @@ pub struct Model {
     pub failing: Failing,
     /// Whether a channel delivers in the order of sending.
     pub fifo: bool,
-    /// What applications ask for.
     pub workload: Workload,
-    /// How often each kind of trouble may happen.
     pub budgets: Budgets,
-    /// When timers run out.
     pub timers: Timers,
     /// For each node the timer that is armed at the start.
     pub armed: Vec<Option<Timer>>,
-    /// What the rules need to know.
     pub setting: Setting,
-    /// The rules to watch.
     pub rules: RuleSet,
     /// A node whose height has a greater level than this shows that messages do not come to an end.
     pub max_level: Option<i64>,
@@ -50,7 +44,7 @@ pub struct Model {
     /// What would overfill a channel has to wait, instead of being a finding. `None`: only if the workload is endless,
     /// because then a slow channel beside fast ones can grow without end on runs that are not fair.
     pub wait_when_full: Option<bool>,
-    /// Go on when a node rejects a message. By default that is a finding: nobody sends nonsense here.
+    /// Go on when a node rejects a message. By default that is a finding: all nodes here follow the protocol.
     pub allow_rejects: bool,
     /// Let messages to nodes without a link vanish. By default sending one is a finding.
     pub allow_stray_sends: bool,
@@ -146,12 +140,11 @@ impl Model {
     }
 }
 
-/// Who can talk to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// Neighbours over links, which may come and go.
     Links,
-    /// Everyone to everyone, always.
+    /// Any node to any other, always.
     AnyToAny,
 }
 
@@ -165,17 +158,15 @@ pub enum Failing {
     Harsh,
 }
 
-/// What applications ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// For each node.
     pub nodes: Vec<Work>,
     /// How many requests of one node may wait or be in use at the same time.
     pub outstanding: u32,
-    /// Requests never run out: whoever has a count above zero may always ask again.
+    /// Requests never run out: a node with a count above zero may always ask again.
     pub endless: bool,
-    /// Nobody asks while a channel holds more messages than this; `None` is no limit. With 0, requests are made only
-    /// when all that was sent has arrived, so that nobody is overtaken merely because its request is still on the way.
+    /// No application asks while a channel holds more messages than this; `None` is no limit. With 0, requests are made
+    /// only when nothing is in flight, so that none is overtaken merely because it has not arrived yet.
     pub patience: Option<usize>,
 }
 
@@ -186,7 +177,7 @@ impl Workload {
         Self { nodes: vec![work; nodes], outstanding: 1, endless: false, patience: None }
     }
 
-    /// Nobody asks for anything, for `nodes` nodes.
+    /// No requests, for `nodes` nodes.
     pub fn none(nodes: usize) -> Self {
         Self::same(nodes, 0, Vec::new())
     }
@@ -218,11 +209,8 @@ impl Workload {
 /// What the application of one node asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// How many requests it may make.
     pub count: u32,
-    /// What it may ask for.
     pub demands: Vec<Demand>,
-    /// How it chooses.
     pub pick: Pick,
 }
 
@@ -261,12 +249,12 @@ pub struct Budgets {
     pub link_changes: u32,
     /// Messages that are lost at the head of a channel.
     pub losses: u32,
-    /// Timers that run out while something is still under way.
+    /// Timers that run out while something is still in flight.
     pub early_timers: u32,
     /// The capacities of the definitions that follow each other, as versions 1, 2, ... A definition that one node knows
     /// reaches all others in the end, each at its time.
     pub capacities: Vec<Units>,
-    /// Nodes that leave: nobody asks there any more, and what others need is given away.
+    /// Nodes that leave: they make no more requests and give away what others need.
     pub leaves: u32,
     /// Nodes that stop in order and start again, as if saved and loaded.
     pub stops: u32,
@@ -274,15 +262,15 @@ pub struct Budgets {
 
 /// When timers run out.
 ///
-/// A timer runs out while nothing else is under way, or early within [`Budgets::early_timers`]. A node that repeats
-/// itself would go on for ever, so timers go round: each armed one fires once before any fires again, and after
-/// `rounds` rounds in which nothing but timers and messages happened and nobody was granted anything, timers are
-/// taken to mend no more. Who still waits then waits in a quiet state.
+/// A timer runs out while nothing else is in flight, or early within [`Budgets::early_timers`]. Retries never end, so
+/// timers fire in rounds: each armed one fires once before any fires again. After `rounds` rounds with nothing but
+/// timers and messages and without a grant, the state counts as quiet although timers are armed: a request that still
+/// waits then is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timers {
     /// Rounds without progress; `None` is no limit (then attempts must be bounded by canonical states).
     pub rounds: Option<u8>,
-    /// Whether timers also run out while somebody uses units; otherwise only when all grants are released.
+    /// Whether timers also run out while units are in use; otherwise only when all grants are released.
     pub while_held: bool,
 }
 
@@ -295,37 +283,18 @@ impl Default for Timers {
 /// Why a model cannot be explored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// None, or more than fit.
     #[error("a model has between 1 and {most} nodes, not {0}", most = MOST_NODES)]
     NodeCount(usize),
     /// Node 1 must be the second.
     #[error("the node in place {place} has id {id}; ids must be 0, 1, 2, ... in order")]
-    WrongId {
-        /// Where it is.
-        place: usize,
-        /// What it says it is.
-        id: NodeId,
-    },
-    /// Sizes differ.
+    WrongId { place: usize, id: NodeId },
     #[error("{nodes} nodes do not fit the topology {topology}")]
-    WrongTopology {
-        /// How many nodes.
-        nodes: usize,
-        /// The network.
-        topology: String,
-    },
-    /// Sizes differ.
+    WrongTopology { nodes: usize, topology: String },
     #[error("{nodes} nodes need {nodes} entries of workload and timers, not {workload}")]
-    WrongWorkload {
-        /// How many nodes.
-        nodes: usize,
-        /// How many entries.
-        workload: usize,
-    },
+    WrongWorkload { nodes: usize, workload: usize },
     /// A link to nowhere, or a change of a link that does not exist.
     #[error("there is no link {0} in this network")]
     NoSuchLink(Link),
-    /// Requests without demands.
     #[error("node {0} may make requests, but its list of demands is empty")]
     NothingToAsk(usize),
     /// Too many demands, urgencies or capacities.

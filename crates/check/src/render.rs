@@ -9,11 +9,10 @@ use meshlock_protocols::{Message, Node};
 use crate::action::Action;
 use crate::counterexample::{Counterexample, Fate, Move, Step};
 
-/// Writes all steps.
 pub(crate) fn counterexample(run: &Counterexample, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (place, step) in run.steps.iter().enumerate() {
         if run.cycle_from == Some(place) {
-            writeln!(f, "     -- from here on the steps repeat for ever --")?;
+            writeln!(f, "     -- from here on the steps repeat forever --")?;
         }
         writeln!(f, "{:>4}  {}", place + 1, title(step))?;
         for made in &step.moves {
@@ -38,7 +37,7 @@ pub(crate) fn counterexample(run: &Counterexample, f: &mut fmt::Formatter<'_>) -
     Ok(())
 }
 
-/// What happens in a step, told apart from everything else that may happen in its place.
+/// What happens in a step, different from the labels of all other steps that are possible there.
 pub(crate) fn label(step: &Step) -> String {
     match (step.action, step.vanished.first()) {
         (Action::Lose { .. }, Some(lost)) => {
@@ -233,7 +232,7 @@ fn changes(before: &View, after: &View) -> Vec<String> {
         all.push(format!("neighbours [{}]", list(after.neighbours.iter())));
     }
     if before.asked != after.asked {
-        all.push(after.asked.map_or("asks nobody".to_owned(), |node| format!("has asked {node}")));
+        all.push(after.asked.map_or("has no outstanding request".to_owned(), |node| format!("has asked {node}")));
     }
     if before.queue != after.queue {
         all.push(format!("queue [{}]", list(after.queue.iter().map(describe_claimant))));
@@ -248,7 +247,7 @@ fn changes(before: &View, after: &View) -> Vec<String> {
         all.push(format!("returns [{}]", list(after.returning.iter().map(|returning| returning.units))));
     }
     if before.captain != after.captain {
-        all.push(after.captain.map_or("follows nobody".to_owned(), |node| format!("follows {node}")));
+        all.push(after.captain.map_or("follows no captain".to_owned(), |node| format!("follows {node}")));
     }
     if before.followers != after.followers {
         all.push(after.followers.map_or("counts no followers".to_owned(), |count| format!("followers {count}")));

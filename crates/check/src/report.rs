@@ -37,7 +37,6 @@ pub struct Progress {
     pub depth: u32,
     /// Different states still to be looked at.
     pub frontier: u64,
-    /// Time so far.
     pub elapsed: Duration,
     /// Memory of all tables.
     pub bytes: u64,
@@ -50,18 +49,14 @@ impl Progress {
         if seconds > 0.0 { self.unique as f64 / seconds } else { 0.0 }
     }
 
-    /// Memory per different state.
     pub fn bytes_per_state(&self) -> f64 {
         self.bytes as f64 / (self.unique.max(1)) as f64
     }
 }
 
-/// What came out of an exploration.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The numbers at the end.
     pub progress: Progress,
-    /// Why it ended.
     pub verdict: Verdict,
     /// What was wrong, with a run that shows it.
     pub violation: Option<Broken>,
@@ -75,7 +70,6 @@ impl Outcome {
         self.verdict == Verdict::Holds
     }
 
-    /// What was wrong, if anything was.
     pub fn finding(&self) -> Option<&Finding> {
         self.violation.as_ref().map(|broken| &broken.finding)
     }
@@ -84,7 +78,6 @@ impl Outcome {
 /// A finding and a run that leads to it.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// What is wrong.
     pub finding: Finding,
     /// How it comes about; the shortest way if the search was breadth first.
     pub counterexample: Counterexample,
@@ -110,7 +103,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",

@@ -115,7 +115,6 @@ impl Space {
         }
     }
 
-    /// The state at the start.
     pub(crate) fn start(&mut self) -> Box<Row> {
         let mut row = Vec::with_capacity(self.layout.width());
         for place in 0..self.layout.nodes {
@@ -163,17 +162,16 @@ impl Space {
         &self.environment_facts[row[self.layout.environment()] as usize]
     }
 
-    /// Whether a message is on its way.
     pub(crate) fn in_flight(&self, row: &Row) -> bool {
         row[self.layout.nodes..self.layout.environment()].iter().any(|content| *content != Sequences::EMPTY)
     }
 
-    /// Nothing is under way: no message, no notice, no definition, no node that was stopped, and no timer that could
-    /// still mend something.
+    /// Nothing is in flight: no message, no notice, no definition, no stopped node, and no timer that could still change
+    /// something.
     pub(crate) fn is_quiet(&self, row: &Row) -> bool {
         let facts = self.environment_facts(row);
-        let everybody_is_there = self.environment(row).away == 0;
-        everybody_is_there && !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row)
+        let none_is_away = self.environment(row).away == 0;
+        none_is_away && !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row)
     }
 
     /// Makes one step into `next`. On `Err`, `next` shows the state in which the mistake was made.
@@ -273,7 +271,6 @@ impl Space {
         }
     }
 
-    /// The memory of all tables.
     pub(crate) fn bytes(&self) -> usize {
         let environment = self.layout.links.len() * 3 + self.layout.nodes * 28;
         self.local.bytes()

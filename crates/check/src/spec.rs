@@ -18,13 +18,10 @@ pub use demand::{DemandError, parse_demand, parse_work, plain_demand};
 /// A model in words. Node 0 starts with the token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Which protocol.
     pub subject: Name,
-    /// Which text of it.
     pub text: Text,
     /// Places of the printed text that are read in another way than usual, by name (`section-3`).
     pub readings: Vec<String>,
-    /// The network.
     pub topology: Topology,
     /// Links that are down at the start.
     pub down: Vec<Link>,
@@ -36,9 +33,7 @@ pub struct Spec {
     pub failing: Failing,
     /// Whether channels keep the order.
     pub fifo: bool,
-    /// The k of h-out-of-k.
     pub capacity: u32,
-    /// How requests are ordered.
     pub order: Order,
     /// How many may join past the front (reverse-link, central).
     pub joins: u32,
@@ -48,11 +43,8 @@ pub struct Spec {
     pub repeats: bool,
     /// What aging adds (published reverse-link), the paper's epsilon.
     pub epsilon: u32,
-    /// What applications ask for.
     pub workload: Workload,
-    /// How often what may happen.
     pub budgets: Budgets,
-    /// When timers run out.
     pub timers: Timers,
     /// The rules to watch; `None` is what this protocol promises.
     pub rules: Option<RuleSet>,
@@ -86,7 +78,7 @@ impl Spec {
             repeats: false,
             epsilon: 0,
             budgets: Budgets::default(),
-            // A timer that runs out while somebody is inside only repeats what is known.
+            // A timer that runs out while a node is inside only repeats what is known.
             timers: Timers { while_held: false, ..Timers::default() },
             rules: None,
             overtaking_bound: u32::MAX,
@@ -101,7 +93,6 @@ impl Spec {
         Self { readings: readings.iter().map(ToString::to_string).collect(), ..self }
     }
 
-    /// The rules that are watched.
     pub fn watched(&self) -> RuleSet {
         self.rules.unwrap_or_else(|| rules::promised(self))
     }
@@ -130,7 +121,6 @@ impl Spec {
         2 + 2 * aging * most
     }
 
-    /// What the rules need to know.
     pub fn setting(&self) -> Setting {
         // Sessions of group have no limit of units: all nodes may be inside together.
         let capacity = if self.subject.has_sessions_only() { self.nodes() } else { self.capacity };
@@ -181,7 +171,7 @@ impl Spec {
     }
 
     fn setup(&self) -> Setup {
-        // How long a delay is means nothing to the checker.
+        // The checker ignores the length of delays.
         let retry = (self.repeats || self.subject == Name::Flood).then_some(Delay { least_ms: 1_000, most_ms: 2_000 });
         Setup {
             name: self.subject,
@@ -204,7 +194,7 @@ pub enum SpecError {
     /// Nodes cannot be set up so.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The printed group text needs everyone to reach everyone.
+    /// The printed group text needs any node to reach any other.
     #[error("the published text is explored only as group, not over the relay")]
     PublishedOverRelay,
     /// More than one unit where the protocol has one.

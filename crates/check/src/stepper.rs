@@ -1,7 +1,7 @@
-//! The states of a model one by one: a way there, and what may happen next.
+//! The states of a model one by one: the path to a state, and what may happen next.
 //!
-//! A path is a list of numbers: at each state, which of the things that may happen there happens. Their order is fixed,
-//! so a path means the same whenever the same model is looked at.
+//! A path is a list of numbers: at each state, the place of the next step in the list of possible ones. Its order is
+//! fixed, so a path always means the same for the same model.
 
 mod known;
 
@@ -14,7 +14,7 @@ use crate::spec::SpecError;
 use crate::trial::{Trial, Way};
 use known::Known;
 
-/// Steps through one model, whatever its protocol. What was seen once is remembered, so that one step further is quick.
+/// Steps through one model. Visited states are cached, so that one step further is quick.
 pub struct Stepper(Known);
 
 /// One state of a model.
@@ -26,18 +26,15 @@ pub struct Place {
     pub records: Vec<Record>,
     /// What may happen next, in the order of the numbers of a path.
     pub next: Vec<Choice>,
-    /// What is wrong here.
     pub broken: Option<Wrong>,
-    /// Nothing is under way.
+    /// Nothing is in flight.
     pub quiet: bool,
 }
 
 /// Something that may happen next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What.
     pub action: Action,
-    /// In words.
     pub label: String,
     /// At which node, if at one.
     pub node: Option<u32>,
@@ -50,16 +47,13 @@ pub struct Choice {
 pub struct Wrong {
     /// The rule, or `protocol` for what no rule needs to say.
     pub rule: &'static str,
-    /// What it says.
     pub words: &'static str,
-    /// What was seen.
     pub what: String,
     /// Where it shows, if at one node.
     pub node: Option<NodeId>,
 }
 
 impl Wrong {
-    /// This finding in words.
     pub fn of(finding: &Finding) -> Self {
         let (rule, words) = (finding.rule_name(), finding.rule_words());
         Self { rule, words, what: finding.to_string(), node: finding.node() }
@@ -75,22 +69,18 @@ pub enum StepError {
         possible(*.choices), before = .step - 1
     )]
     NoSuchStep {
-        /// Which step, counted from 1.
+        /// Counted from 1.
         step: usize,
-        /// The number in the path.
         number: u32,
         /// How many things may happen there.
         choices: usize,
     },
-    /// An action that cannot happen.
     #[error("step {step} of this run is not possible: {action:?}")]
     NoSuchAction {
-        /// Which step, counted from 1.
+        /// Counted from 1.
         step: usize,
-        /// The action.
         action: Action,
     },
-    /// Too many steps.
     #[error("a path of {0} steps is too long: at most {MOST_STEPS} are followed")]
     TooLong(usize),
 }
@@ -115,8 +105,8 @@ impl Stepper {
             Way::Explore { canonical, .. } => canonical.unwrap_or(spec.workload.endless),
             Way::Walk { .. } => false,
         };
-        // Numbers as they are read better. Without order in channels a place depends on what messages say, so there the
-        // numbers of the search are kept.
+        // Original numbers are easier to read. Without order in channels a place depends on the content of messages, so
+        // there the numbers of the search are kept.
         let canonical = renumbers && !spec.fifo;
         Ok(Self(Known::new(spec, spec.model()?, reduce, canonical, replay)?))
     }

@@ -1,4 +1,4 @@
-//! The states that were visited, each once, with the way that led there first.
+//! The visited states, each once, with the step that first led there.
 
 use std::hash::BuildHasher;
 

@@ -1,8 +1,7 @@
 //! The standard models with their expected verdicts: what `meshlock check` runs without arguments.
 //!
 //! A model of a published text must break the named rule after the named number of steps; a model of a repaired one
-//! must hold, with exactly the named number of different states. A checker that finds nothing may have looked at
-//! nothing, and a change of a protocol that changes no number has changed nothing.
+//! must hold, with exactly the named number of different states: a checker that finds nothing may have looked at nothing.
 
 mod baselines;
 mod flood;
@@ -16,7 +15,6 @@ use crate::report::{Observer, Verdict};
 use crate::spec::{Spec, SpecError};
 use crate::trial::{Limits, Report, Trial, Way};
 
-/// One standard model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its name, `protocol/model`.
@@ -25,11 +23,10 @@ pub struct Entry {
     pub about: &'static str,
     /// The model and the way to look at it.
     pub trial: Trial,
-    /// What must come out.
     pub expected: Expected,
 }
 
-/// What must come out of a standard model.
+/// The expected result of a standard model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// All rules hold in all states.
@@ -39,16 +36,12 @@ pub enum Expected {
     },
     /// A rule is broken.
     Breaks {
-        /// Which.
         rule: Rule,
         /// After how many steps, at the earliest.
         steps: usize,
     },
     /// All walks end well.
-    Walks {
-        /// How many grants they see.
-        grants: u64,
-    },
+    Walks { grants: u64 },
 }
 
 impl Entry {
@@ -76,12 +69,11 @@ impl Entry {
         Self::new(name, about, spec, Way::Walk { seed: 1, walks, steps }, Expected::Walks { grants })
     }
 
-    /// Runs it.
     pub fn run(&self, limits: &Limits, observer: &mut dyn Observer) -> Result<Report, SpecError> {
         self.trial.run(limits, &format!("meshlock check {}", self.name), observer)
     }
 
-    /// Whether a report is what must come out.
+    /// Whether a report is as expected.
     pub fn is_met_by(&self, report: &Report) -> bool {
         match (self.expected, &report.broken) {
             (Expected::Holds { unique }, None) => report.verdict == Verdict::Holds && report.progress.unique == unique,

@@ -10,12 +10,10 @@ use crate::model::{Model, Work, Workload};
 use crate::report::{Outcome, Silent};
 use crate::topology::Topology;
 
-/// Explores with default options.
 pub(crate) fn explore(model: Model) -> Outcome {
     explore_with(model, Options::default())
 }
 
-/// Explores with these options.
 pub(crate) fn explore_with(model: Model, options: Options) -> Outcome {
     Explorer::new(model).options(options).run(&mut Silent).unwrap()
 }

@@ -112,7 +112,6 @@ impl Topology {
         Self::named(&format!("grid:{rows}x{columns}"), rows * columns, across.chain(down))
     }
 
-    /// How many nodes.
     pub const fn len(&self) -> usize {
         self.nodes as usize
     }
@@ -210,15 +209,7 @@ pub enum TopologyError {
     SizeGiven(String),
     /// Not a number, or too small.
     #[error("{shape}:{given} needs a number of nodes, at least {least}")]
-    Size {
-        /// The shape.
-        shape: String,
-        /// What was written.
-        given: String,
-        /// The smallest that makes sense.
-        least: u32,
-    },
-    /// Not a link.
+    Size { shape: String, given: String, least: u32 },
     #[error("{0:?} is no link between two different nodes of this network; write links like 0-1")]
     Link(String),
     /// More nodes than a model can have.

@@ -17,12 +17,11 @@ use crate::report::{Broken, Observer, Progress, Verdict};
 use crate::spec::{Spec, SpecError};
 use crate::walk::{WalkCounts, WalkOptions, Walker};
 
-/// How a model is looked at.
+/// How a model is searched.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Way {
     /// Every state.
     Explore {
-        /// In which order.
         search: Search,
         /// Also search the graph for endless messages and starvation.
         graph: bool,
@@ -33,9 +32,7 @@ pub enum Way {
     Walk {
         /// The seed of the first.
         seed: u64,
-        /// How many.
         walks: u64,
-        /// How long each.
         steps: u64,
     },
 }
@@ -47,7 +44,7 @@ impl Way {
     pub const STATES: Self = Self::Explore { search: Search::BreadthFirst, graph: false, canonical: None };
 }
 
-/// When to stop early, and whether to leave out what changes nothing.
+/// When to stop early, and whether to reduce.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The most different states.
@@ -73,22 +70,16 @@ impl Default for Limits {
 /// A model and the way to look at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// The model.
     pub spec: Spec,
-    /// The way.
     pub way: Way,
 }
 
-/// What came out.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The numbers at the end.
     pub progress: Progress,
     /// What happened on the way, if it was walked.
     pub walked: Option<WalkCounts>,
-    /// Why it ended.
     pub verdict: Verdict,
-    /// What was wrong.
     pub broken: Option<Shown>,
 }
 
@@ -97,11 +88,9 @@ pub struct Report {
 pub struct Shown {
     /// The broken rule, if it is one.
     pub rule: Option<Rule>,
-    /// In words.
     pub what: String,
-    /// How many steps lead there.
     pub steps: usize,
-    /// If the run goes on for ever: how many of the last steps repeat.
+    /// If the run is infinite: how many of the last steps repeat.
     pub cycle: Option<usize>,
     /// The seed of the walk that found it.
     pub seed: Option<u64>,

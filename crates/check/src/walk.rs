@@ -1,8 +1,8 @@
 //! Random walks: one long fair run after the other, on networks too large to explore.
 //!
-//! A walk goes on for a number of steps with requests, changes of links and losses at given rates. Then the trouble
-//! ends: links that were up at the start are mended, nobody asks any more, and the run goes on until nothing is under
-//! way. By then everyone must have been served. Whatever must happen has a chance at every step, so runs are fair.
+//! A walk goes on for a number of steps with requests, changes of links and losses at given rates. Then faults end:
+//! links that were up at the start come back, there are no new requests, and the run goes on until nothing is in flight.
+//! By then all requests must have been served. Every obligatory action has a chance at every step, so runs are fair.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +22,12 @@ use crate::random::Random;
 use crate::report::{Broken, Observer, Progress, Verdict};
 use crate::space::{Applied, Space};
 
-/// How to walk.
 #[derive(Clone, Debug)]
 pub struct WalkOptions {
     /// The seed of the first walk; the next ones have the numbers after it.
     pub seed: u64,
-    /// How many walks.
     pub walks: u64,
-    /// Steps of each walk before the trouble ends.
+    /// Steps of each walk before faults end.
     pub steps: u64,
     /// Steps after that within which all must become quiet.
     pub ending: u64,
@@ -60,21 +58,19 @@ impl Default for WalkOptions {
 
 /// The weight of each action that is possible.
 ///
-/// In a walk the budgets of a model say what may happen, not how often: trouble whose budget is zero never happens,
-/// other trouble goes on at its rate. In the same way whoever may make a request may make any number of them.
+/// In a walk the budgets of a model say what may happen, not how often: faults whose budget is zero never happen,
+/// others happen at their rate. Likewise a node that may make a request may make any number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
     /// Of a delivery, at a channel of the fastest kind. Each walk draws channels that are 4 and 16 times slower.
     pub deliver: u32,
     /// Of an end of a link noticing that it was cut.
     pub notice: u32,
-    /// Of a release.
     pub release: u32,
-    /// Of a timer while nothing else is under way.
+    /// Of a timer while nothing else is in flight.
     pub expire: u32,
     /// Of a timer that runs out early.
     pub expire_early: u32,
-    /// Of a request.
     pub request: u32,
     /// Of giving up a request.
     pub cancel: u32,
@@ -123,12 +119,10 @@ impl Rates {
     }
 }
 
-/// What came out of walking.
 #[derive(Clone, Debug)]
 pub struct WalkOutcome {
-    /// The numbers at the end; every step is a state.
+    /// Every step counts as a state.
     pub progress: Progress,
-    /// What happened on the way.
     pub counts: WalkCounts,
     /// Why it ended; [`Verdict::Holds`] if all walks ended well.
     pub verdict: Verdict,
@@ -143,7 +137,6 @@ pub struct WalkOutcome {
 pub struct WalkCounts {
     /// Walks that ended well.
     pub walks: u64,
-    /// Steps.
     pub steps: u64,
     /// Messages delivered.
     pub deliveries: u64,
@@ -153,7 +146,6 @@ pub struct WalkCounts {
     pub link_changes: u64,
 }
 
-/// Walks through one model.
 pub struct Walker {
     model: Model,
     options: WalkOptions,
@@ -176,7 +168,6 @@ impl Walker {
         Self { model, options: WalkOptions::default() }
     }
 
-    /// The same with other options.
     #[must_use]
     pub fn options(mut self, options: WalkOptions) -> Self {
         self.options = options;
@@ -233,7 +224,6 @@ impl Walker {
 struct Run<'a> {
     options: WalkOptions,
     counts: WalkCounts,
-    /// Steps of the longest walk.
     longest: u64,
     watch: Stopwatch,
     observer: &'a mut dyn Observer,

@@ -22,7 +22,6 @@ pub(crate) struct Plain {
     watches_exclusion: bool,
 }
 
-/// One state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     nodes: Vec<Node>,
@@ -145,7 +144,7 @@ impl stateright::Model for Plain {
 
 impl World {
     fn handle(&mut self, node: u32, event: Event<Message>) {
-        let effects = self.nodes[node as usize].handle(event).expect("nobody makes a mistake here");
+        let effects = self.nodes[node as usize].handle(event).expect("no caller makes a mistake here");
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => self.push((node, to.0), message),

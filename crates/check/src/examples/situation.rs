@@ -1,4 +1,4 @@
-//! Situations, for which models they make sense, and how they are seen.
+//! Situations, the models for which they make sense, and how they are recognised.
 
 use meshlock_core::view::View;
 use meshlock_core::{Demand, NodeId, Urgency};
@@ -14,25 +14,25 @@ use crate::spec::Spec;
 /// Something that can be reached in some models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Situation {
-    /// Somebody is granted something.
+    /// A request is granted.
     Granted,
     /// The token comes to another node.
     TokenMoves,
     /// Two nodes are inside.
     Together,
-    /// Nothing is left, and somebody waits.
+    /// All units are in use, and a request waits.
     AllInUse,
-    /// Somebody waits for a session beside the one in use.
+    /// A request waits for another session than the one in use.
     AnotherSession,
     /// A more urgent request passes others in a queue.
     GoesAhead,
     /// A message is lost, or cut off with its link.
     MessageLost,
-    /// The token is.
+    /// The token is lost, or cut off with its link.
     TokenLost,
     /// The token comes to another node while a link is missing.
     TokenAfterCut,
-    /// Somebody waits where the token cannot come.
+    /// A request waits where the token cannot come.
     Apart,
     /// A request is given up too late.
     GivenUpLate,
@@ -65,7 +65,6 @@ impl Situation {
         EverybodyServed,
     ];
 
-    /// A short name.
     pub const fn name(self) -> &'static str {
         match self {
             Granted => "granted",
@@ -84,22 +83,21 @@ impl Situation {
         }
     }
 
-    /// It in one sentence.
     pub const fn words(self) -> &'static str {
         match self {
-            Granted => "somebody is granted what it asked for",
+            Granted => "a request is granted",
             TokenMoves => "the token comes to another node",
             Together => "two nodes are inside at the same time",
-            AllInUse => "all units are in use, and somebody waits",
-            AnotherSession => "somebody waits for another session than the one that is in use",
+            AllInUse => "all units are in use, and a request waits",
+            AnotherSession => "a request waits for another session than the one in use",
             GoesAhead => "a more urgent request goes ahead of one that was queued before",
             MessageLost => "a message is lost, or cut off with its link",
-            TokenLost => "the token is lost on its way, or cut off with its link",
+            TokenLost => "the token is lost in flight, or cut off with its link",
             TokenAfterCut => "the token comes to another node while a link is down that was up at the start",
-            Apart => "somebody waits in a part of the network where the token is not",
+            Apart => "a request waits in a part of the network without the token",
             GivenUpLate => "a request is given up while the token is on its way to it",
             HolderLeaves => "the node that has the token leaves",
-            EverybodyServed => "everybody has asked, has been served and is done",
+            EverybodyServed => "all requests have been made, served and released",
         }
     }
 
@@ -248,7 +246,6 @@ fn number(urgency: Urgency) -> i128 {
     }
 }
 
-/// One step.
 pub(super) struct Edge<'a> {
     pub(super) before: &'a Row,
     pub(super) action: Action,
@@ -308,7 +305,7 @@ fn is_cut(space: &Space, row: &Row) -> bool {
     space.layout.links.iter().zip(states).any(|(link, state)| link.up_at_start && *state != LinkState::Up)
 }
 
-/// The messages on their way to a node, with their channels.
+/// The messages in flight to a node, with their channels.
 fn under_way_to(space: &Space, row: &Row, to: NodeId) -> Vec<(usize, u32)> {
     let channels = space.layout.channels.iter().enumerate().filter(|(_, channel)| channel.to == to);
     let filled = channels.map(|(place, _)| (place, row[space.layout.channel(place)]));

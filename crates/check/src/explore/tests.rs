@@ -113,7 +113,7 @@ fn a_timer_that_mends_nothing_does_not_go_on_for_ever() {
     model.budgets.losses = 3;
     model.timers.rounds = Some(0);
     let outcome = explore(model);
-    assert_eq!(broken(&outcome), Some((Some(Rule::NobodyWaits), 2)), "without rounds timers mend nothing");
+    assert_eq!(broken(&outcome), Some((Some(Rule::NobodyWaits), 2)), "without rounds timers repair nothing");
 }
 
 #[test]

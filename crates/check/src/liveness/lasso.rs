@@ -1,4 +1,4 @@
-//! A round trip through a fair component that meets every obligation: what a run repeats for ever.
+//! A round trip through a fair component that meets every obligation: the cycle that an infinite run repeats.
 
 use std::collections::{BTreeSet, VecDeque};
 

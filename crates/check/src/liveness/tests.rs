@@ -37,19 +37,19 @@ fn a_desk_that_prefers_low_numbers_starves_the_highest() {
         grants.filter(|made| made.node == NodeId(node)).count()
     };
     assert!(granted_to(1) > 0 && granted_to(2) > 0 && granted_to(3) == 0);
-    assert!(run.to_string().contains("-- from here on the steps repeat for ever --"));
+    assert!(run.to_string().contains("-- from here on the steps repeat forever --"));
 }
 
 #[test]
 fn two_customers_are_too_few_to_starve_one() {
-    // Whoever gives the key back has to ask again behind the other.
+    // A node that gives the key back has to ask again behind the other.
     assert_eq!(search(endless(3, DeskBug::PrefersLow)).verdict, Verdict::Holds);
 }
 
 #[test]
 fn who_has_to_wait_for_a_full_channel_is_not_starved_by_a_fair_run() {
     // With room for two messages, the token for node 0 does not fit behind two notices to it. If that excused the
-    // delivery of its request from happening, nodes 1 and 2 could pass the token to and fro for ever.
+    // delivery of its request from happening, nodes 1 and 2 could pass the token to and fro forever.
     let config = |id| reverse_link::Config::mutex(NodeId(id), id == 0);
     let nodes = (0..3).map(|id| reverse_link::Node::new(config(id)));
     let mut model = Model::settled(nodes, Topology::line(3), Vec::new()).unwrap();

@@ -110,34 +110,16 @@ pub enum SettleError {
     /// A link names a node that is not there.
     #[error("the topology names node {0}, which is not there")]
     NoSuchNode(NodeId),
-    /// A node refused an event that is no caller's doing.
+    /// A node refused an event that no caller made.
     #[error("node {node} refused an event while settling: {misuse}")]
-    Refused {
-        /// Which node.
-        node: NodeId,
-        /// What it said.
-        misuse: Misuse,
-    },
-    /// A node rejected a message.
+    Refused { node: NodeId, misuse: Misuse },
     #[error("node {node} rejected a message from {from} while settling: {reason}")]
-    Rejected {
-        /// Which node.
-        node: NodeId,
-        /// Whose message.
-        from: NodeId,
-        /// Why.
-        reason: Rejection,
-    },
+    Rejected { node: NodeId, from: NodeId, reason: Rejection },
     /// A message to a node without a link.
     #[error("node {node} sent to {to} while settling, but has no link to it yet")]
-    StraySend {
-        /// Which node.
-        node: NodeId,
-        /// Whom it wanted to reach.
-        to: NodeId,
-    },
-    /// Nobody has asked yet.
-    #[error("node {0} was granted something before anybody asked")]
+    StraySend { node: NodeId, to: NodeId },
+    /// A grant without a request.
+    #[error("node {0} was granted something before any request")]
     Granted(NodeId),
 }
 

@@ -114,7 +114,7 @@ impl Space {
                 return Ok(());
             }
             let channel = self.layout.channels[channel];
-            let what = format!("more than {} messages are on their way to node {}", self.model.max_channel, channel.to);
+            let what = format!("more than {} messages are in flight to node {}", self.model.max_channel, channel.to);
             return Err(Finding::endless(Some(channel.from), what));
         }
         Ok(())

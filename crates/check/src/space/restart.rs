@@ -1,9 +1,9 @@
 //! A node stops in order and starts again with what it saved, as a node of the product does.
 //!
-//! Its applications are told to stop: what waits is cancelled, and what is held may be given back before or after. Its
-//! links are closed: it notices at once, its neighbours when they do, so that its last words may still arrive or be lost.
-//! Then it is away with all that it knows, while the world goes on. When it starts again its timers do not run, it is
-//! told so by [`Event::Resume`], and its links come up.
+//! Waiting requests are cancelled, and grants may be released before or after. The node closes its links: it notices at
+//! once, its neighbours later, so that its last messages may still arrive or be lost. Then it is away with its saved
+//! state, while the others go on. When it starts again, no timer of it is armed, [`Event::Resume`] tells it so, and its
+//! links come up.
 
 use meshlock_core::{Event, NodeId};
 

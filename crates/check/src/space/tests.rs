@@ -12,7 +12,7 @@ fn pair(failing: Failing, link_changes: u32) -> Model {
     model
 }
 
-/// The link is down at the start, and nobody has greeted anybody.
+/// The link is down at the start, and no node has greeted another.
 fn strangers(failing: Failing, link_changes: u32) -> Model {
     let link = "0-1".parse().unwrap();
     let mut model = Model::settled(Hello::isolated(2), Topology::line(2), vec![link]).unwrap();

@@ -126,8 +126,8 @@ impl Space {
         }
     }
 
-    /// A node hears of a definition of the resource. Until all have heard of it, either capacity may be gone by. Like a
-    /// node of the product, it cancels waiting requests that can no longer be granted.
+    /// A node hears of a definition of the resource. Until all have heard of it, either capacity may apply. Like a real
+    /// node, it cancels waiting requests that can no longer be granted.
     fn define(&mut self, turn: &mut Turn<'_>, node: u8, version: u8) -> Result<bool, Finding> {
         self.change(turn).told[usize::from(node)] = version;
         let capacity = |version: u8| match usize::from(version).checked_sub(1) {

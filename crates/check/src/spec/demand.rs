@@ -16,13 +16,10 @@ pub const fn plain_demand(protocol: Name) -> Demand {
     "`{text}`: {what}; write UNITS@PRIORITY, UNITS@PRIORITY/SESSION or UNITS#DEADLINE, for instance 1@5, 2@0/7, 1#90"
 )]
 pub struct DemandError {
-    /// What was given.
     pub text: String,
-    /// What is wrong.
     pub what: String,
 }
 
-/// Reads one demand.
 pub fn parse_demand(text: &str) -> Result<Demand, DemandError> {
     let wrong = |what: String| DemandError { text: text.to_string(), what };
     let (body, session) = match text.split_once('/') {

@@ -69,14 +69,14 @@ fn group(spec: &Spec) -> RuleSet {
     rules
 }
 
-/// A coordinator that always knows best. Grants travel, so the rules that compare the ledger with what is in use, or
-/// queues with each other, do not fit; what leaks is caught by those who then wait.
+/// A coordinator decides alone. Grants travel, so the rules that compare the ledger with the units in use, or queues
+/// with each other, do not fit; leaked units show as requests that wait.
 fn central(spec: &Spec) -> RuleSet {
     let rules = any_lock().with(Rule::OneSession).with(Rule::GrantOrder);
     // With more than one unit, applications may be told in another order than that of granting.
     let rules = if spec.capacity == 1 { rules.with(Rule::Fences) } else { rules };
     match spec.order {
-        // Only the coordinator knows how old a request is, so nobody can compare it with what others ask for.
+        // Only the coordinator knows the age of a request, so no other node can compare ranks.
         Order::Priority { aging: Aging(1..) } => rules.with(Rule::Overtaking),
         Order::Priority { aging: Aging(0) } | Order::Deadline => {
             rules.with(Rule::MostUrgentKnown).with(Rule::NoIdleUnits)
@@ -84,7 +84,6 @@ fn central(spec: &Spec) -> RuleSet {
     }
 }
 
-/// What every lock promises.
 fn any_lock() -> RuleSet {
     [Rule::Exclusion, Rule::NobodyWaits, Rule::UnwantedGrant, Rule::Cancelled].into_iter().collect()
 }

@@ -15,7 +15,7 @@ use crate::spec::Spec;
 use crate::trial::causes::Causes;
 use crate::trial::trace::{self, HEADER_LINE};
 
-/// When so many states are remembered, all are forgotten, and the tables with them.
+/// When the cache holds this many states, it is emptied together with the tables.
 pub(super) const MOST_VISITED: usize = if cfg!(test) { 500 } else { 20_000 };
 
 /// A model with everything that was seen of it.
@@ -33,12 +33,12 @@ struct Visited {
     records: Vec<Record>,
     /// The last line of the trace up to here.
     line: u64,
-    /// What is under way in that trace.
+    /// What is in flight in that trace.
     causes: Causes,
     broken: Option<Finding>,
     /// The step that leads here was a mistake, so nothing follows.
     is_end: bool,
-    /// What may happen here, once somebody asked.
+    /// What may happen here, computed on the first request.
     possible: Option<Vec<Action>>,
     /// Where it leads, by its number.
     after: BTreeMap<u32, usize>,
@@ -75,7 +75,7 @@ impl Known {
         });
     }
 
-    /// Forgets everything if it has become much.
+    /// Empties the cache if it is full.
     fn make_room(&mut self) {
         if self.visited.len() > MOST_VISITED {
             let (reduce, canonical) = self.space.reductions();

@@ -53,16 +53,16 @@ fn central() -> Vec<Entry> {
         Entry::holds("central/units", "1 or 2 of 2 units, two priorities, two requests each", units(3, 2), 7_279),
         Entry::holds("central/second-thoughts", "the same, cancelled and changed", thoughts, 194_407),
         Entry::holds("central/sessions", "two sessions, one may join past the front", meeting, 15_712),
-        Entry::holds("central/endless", "equal priorities for ever", mutex(Name::Central, 3, 1).endless(1), 1_125),
+        Entry::holds("central/endless", "equal priorities, endless", mutex(Name::Central, 3, 1).endless(1), 1_125),
         Entry::new(
             "central/strict-endless",
-            "two strict priorities for ever: the less urgent one starves, as it must",
+            "two strict priorities forever: the less urgent one starves, as it must",
             strict(),
             Way::GRAPH,
             Expected::Breaks { rule: Rule::Starvation, steps: 25 },
         ),
-        Entry::holds("central/aging-endless", "the same with aging: nobody starves", aged, 4_759),
-        Entry::holds("central/joins-endless", "two sessions for ever: the cap lets the other in", joining, 1_438),
+        Entry::holds("central/aging-endless", "the same with aging: no request starves", aged, 4_759),
+        Entry::holds("central/joins-endless", "two sessions forever: the cap lets the other in", joining, 1_438),
     ]
 }
 
@@ -73,7 +73,7 @@ fn tokens() -> Vec<Entry> {
         Entry::holds("raymond/four", "a tree of three levels, two requests each", mutex(Raymond, 4, 2), 11_079),
         Entry::holds("raymond/six", "a tree of six, one request each", mutex(Raymond, 6, 1), 41_866),
         Entry::holds("raymond/unordered", "messages overtake each other", unordered(mutex(Raymond, 4, 2)), 13_954),
-        Entry::holds("raymond/endless", "requests for ever", mutex(Raymond, 4, 1).endless(1), 10_954),
+        Entry::holds("raymond/endless", "endless requests", mutex(Raymond, 4, 1).endless(1), 10_954),
         Entry::holds("suzuki-kasami/three", "two requests each", mutex(SuzukiKasami, 3, 2), 15_110),
         Entry::holds("suzuki-kasami/four", "one request each", mutex(SuzukiKasami, 4, 1), 81_039),
         Entry::holds(
@@ -82,7 +82,7 @@ fn tokens() -> Vec<Entry> {
             unordered(mutex(SuzukiKasami, 3, 2)),
             25_774,
         ),
-        Entry::holds("suzuki-kasami/endless", "requests for ever", mutex(SuzukiKasami, 3, 1).endless(0), 5_271),
+        Entry::holds("suzuki-kasami/endless", "endless requests", mutex(SuzukiKasami, 3, 1).endless(0), 5_271),
         Entry::holds("naimi-trehel/three", "two requests each", mutex(NaimiTrehel, 3, 2), 1_432),
         Entry::holds("naimi-trehel/four", "two requests each", mutex(NaimiTrehel, 4, 2), 43_346),
         Entry::holds("naimi-trehel/five", "one request each", mutex(NaimiTrehel, 5, 1), 14_536),
@@ -92,7 +92,7 @@ fn tokens() -> Vec<Entry> {
             unordered(mutex(NaimiTrehel, 4, 1)),
             1_476,
         ),
-        Entry::holds("naimi-trehel/endless", "requests for ever", mutex(NaimiTrehel, 3, 1).endless(1), 1_442),
+        Entry::holds("naimi-trehel/endless", "endless requests", mutex(NaimiTrehel, 3, 1).endless(1), 1_442),
     ]
 }
 
@@ -110,13 +110,13 @@ fn permissions() -> Vec<Entry> {
             unordered(mutex(RicartAgrawala, 3, 2)),
             37_229,
         ),
-        Entry::holds("ricart-agrawala/endless", "requests for ever", mutex(RicartAgrawala, 3, 1).endless(1), 15_060),
+        Entry::holds("ricart-agrawala/endless", "endless requests", mutex(RicartAgrawala, 3, 1).endless(1), 15_060),
         Entry::holds("lamport/two", "three requests each", mutex(Lamport, 2, 3), 13_149),
         Entry::holds("lamport/three", "one request each", mutex(Lamport, 3, 1), 529_584),
-        Entry::holds("lamport/two-endless", "requests for ever", mutex(Lamport, 2, 1).endless(2), 1_779),
+        Entry::holds("lamport/two-endless", "endless requests", mutex(Lamport, 2, 1).endless(2), 1_779),
         Entry::holds(
             "lamport/endless",
-            "three patient nodes, requests for ever",
+            "three patient nodes, endless requests",
             mutex(Lamport, 3, 1).endless(0),
             76_323,
         ),
@@ -135,7 +135,7 @@ fn raynal() -> Vec<Entry> {
         Entry::holds("raynal/three", "1 to 3 of 3 units, one request each", units(3, 1), 92_533),
         Entry::holds("raynal/three-twice", "three nodes, two requests each, of different size", twice, 124_431),
         Entry::holds("raynal/unordered", "messages overtake each other", unordered(units(2, 3)), 32_519),
-        Entry::holds("raynal/two-endless", "two nodes, requests for ever", units(2, 1).endless(1), 1_309),
-        Entry::holds("raynal/endless", "three patient nodes, requests for ever", units(3, 1).endless(0), 94_182),
+        Entry::holds("raynal/two-endless", "two nodes, endless requests", units(2, 1).endless(1), 1_309),
+        Entry::holds("raynal/endless", "three patient nodes, endless requests", units(3, 1).endless(0), 94_182),
     ]
 }

@@ -19,7 +19,7 @@ pub(super) fn published() -> Vec<Entry> {
     let f1 = Spec { max_channel: 4, ..without(&["f1"], "line:3", 1, Rule::MessagesEnd) };
     vec![
         Entry::breaks("flood/f1", "relays have no memory: floods never end", f1, Rule::MessagesEnd, 9),
-        Entry::breaks("flood/f2", "a release blocks everybody", without(&["f2"], "pair", 1, waits), waits, 4),
+        Entry::breaks("flood/f2", "a release blocks all stations", without(&["f2"], "pair", 1, waits), waits, 4),
         Entry::breaks(
             "flood/f3",
             "every copy of a flooded token is accepted",
@@ -101,7 +101,7 @@ pub(super) fn repaired() -> Vec<Entry> {
             144_019,
         ),
         Entry::holds("flood/line-3-leave", "one of three leaves", stopped(plain("line:3", 1), 0, 1), 2_488),
-        Entry::holds("flood/line-3-endless", "requests for ever", plain("line:3", 1).endless(0), 1_466_439),
+        Entry::holds("flood/line-3-endless", "endless requests", plain("line:3", 1).endless(0), 1_466_439),
         Entry::walks("flood/walk-grid-12", "12 nodes, losses, harsh link changes", walk, 100, 1500, 1_780),
     ]
 }

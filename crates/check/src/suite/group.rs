@@ -22,12 +22,12 @@ pub(super) fn published() -> Vec<Entry> {
     vec![
         Entry::breaks(
             "group/g1",
-            "whoever gives an idle token away goes on as holder",
+            "a process that gives an idle token away goes on as holder",
             without(&["g1"], 2, 1, Rule::OneSession),
             Rule::OneSession,
             4,
         ),
-        Entry::breaks("group/g2", "an idle captain blocks everybody", without(&["g2"], 2, 1, waits), waits, 4),
+        Entry::breaks("group/g2", "an idle captain blocks all processes", without(&["g2"], 2, 1, waits), waits, 4),
         Entry::breaks(
             "group/g3",
             "an idle token keeps its old session",
@@ -119,9 +119,9 @@ pub(super) fn repaired() -> Vec<Entry> {
             readers_and_writers(3, 1),
             5_885,
         ),
-        Entry::holds("group/two-endless", "requests for ever", plain(2, 1).endless(2), 6_215),
+        Entry::holds("group/two-endless", "endless requests", plain(2, 1).endless(2), 6_215),
         Entry::holds("group/three-endless", "the same by three patient ones", three_endless, 81_207),
-        Entry::holds("group/urgent-endless", "two urgent sessions and a third one, for ever", urgent_endless, 46_595),
+        Entry::holds("group/urgent-endless", "two urgent sessions and a third one, endless", urgent_endless, 46_595),
         Entry::holds("group/two-stop", "a process stops and starts again", stopped(plain(2, 2), 1, 0), 21_880),
         Entry::holds(
             "group/two-stops",
@@ -167,7 +167,7 @@ fn with_losses(mut spec: Spec, losses: u32, early_timers: u32) -> Spec {
     spec
 }
 
-/// Everyone reads or writes, as it likes.
+/// Every node reads or writes.
 fn readers_and_writers(n: u32, requests: u32) -> Spec {
     let spec = group(Name::Group, &format!("complete:{n}"));
     let mut workload = Workload::none(spec.topology.len());

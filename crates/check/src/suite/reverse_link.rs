@@ -33,7 +33,7 @@ fn with_changes(mut spec: Spec, changes: u32, failing: Failing) -> Spec {
     spec
 }
 
-/// More raises than a few link changes can ask for: whoever gets there turns links for ever.
+/// More raises than a few link changes can cause: a node that gets there turns links without end.
 const MOST_RAISES: i64 = 60;
 
 fn with_second_thoughts(mut spec: Spec, cancels: u32, reprioritisations: u32) -> Spec {
@@ -55,7 +55,7 @@ fn still() -> Vec<Entry> {
         Entry::holds("reverse-link/kite", "mutex on a triangle with a tail", mutex("kite", 1), 36_655),
         Entry::new(
             "reverse-link/triangle-rounds",
-            "two priorities, two requests each, with renumbered counters: the token chases no ghost",
+            "two priorities, two requests each, with renumbered counters: the token follows no stale claim",
             asking(repaired("triangle"), 2, &[ONE, Demand::units(1, 1)]),
             Way::Explore { search: Search::BreadthFirst, graph: true, canonical: Some(true) },
             Expected::Holds { unique: 1_135_823 },
@@ -141,7 +141,7 @@ fn resized() -> Vec<Entry> {
     vec![
         Entry::holds(
             "reverse-link/line-2-raised",
-            "1 unit becomes 2, and whoever knows it may ask for both; links fail",
+            "1 unit becomes 2, and nodes that know it may ask for both; links fail",
             asking(defined("line:2", 1, &[2], 1), 2, &one_or_two),
             20_324,
         ),
@@ -159,13 +159,13 @@ fn resized() -> Vec<Entry> {
         ),
         Entry::holds(
             "reverse-link/line-2-resized",
-            "1 unit becomes 3 and then 2: nobody goes back to an older definition; links fail",
+            "1 unit becomes 3 and then 2: no node goes back to an older definition; links fail",
             asking(defined("line:2", 1, &[3, 2], 1), 2, &[ONE]),
             48_900,
         ),
         Entry::holds(
             "reverse-link/line-2-lowered-below",
-            "2 units become 1 while somebody waits for both, and its node cancels that; links fail",
+            "2 units become 1 while a request waits for both, and its node cancels it; links fail",
             asking(defined("line:2", 2, &[1], 1), 2, &one_or_two),
             39_644,
         ),
@@ -247,7 +247,7 @@ fn sessions() -> Vec<Entry> {
     vec![
         Entry::holds(
             "reverse-link/line-3-sessions",
-            "two sessions, nobody passes the front",
+            "two sessions, no request passes the front",
             meeting("line:3", 0),
             11_803,
         ),
@@ -277,23 +277,23 @@ fn endless() -> Vec<Entry> {
         *work = Work::in_order(vec![Demand::session(session, 0)]);
     }
     vec![
-        Entry::holds("reverse-link/line-3-endless", "equal priorities for ever", repaired("line:3").endless(1), 11_218),
+        Entry::holds("reverse-link/line-3-endless", "equal priorities, endless", repaired("line:3").endless(1), 11_218),
         Entry::new(
             "reverse-link/line-3-strict-endless",
-            "two strict priorities for ever: the less urgent one starves, as it must",
+            "two strict priorities forever: the less urgent one starves, as it must",
             strict().endless(0),
             Way::GRAPH,
             Expected::Breaks { rule: Rule::Starvation, steps: 30 },
         ),
         Entry::holds(
             "reverse-link/line-3-aging-endless",
-            "two priorities for ever, with aging: nobody starves, and overtaking is bounded",
+            "two priorities forever, with aging: no request starves, and overtaking is bounded",
             Spec { overtaking_bound: 4, ..aged(1).endless(0) },
             96_989,
         ),
         Entry::holds(
             "reverse-link/line-2-joins-endless",
-            "two sessions for ever, each always joined past the front: the cap lets the other in",
+            "two sessions forever, each always joined past the front: the cap lets the other in",
             joining,
             777,
         ),

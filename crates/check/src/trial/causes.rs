@@ -1,4 +1,4 @@
-//! Which line of a trace sent the message that arrives or is lost now, or armed the timer that runs out now.
+//! Finds the line of a trace that sent an arriving or lost message, or armed an expiring timer.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use meshlock_protocols::Message;
 
 use crate::counterexample::{Fate, Move, Step, Vanished};
 
-/// What is under way, with the lines that sent and armed it.
+/// Messages and timers in flight, with the lines that sent and armed them.
 #[derive(Clone, Debug)]
 pub(crate) struct Causes {
     /// By sender and receiver, in the order of sending.
     sent: BTreeMap<(NodeId, NodeId), Vec<(Message, u64)>>,
     armed: BTreeMap<(NodeId, u64), u64>,
-    /// Messages arrive as they were sent; otherwise nothing can be said.
+    /// Messages arrive as they were sent; otherwise causes are unknown.
     known: bool,
 }
 
 impl Causes {
-    /// Nothing is under way. Where numbers are replaced after each step, no cause is ever told.
+    /// Nothing is in flight. Where numbers are replaced after each step, causes are unknown.
     pub(crate) const fn new(renumbered: bool) -> Self {
         Self { sent: BTreeMap::new(), armed: BTreeMap::new(), known: !renumbered }
     }
@@ -52,16 +52,15 @@ impl Causes {
         cause
     }
 
-    /// The line that sent a message which came to nothing in this step.
+    /// The line that sent a message which was lost or removed in this step.
     pub(super) fn vanishes(&mut self, step: &Step, gone: &Vanished) -> Option<u64> {
-        // What a node sends over a link that is cut never gets on its way; an equal one before it may still arrive.
+        // A message sent over a cut link vanishes at once; an equal one before it may still arrive.
         let swallowed = gone.fate == Fate::Cut && step.moves.iter().any(|made| made.node == gone.from);
         let which = if swallowed { Which::Newest } else { Which::Oldest };
         if self.known { self.take(gone.from, gone.to, &gone.message, which) } else { None }
     }
 
-    /// Takes a message from those under way. Of equal ones the oldest arrives first, also where the others may overtake
-    /// each other: there any of them will do.
+    /// Takes a message from those in flight. Of equal ones the oldest arrives first; without order, any of them will do.
     fn take(&mut self, from: NodeId, to: NodeId, message: &Message, which: Which) -> Option<u64> {
         let queue = self.sent.get_mut(&(from, to))?;
         let equal = |(sent, _): &(Message, u64)| sent == message;

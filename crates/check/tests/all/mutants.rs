@@ -8,7 +8,7 @@ use meshlock_core::{flood, group, reverse_link};
 use meshlock_protocols::Node;
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 
-/// What catches a bug: a standard model, and the word of the rule that it breaks.
+/// What catches a bug: a standard model, and the rule that it breaks.
 struct Caught<B>(B, &'static str, &'static str);
 
 /// Plants each bug into every node of its model and expects the rule to be broken.

@@ -16,7 +16,7 @@ fn every_known_defect_can_be_stepped_to() {
         assert_eq!(path.len(), steps, "{}", entry.name);
         let place = stepper.at(&path).unwrap();
         if shown.cycle.is_some() {
-            // A run that goes on for ever is wrong as a whole; none of its states is.
+            // An infinite run is wrong as a whole; none of its states is.
             assert!(matches!(rule, Rule::MessagesEnd | Rule::Starvation), "{}", entry.name);
             assert_eq!(place.broken, None, "{}", entry.name);
         } else {

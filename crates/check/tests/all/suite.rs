@@ -9,7 +9,7 @@ fn run(entry: &Entry, limits: &Limits) -> Report {
     entry.run(limits, &mut Silent).unwrap_or_else(|error| panic!("{}: {error}", entry.name))
 }
 
-/// What a report says, in one line.
+/// A report in one line.
 fn told(report: &Report) -> String {
     let broken = report.broken.as_ref().map(|shown| format!(": {} in {} steps", shown.what, shown.steps));
     format!("{}, {} states{}", report.verdict, report.progress.unique, broken.unwrap_or_default())

@@ -43,7 +43,7 @@ fn nodes_of(model: Model) -> Vec<Node> {
     (0..space.local.sizes()[0]).map(|id| space.local.node(crate::intern::next_id(id)).clone()).collect()
 }
 
-/// The checker keeps a node that is away as it is. A node of the product is written down and read: that must be the same.
+/// The checker keeps a stopped node as it is. A real node is saved and loaded: the result must be the same.
 fn goes_on_the_same_from_every_state(mut model: Model, demand: Demand, saved_and_read: fn(&Node) -> Node) {
     model.workload = Workload::same(model.nodes.len(), 1, vec![demand]);
     model.budgets.stops = 1;
