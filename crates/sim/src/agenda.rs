@@ -1,11 +1,10 @@
-//! What will happen when: a queue in the total order of time and sequence, so that equal times never tie.
+//! The queue of future events, in the total order of time and sequence, so that equal times never tie.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::time::Time;
 
-/// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
     /// A client asks.
@@ -30,11 +29,11 @@ pub(crate) enum Due {
     Change,
     /// A scripted change of an abstract network.
     Scripted { index: u32 },
-    /// The network is looked at.
+    /// The network is sampled.
     Sample,
     /// The fixed warm-up is over.
     WarmedUp,
-    /// A node that leaves has had time enough.
+    /// The time for a node to leave is over.
     Depart { node: u32 },
 }
 
@@ -46,18 +45,17 @@ impl Due {
     }
 }
 
-/// The queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<(Time, u64, Due)>>,
     sequence: u64,
-    /// Entries that are neither movement nor a timer: as long as there are any, something is under way.
+    /// Entries that are neither movement nor a timer: as long as there are any, something is in flight.
     work: usize,
     timers: usize,
 }
 
 impl Agenda {
-    /// Notes that something will happen. What would happen never is left out.
+    /// Adds an event. One at [`Time::NEVER`] is left out.
     pub(crate) fn add(&mut self, at: Time, due: Due) {
         if at == Time::NEVER {
             return;
@@ -79,7 +77,7 @@ impl Agenda {
         self.heap.peek().map(|Reverse((at, _, _))| *at)
     }
 
-    /// Whether a message, a client or a transmitter is under way.
+    /// Whether a message, a client or a transmitter is active.
     pub(crate) const fn has_work(&self) -> bool {
         self.work > 0
     }

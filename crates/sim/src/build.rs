@@ -18,7 +18,7 @@ pub fn world(scenario: &Scenario, seed: u64) -> Result<World, RunError> {
     let choice = &scenario.protocol;
     let error = |error: &dyn std::error::Error| RunError(error.to_string());
     if matches!(choice.name, Name::ReverseLink | Name::Flood) && choice.over != Over::Links {
-        return Err(RunError(format!("{} speaks to neighbours only; leave `over` at \"links\"", choice.name)));
+        return Err(RunError(format!("{} sends to neighbours only; leave `over` at \"links\"", choice.name)));
     }
     let direct = is_direct(scenario);
     let ground = Ground::new(scenario, direct, Streams::new(seed)).map_err(|reason| error(&reason))?;

@@ -1,6 +1,5 @@
-//! Clients: they think, ask, wait, hold and release. Each has its own random stream, and draws the same for its k-th
-//! request whatever happens, so that protocols are compared under the same load. Who takes part asks by hand, beside
-//! them.
+//! Clients: they think, ask, wait, hold and release. Each has its own random stream and always draws the same for its
+//! k-th request, so that protocols are compared under the same load. A user of a live run asks by hand, beside them.
 
 use meshlock_core::{Deadline, Demand, GrantId, NodeId, Priority, RequestId, Session, Units, Urgency};
 
@@ -10,7 +9,6 @@ use crate::random::{Purpose, Stream, Streams};
 use crate::scenario::{Arrivals, Class, Traffic, UrgencyOf};
 use crate::time::{Span, Time};
 
-/// All clients and their requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     classes: Vec<Class>,
@@ -26,7 +24,7 @@ pub(crate) struct Clients {
     busy: Vec<bool>,
     /// By node: requests that are open, by number.
     open: Vec<Vec<(RequestId, u32)>>,
-    /// By node: nobody asks there any more.
+    /// By node: no more requests are made there.
     retired: Vec<bool>,
     /// Made and neither granted nor given up.
     waiting: usize,
@@ -84,7 +82,6 @@ impl Clients {
         all
     }
 
-    /// How many requests wait.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
@@ -112,7 +109,7 @@ impl Clients {
         }
     }
 
-    /// A client asks now: its place in `requests`. `None` if nobody asks at its node any more.
+    /// A client asks now: its place in `requests`. `None` if its node is retired.
     pub(crate) fn ask(&mut self, client: u32, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
         let Client { class: class_index, node, stream, .. } = &mut self.clients[client as usize];
         let (node, class_index) = (*node, *class_index);
@@ -142,7 +139,6 @@ impl Clients {
         Some(index)
     }
 
-    /// Somebody asks by hand.
     pub(crate) fn ask_by_hand(&mut self, node: u32, demand: Demand, now: Time, sent: Totals) -> u32 {
         self.note(node, BY_HAND, demand, Detail { client: None, holding: None }, (now, sent))
     }
@@ -185,7 +181,7 @@ impl Clients {
         self.retired.push(false);
     }
 
-    /// Nobody asks at a node any more.
+    /// No more requests are made at a node.
     pub(crate) fn retire(&mut self, node: u32) {
         self.retired[node as usize] = true;
     }
@@ -217,7 +213,6 @@ impl Clients {
         request.granted.is_some() && request.released.is_none() && request.cancelled.is_none()
     }
 
-    /// What a request asks for.
     pub(crate) fn demand(&self, index: u32) -> (GrantId, Demand) {
         let Request { node, request, units, urgency, session, .. } = self.requests[index as usize];
         (GrantId { node, request }, Demand { units, urgency, session })
@@ -250,7 +245,7 @@ impl Clients {
         if queued.is_empty() { None } else { Some(queued.remove(0)) }
     }
 
-    /// A request is granted, and its release scheduled. `None` if nobody waits for it.
+    /// A request is granted, and its release scheduled. `None` if it does not wait.
     pub(crate) fn granted(&mut self, id: GrantId, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
         let open = &self.open[id.node.0 as usize];
         let index = open.iter().find(|(request, _)| *request == id.request).map(|(_, index)| *index)?;

@@ -1,4 +1,4 @@
-//! What times, amounts and urgencies are drawn from.
+//! Distributions of times, amounts and urgencies.
 
 use crate::random::Stream;
 use crate::time::Span;
@@ -6,18 +6,14 @@ use crate::time::Span;
 /// A distribution of numbers, in seconds, metres or plain, as its place says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
     Constant(f64),
     /// Every value from `low` to `high` is as likely; whole numbers include both ends.
     Uniform {
-        /// The least.
         low: f64,
-        /// The greatest.
         high: f64,
     },
     /// Memoryless, with this mean.
     Exponential {
-        /// The mean.
         mean: f64,
     },
     /// The logarithm is normal.
@@ -43,7 +39,6 @@ impl Distribution {
         }
     }
 
-    /// Draws a whole number.
     pub fn draw_whole(&self, stream: &mut Stream) -> i64 {
         match self {
             Self::Uniform { low, high } => {

@@ -1,8 +1,7 @@
-//! Taking part in a run: what somebody may change while it goes on.
+//! Edits: what a user may change in a live run.
 //!
-//! A run with edits is decided by its scenario, its seed and its edits: an [`Edit`] happens after everything that
-//! happens at its moment or before, and after the edits before it. [`mod@file`] keeps them, so that a run in which
-//! somebody took part can be run again exactly.
+//! Scenario, seed and edits decide a run: an [`Edit`] happens after everything that happens at its moment or before, and
+//! after the edits before it. [`mod@file`] keeps them, so that an edited run can be repeated exactly.
 
 pub mod file;
 
@@ -14,38 +13,31 @@ use crate::time::Time;
 /// A place: metres to the east and to the north.
 pub type Position = [f64; 2];
 
-/// A change at a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
-    /// When.
     pub at: Time,
-    /// What.
     pub change: Change,
 }
 
 /// Everything that was done in a run, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edits {
-    /// What was done.
     pub edits: Vec<Edit>,
-    /// Somebody ended the run here. Without it a run goes on to its usual end.
+    /// The user ended the run here. Without it a run goes on to its usual end.
     pub end: Option<Time>,
 }
 
-/// What somebody may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Change {
     /// A node is put somewhere else at once, and stays there.
     Move {
-        /// Which.
         node: NodeId,
         /// Where, in the area.
         to: Position,
     },
     /// A link is cut or restored. On the air a cut is a barrier, which stays until it is taken away.
     Link {
-        /// Its ends.
         between: (NodeId, NodeId),
         /// Whether it is to be there.
         up: bool,
@@ -57,49 +49,38 @@ pub enum Change {
         at: Option<Position>,
     },
     /// A node goes for good: in order if it can, but within five simulated seconds.
-    Remove {
-        /// Which.
-        node: NodeId,
-    },
-    /// The range of the radio.
+    Remove { node: NodeId },
     Range {
         /// More than zero.
         metres: f64,
     },
-    /// How fast nodes move.
     Pace {
         /// How many times as fast as the scenario says, 0 to 100.
         factor: f64,
     },
     /// A client asks by hand, and holds until it releases by hand.
     Request {
-        /// At which node.
         node: NodeId,
-        /// For how much.
         units: u32,
         /// How urgently; more is more urgent. Where deadlines decide, so many milliseconds ago.
         priority: i32,
-        /// For which session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<u64>,
     },
-    /// A grant is given back, or a waiting request given up, whoever made it.
+    /// A grant is given back, or a waiting request given up, of clients or users.
     Release {
-        /// At which node.
         node: NodeId,
         /// Its number there.
         request: u64,
     },
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// The node that was added.
     pub node: Option<NodeId>,
-    /// The request that was made.
     pub request: Option<u64>,
-    /// What should be known of it.
+    /// A remark for the user.
     pub note: Option<String>,
 }
 
@@ -109,14 +90,12 @@ pub struct Done {
 pub struct EditError(pub String);
 
 impl EditError {
-    /// With these words.
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
     }
 }
 
 impl Change {
-    /// The name in files.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Move { .. } => "move",
@@ -130,8 +109,8 @@ impl Change {
         }
     }
 
-    /// With all numbers in thousandths: millimetres are as much as anybody can place, and written down and read again
-    /// they are the same to the last bit.
+    /// With all numbers rounded to thousandths: millimetres are precise enough, and numbers survive writing and reading
+    /// to the last bit.
     #[must_use]
     pub fn rounded(&self) -> Self {
         let place = |[x, y]: Position| [thousandths(x), thousandths(y)];
@@ -146,6 +125,6 @@ impl Change {
 }
 
 fn thousandths(number: f64) -> f64 {
-    // Adding zero makes of minus zero what it is when it is read.
+    // Adding zero turns minus zero into zero, as it is when read back.
     (number * 1_000.0).round() / 1_000.0 + 0.0
 }

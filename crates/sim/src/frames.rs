@@ -1,10 +1,10 @@
-//! Messages under way: queued at a transmitter or on the air.
+//! Messages in flight: queued at a transmitter or on the air.
 
 use meshlock_protocols::Message;
 
 use crate::links::Generation;
 
-/// A message under way to one or more neighbours.
+/// A message in flight to one or more neighbours.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub(crate) from: u32,
@@ -13,7 +13,7 @@ pub(crate) struct Frame {
     /// Its place in the tally.
     pub(crate) kind: usize,
     pub(crate) bytes: u32,
-    /// Receivers say that it has come, and it is repeated until they do.
+    /// It is repeated until all receivers acknowledge it.
     pub(crate) acked: bool,
     /// How often it was transmitted.
     pub(crate) attempts: u32,
@@ -29,7 +29,6 @@ pub(crate) struct Hop {
     pub(crate) node: u32,
     /// The link it goes over.
     pub(crate) link: Generation,
-    /// It has come.
     pub(crate) delivered: bool,
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct Letter {
     pub(crate) number: u64,
 }
 
-/// All frames under way, by slot.
+/// All frames in flight, by slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames {
     slots: Vec<Option<Frame>>,
@@ -67,14 +66,12 @@ impl Frames {
         (self.slots.len() - 1) as u32
     }
 
-    /// Takes a frame out.
     pub(crate) fn take(&mut self, slot: u32) -> Option<Frame> {
         let frame = self.slots.get_mut(slot as usize)?.take()?;
         self.free.push(slot);
         Some(frame)
     }
 
-    /// How many there are.
     pub(crate) const fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -84,7 +81,6 @@ impl Frames {
         self.slots.iter().flatten()
     }
 
-    /// The same, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Frame> {
         self.slots.iter_mut().flatten()
     }

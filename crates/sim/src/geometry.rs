@@ -17,7 +17,6 @@ pub struct Point {
 pub type Velocity = Point;
 
 impl Point {
-    /// The point with these coordinates.
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
@@ -61,11 +60,9 @@ impl Mul<f64> for Point {
 /// jump in space is a new leg that starts elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leg {
-    /// When it starts.
     pub start: Time,
     /// When the next one starts; [`Time::NEVER`] if this is the last.
     pub end: Time,
-    /// Where it starts.
     pub from: Point,
     /// In metres per second.
     pub velocity: Velocity,

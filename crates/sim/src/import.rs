@@ -1,7 +1,7 @@
 //! Recorded movement: ns-2, BonnMotion, ONE and SUMO files, read into legs.
 //!
-//! Every format has a file of its own here, and its traps, found in real files, are named there. What cannot be read is
-//! told with its line and with what would be right; nothing is guessed silently, and no bytes make a reader panic.
+//! Every format has a file of its own here, which names the pitfalls found in real files. Errors name the line and what
+//! would be right; readers never guess silently, and no input makes them panic.
 
 mod bonnmotion;
 mod error;
@@ -51,17 +51,16 @@ pub struct Imported {
     pub end: Time,
 }
 
-/// The movement of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeTrack {
     /// As in the file. BonnMotion names none: there it is the number of the line, from 0.
     pub name: String,
-    /// From time zero without a gap; the last one is a rest, or an absence, for ever.
+    /// From time zero without a gap; the last one is a rest or an absence without end.
     pub legs: Vec<Leg>,
 }
 
 /// Reads a recording. `name` is for error messages; `params` is the text of BonnMotion's `.params` file, which other
-/// formats do not have. What is packed by gzip is unpacked, whatever its name.
+/// formats do not have. Bytes compressed by gzip are unpacked, independent of the name.
 pub fn read(name: &str, bytes: &[u8], format: Format, params: Option<&str>) -> Result<Imported, ImportError> {
     match format {
         Format::Ns2 => ns2::read(name, bytes),
@@ -72,7 +71,6 @@ pub fn read(name: &str, bytes: &[u8], format: Format, params: Option<&str>) -> R
 }
 
 impl Format {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Ns2, Self::BonnMotion, Self::One, Self::Sumo];
 
     /// The name in files and on the command line.
@@ -140,7 +138,7 @@ impl Imported {
         let shift = |leg: Leg| Leg {
             start: leg.start - self.begin.since(Time::ZERO),
             end: if leg.end == Time::NEVER { leg.end } else { leg.end - self.begin.since(Time::ZERO) },
-            // Who is never there may be anywhere.
+            // The place of a node that never appears does not matter.
             from: if leg.present { leg.from - low } else { inside(leg.from - low, area) },
             ..leg
         };

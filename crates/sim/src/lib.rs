@@ -1,4 +1,4 @@
-//! A deterministic simulator that drives the very protocols of `meshlock-core`: radio, mobility, traffic, measures.
+//! A deterministic simulator of the same protocol code that nodes run: radio, mobility, traffic, measures.
 //!
 //! A [`scenario`] and a seed decide a run completely, on every machine and at every optimisation level. The world is a
 //! value: it can be cloned, and two clones go on in the same way.
@@ -7,14 +7,14 @@
 //! |---|---|
 //! | [`scenario`] | everything that decides a run, and how it is read from a file |
 //! | [`mod@run`] | from a scenario and a seed to an outcome |
-//! | [`world`], [`observe`] | the run at one moment, and who looks at it |
+//! | [`world`], [`observe`] | the run at one moment, and its observers |
 //! | [`record`] | a run as a trace |
-//! | [`edit`], [`live`] | taking part in a run: what can be changed, and a run paced by a clock |
+//! | [`edit`], [`live`] | changes that a user makes in a live run, and a run paced by a clock |
 //! | [`outcome`] | what a run leaves behind, not averaged |
 //! | [`measures`] | named numbers of a run |
 //! | [`mobility`], [`import`] | how nodes move: models, and recorded traces |
 //! | [`geometry`] | legs, and the exact moments at which links come and go |
-//! | [`distribution`], [`random`], [`time`] | what everything is drawn from, and when |
+//! | [`distribution`], [`random`], [`time`] | distributions, random streams, simulated time |
 
 mod agenda;
 pub mod build;

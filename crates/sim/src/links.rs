@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 /// The number of a link; a link that comes back has another one.
 pub(crate) type Generation = u32;
 
-/// Which links are up.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     /// By node, ordered by neighbour.
@@ -26,12 +25,10 @@ impl Links {
         self.neighbours.push(Vec::new());
     }
 
-    /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.neighbours.len()
     }
 
-    /// How many links are up.
     pub fn count(&self) -> usize {
         self.up
     }
@@ -57,7 +54,6 @@ impl Links {
         list.binary_search_by_key(&b, |(id, _)| *id).ok().map(|place| list[place].1)
     }
 
-    /// Whether two nodes are linked.
     pub fn is_up(&self, a: u32, b: u32) -> bool {
         self.generation(a, b).is_some()
     }

@@ -1,8 +1,8 @@
-//! A run that is paced by a clock, in which somebody can take part.
+//! A run that is paced by a clock and that a user can change.
 //!
-//! The world has a thread of its own, which goes on to where the clock is and does what is asked for in between. When
-//! the time of the scenario is over, its clients ask no more; nodes move on and time goes on, so that one can still take
-//! part. Everything that was done is known as [`Edits`]: with them the same run can be run again, to its last event.
+//! The world has a thread of its own, which follows the clock and executes commands in between. When the time of the
+//! scenario is over, its clients stop asking; nodes and time move on, so that the user can go on. [`Edits`] record all
+//! changes: with them the same run can be repeated, to its last event.
 
 mod player;
 
@@ -29,16 +29,16 @@ use crate::time::Time;
 pub use self::player::SPEEDS;
 
 /// What is shared with the thread of the world; the world itself is not.
-#[allow(clippy::disallowed_types, reason = "the world stays in one thread; others look at a copy of how it goes")]
+#[allow(clippy::disallowed_types, reason = "the world stays in one thread; others read a copy of its state")]
 type Shared<T> = std::sync::Mutex<T>;
 
-/// Tells how much time has passed since some moment that stays the same.
+/// Tells how much time has passed since a fixed moment.
 pub type Clock = Box<dyn FnMut() -> Duration + Send>;
 
 /// Called when [`Live::state`] may have changed, and often while it plays.
 pub type OnChange = Arc<dyn Fn() + Send + Sync>;
 
-/// A run that somebody can take part in. It ends when it is dropped.
+/// A run that a user can change. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Live {
     commands: Sender<Command>,
@@ -49,9 +49,7 @@ pub struct Live {
 
 /// What is to be run, and how.
 pub struct Start {
-    /// The scenario.
     pub scenario: Scenario,
-    /// The seed.
     pub seed: u64,
     /// For the trace.
     pub about: About,
@@ -65,14 +63,12 @@ pub struct Start {
     pub on_change: OnChange,
 }
 
-/// How a live run goes.
+/// The state of a live run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// It stands still.
     pub paused: bool,
     /// Simulated seconds per second.
     pub speed: f64,
-    /// Where it is.
     pub now: Time,
     /// Clients ask no more, or a broken rule has ended it.
     pub over: bool,
@@ -80,7 +76,6 @@ pub struct State {
     pub range: Option<f64>,
     /// How many times as fast as the scenario says nodes move.
     pub pace: f64,
-    /// How many edits were made.
     pub edits: usize,
 }
 
@@ -89,7 +84,7 @@ pub struct State {
 pub struct Abilities {
     /// There are places, a range and a pace.
     pub air: bool,
-    /// There are links.
+    /// Links can be cut.
     pub links: bool,
     /// Nodes may come.
     pub join: bool,
@@ -100,11 +95,10 @@ pub struct Abilities {
 /// A live run that has ended.
 #[derive(Debug)]
 pub struct Ending {
-    /// Everything that was done, and when it was ended.
+    /// All changes, and the moment of the end.
     pub edits: Edits,
     /// Earlier edits that could not be made again, with the reason.
     pub dropped: Vec<String>,
-    /// What it left behind.
     pub outcome: Outcome,
     /// Whether all of the trace was written.
     pub written: Result<(), TraceError>,
@@ -112,7 +106,7 @@ pub struct Ending {
 
 type Answer<T> = Sender<Result<T, EditError>>;
 
-/// What somebody wants of the thread.
+/// A command to the thread.
 #[derive(Debug)]
 enum Command {
     Play(Answer<()>),
@@ -207,12 +201,10 @@ impl Live {
         self.ask(Command::Edits)
     }
 
-    /// How it goes.
     pub fn state(&self) -> State {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// What can be done here.
     pub const fn abilities(&self) -> Abilities {
         self.abilities
     }
@@ -234,16 +226,16 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        // The thread ends when nobody can ask it for anything any more.
+        // The thread ends when no sender of commands is left.
         self.commands = channel().0;
         if let Some(thread) = self.thread.take() {
-            // If it has panicked, that was told.
+            // A panic was reported by the panic hook.
             let _ = thread.join();
         }
     }
 }
 
-/// Where others see how it goes.
+/// The published state of the run.
 struct Board {
     state: Arc<Shared<State>>,
     on_change: OnChange,
@@ -251,7 +243,7 @@ struct Board {
     told: Option<Duration>,
 }
 
-/// While nothing but time changes, others are told so often.
+/// How often observers are told while nothing but time changes.
 const TELL_EVERY: Duration = Duration::from_millis(40);
 
 impl Board {
@@ -271,7 +263,7 @@ impl Board {
     }
 }
 
-/// Plays until nobody wants anything any more.
+/// Plays until all senders of commands are gone.
 fn play(mut player: Player, mut clock: Clock, wanted: &Receiver<Command>, mut board: Board) {
     loop {
         let next = player.tick(clock());
@@ -292,7 +284,7 @@ fn play(mut player: Player, mut clock: Clock, wanted: &Receiver<Command>, mut bo
                 Err(_) => break,
             },
         };
-        // Whoever asked may have gone: then nobody hears the answer.
+        // The sender may have gone: then the answer is dropped.
         match command {
             None => continue,
             Some(Command::Play(answer)) => drop(answer.send(player.play(clock()))),

@@ -1,4 +1,4 @@
-//! From what a run leaves behind to named numbers.
+//! From the outcome of a run to named numbers.
 //!
 //! Everything is computed after the run from its [`Outcome`], by sweeps over its requests: a new measure needs no new
 //! run, and no measure can disturb one. The [`CATALOGUE`] has every name with its unit and meaning; `docs/measures.md`
@@ -59,7 +59,7 @@ struct Sheet(Measures);
 impl Sheet {
     fn put(&mut self, name: impl Into<String>, value: f64) {
         if value.is_finite() {
-            // The sum of nothing is minus zero, which nobody wants to read.
+            // The sum of nothing is minus zero: written as zero.
             self.0.insert(name.into(), value + 0.0);
         }
     }

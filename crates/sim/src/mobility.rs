@@ -57,8 +57,8 @@ enum Model {
 ///
 /// The first leg of every mover starts at [`Time::ZERO`](crate::time::Time::ZERO). Node i draws its place from
 /// [`Purpose::Placement`] and everything else from [`Purpose::Mobility`], both at index i: more nodes do not move the
-/// others, and nodes that start anywhere start in the same places under every model but waypoint, whose nodes do not
-/// stand anywhere with the same probability.
+/// others, and nodes placed at random start in the same places under every model but waypoint, whose steady state is
+/// not uniform.
 pub fn movers(mobility: &Mobility, area: Area, nodes: u32, streams: Streams) -> Result<Vec<Mover>, MobilityError> {
     check_area(area)?;
     let start = placement::Start::new(mobility, area, nodes)?;

@@ -1,4 +1,4 @@
-//! Who looks at a run while it goes on, event by event.
+//! Observers of a run, event by event.
 
 use meshlock_core::{Effect, Event, Misuse, NodeId};
 use meshlock_protocols::{Message, Node};
@@ -6,7 +6,7 @@ use meshlock_protocols::{Message, Node};
 use crate::geometry::{Leg, Point};
 use crate::time::Time;
 
-/// Told everything that happens, in order. It cannot change anything.
+/// Is told everything that happens, in order, and cannot change anything.
 pub trait Observer {
     /// Whether it wants to see events; if not, they need not be copied.
     fn sees_events(&self) -> bool {
@@ -44,7 +44,7 @@ pub trait Observer {
     }
 }
 
-/// Nobody looks.
+/// Observes nothing.
 impl Observer for () {
     fn sees_events(&self) -> bool {
         false

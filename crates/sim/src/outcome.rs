@@ -7,20 +7,17 @@ use meshlock_properties::Rule;
 
 use crate::time::{Span, Time};
 
-/// What a run leaves behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The seed it was run with.
     pub seed: u64,
-    /// How many nodes.
     pub nodes: u32,
     /// The k of h-out-of-k. For protocols whose units do not limit anything: the number of nodes.
     pub capacity: u32,
     /// When clients stopped asking: the end of what is measured. Earlier than planned if the run was stopped.
     pub end: Time,
-    /// When nothing was under way any more after that; `None` if it did not come to rest in time.
+    /// When the run became quiet after that; `None` if it did not in time.
     pub quiet: Option<Time>,
-    /// How many events were handled.
     pub events: u64,
     /// A number that is the same exactly if the same events happened in the same order with the same messages.
     pub trace_hash: u64,
@@ -32,7 +29,6 @@ pub struct Outcome {
     pub kinds_before: Vec<Kind>,
     /// Acknowledgements sent by radios until `end`; they are in the bytes of no kind.
     pub acks: u64,
-    /// What the network looked like.
     pub network: NetworkSeen,
     /// Every rule that broke, with its first time, place and words, in the order in which they broke.
     pub broken: Vec<Broken>,
@@ -44,10 +40,8 @@ pub struct Outcome {
     pub rejected: u64,
 }
 
-/// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Where.
     pub node: NodeId,
     /// Its number there.
     pub request: RequestId,
@@ -55,17 +49,11 @@ pub struct Request {
     pub class: u16,
     /// The h of h-out-of-k.
     pub units: Units,
-    /// How urgent.
     pub urgency: Urgency,
-    /// Which session.
     pub session: Option<Session>,
-    /// When it was made.
     pub asked: Time,
-    /// When it was granted.
     pub granted: Option<Time>,
-    /// When it was given back.
     pub released: Option<Time>,
-    /// When it was given up.
     pub cancelled: Option<Time>,
     /// Everything sent before it was granted, so that differences tell what was sent in between.
     pub sent: Totals,
@@ -87,7 +75,6 @@ pub struct Totals {
 pub struct Kind {
     /// The protocol's word for it.
     pub name: &'static str,
-    /// How much.
     pub totals: Totals,
 }
 
@@ -98,7 +85,6 @@ pub struct NetworkSeen {
     pub mean_degree: f64,
     /// The share of the time in which all present nodes were connected.
     pub connected: f64,
-    /// The mean number of parts.
     pub parts: f64,
     /// The mean number of hops between nodes that can reach each other.
     pub mean_hops: f64,
@@ -110,10 +96,8 @@ pub struct NetworkSeen {
     pub lost: u64,
 }
 
-/// A rule that broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Which.
     pub rule: Rule,
     /// How often until the end.
     pub times: u64,
@@ -121,16 +105,13 @@ pub struct Broken {
     pub at: Time,
     /// Where first.
     pub node: Option<NodeId>,
-    /// What is wrong, in words.
     pub words: String,
 }
 
 /// A run with no end in sight: it exceeded a limit of its scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storm {
-    /// The limit that was exceeded.
     pub exceeded: Limit,
-    /// When.
     pub at: Time,
     /// Events handled until then.
     pub events: u64,

@@ -1,12 +1,11 @@
-//! Named random streams: what one part of a run draws does not shift what another one draws.
+//! Named random streams: draws in one part of a run do not shift those of another.
 //!
-//! Two runs with the same seed have the same movements and the same k-th request of every client, whatever the
-//! protocol: common random numbers, which make comparisons sharp.
+//! Two runs with the same seed have the same movements and the same k-th request of every client under all protocols:
+//! common random numbers, which make comparisons sharp.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// What a stream is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
     /// Where nodes start, and which links an abstract network has. One stream per run.
@@ -34,7 +33,6 @@ pub struct Streams {
 pub struct Stream(ChaCha8Rng);
 
 impl Streams {
-    /// The streams of this seed.
     pub const fn new(seed: u64) -> Self {
         Self { seed }
     }
@@ -50,7 +48,6 @@ impl Streams {
 }
 
 impl Stream {
-    /// Any number.
     pub fn any(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -77,7 +74,6 @@ impl Stream {
         self.unit() < probability
     }
 
-    /// Exponential with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }

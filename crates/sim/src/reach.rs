@@ -1,10 +1,11 @@
-//! Who is in reach of whom while nodes move: link changes at their exact times, without polling.
+//! Which nodes are in range of each other while they move: link changes at their exact times, without polling.
 //!
-//! Nodes lie in the cells of a uniform grid that are a little wider than the range, so whoever is in reach lies in the
-//! same or a neighbouring cell. For each pair of such nodes the next crossing of the range is computed when the pair
-//! comes close or one of the two starts a new leg, and stands in the agenda. Nothing depends on the number of nodes.
+//! Nodes lie in the cells of a uniform grid that are a little wider than the range, so two nodes in range lie in the same
+//! or in neighbouring cells. For each pair of such nodes the next crossing of the range is computed when the pair comes
+//! close or one of the two starts a new leg, and stands in the agenda. The cost per event is independent of the number
+//! of nodes.
 //!
-//! `reach/place.rs` is what somebody who takes part may do: put nodes elsewhere, change range and pace, set barriers.
+//! `reach/place.rs` has the edits: put nodes elsewhere, change range and pace, set barriers.
 
 mod place;
 
@@ -34,7 +35,6 @@ pub(crate) struct Reach {
     rows: i32,
     cells: Vec<Vec<u32>>,
     nodes: Vec<Traveller>,
-    /// A buffer for candidates.
     near: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ struct Traveller {
 }
 
 impl Reach {
-    /// Puts everybody in place and schedules all movement. Links that are there from the start are left to the caller:
+    /// Places all nodes and schedules all movement. Links that are there from the start are left to the caller:
     /// see [`Self::linked_at_start`].
     pub(crate) fn new(mut movers: Vec<Mover>, area: Area, range: f64, agenda: &mut Agenda) -> Self {
         let legs: Vec<Leg> = movers.iter_mut().map(Mover::next_leg).collect();
@@ -122,7 +122,6 @@ impl Reach {
         }
     }
 
-    /// The leg of a node.
     pub(crate) fn leg(&self, node: u32) -> &Leg {
         &self.nodes[node as usize].leg
     }
@@ -133,7 +132,7 @@ impl Reach {
     }
 
     /// A node starts its next leg. A node that vanishes or jumps may leave links behind: the crossings of those are
-    /// due at once. False if what was planned has been overtaken.
+    /// due at once. False if the entry of the agenda is stale.
     pub(crate) fn next_leg(&mut self, node: u32, version: u32, links: &Links, now: Time, agenda: &mut Agenda) -> bool {
         let pace = self.pace;
         let traveller = &mut self.nodes[node as usize];
@@ -241,7 +240,7 @@ impl Reach {
     }
 
     fn cell_at(&self, place: Point) -> (i32, i32) {
-        // `as` saturates, so whoever is far outside is at the border.
+        // `as` saturates, so a node far outside is at the border.
         let index = |along: f64, count: i32| ((along / self.cell).floor() as i32).clamp(0, count - 1);
         (index(place.x, self.columns), index(place.y, self.rows))
     }
@@ -260,7 +259,7 @@ impl Reach {
         self.cells[cell].retain(|other| *other != node);
     }
 
-    /// Notes in `near` who lies in the block of cells around a node, but not in that around `except`.
+    /// Collects in `near` the nodes in the block of cells around a node, but not in that around `except`.
     fn gather(&mut self, node: u32, except: Option<(i32, i32)>) {
         self.near.clear();
         if !self.nodes[node as usize].leg.present {
@@ -273,7 +272,7 @@ impl Reach {
                 self.near.extend(&self.cells[cell]);
             }
         }
-        // The order within a cell depends on who came when; the agenda must not.
+        // The order within a cell depends on the order of arrival; the agenda must not.
         self.near.sort_unstable();
     }
 }

@@ -1,8 +1,8 @@
 //! Records a run as a trace, for viewers and for tools that run its events again.
 //!
-//! Everything goes out line by line; what is kept is one line number for each message and timer under way, so that what
-//! arrives or is lost can name the line of its sending. Recording changes nothing: events, random numbers and the trace
-//! hash are the same with and without it. What goes wrong in writing does not end the run; it is told at its end.
+//! Everything goes out line by line; the recorder keeps one line number for each message and timer in flight, so that an
+//! arrival or loss can name the line of its sending. Recording changes nothing: events, random numbers and the trace hash
+//! are the same with and without it. A write error does not end the run; it is reported at its end.
 
 mod causes;
 
@@ -41,10 +41,8 @@ pub struct About {
     pub replay: Option<String>,
 }
 
-/// A run that was recorded.
 #[derive(Debug)]
 pub struct Traced {
-    /// What it left behind.
     pub outcome: Outcome,
     /// Whether all of the trace was written; if not, why its writing was given up.
     pub written: Result<(), TraceError>,
@@ -61,8 +59,7 @@ pub fn run_traced<W: Write>(
     record(scenario, seed, None, progress, Box::new(output), about)
 }
 
-/// The same for a run in which somebody took part. An edit that cannot be made is an error; what happened before it is
-/// recorded.
+/// The same for an edited run. An edit that cannot be made is an error; what happened before it is recorded.
 pub fn run_traced_edited<W: Write>(
     scenario: &Scenario,
     seed: u64,
@@ -74,7 +71,6 @@ pub fn run_traced_edited<W: Write>(
     record(scenario, seed, Some(edits), progress, Box::new(output), about)
 }
 
-/// Where a trace goes.
 pub(crate) type Output<'a> = Box<dyn Write + 'a>;
 
 fn record(
@@ -92,7 +88,6 @@ fn record(
     Ok(Traced { outcome, written })
 }
 
-/// Writes what happens.
 pub(crate) struct Recorder<'a> {
     writer: Option<Writer<Output<'a>>>,
     /// The first thing that went wrong; nothing is written after it.
@@ -112,7 +107,7 @@ impl<'a> Recorder<'a> {
             Err(error) => (None, Some(error)),
         };
         let nodes = world.nodes().len() as u32;
-        let links = (!world.reaches_everybody()).then(|| world.links().clone());
+        let links = (!world.reaches_all()).then(|| world.links().clone());
         let (views, causes) = (about.views, Causes::new(nodes, links));
         let mut recorder = Self { writer, error, views, nodes, causes, latest: Time::ZERO };
         recorder.first_moves(world);
@@ -201,7 +196,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {
-        // A printed text may write to somebody who does not exist.
+        // A printed text may send to a node that does not exist.
         if self.writer.is_some() && to.0 < self.nodes {
             let cause = self.causes.of_message(from, to, message);
             self.write(now, What::Lost(Lost { from, to, message: message.clone(), cause }));
@@ -209,7 +204,7 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// Where nobody is, nobody moves.
+/// `None` for an absent node.
 fn velocity(leg: &Leg) -> Option<[f64; 2]> {
     let moves = leg.present && (leg.velocity.x != 0.0 || leg.velocity.y != 0.0);
     moves.then_some([leg.velocity.x, leg.velocity.y])

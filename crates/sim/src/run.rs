@@ -22,7 +22,7 @@ pub trait Progress {
     fn report(&mut self, now: Time, events: u64) -> bool;
 }
 
-/// Nobody looks.
+/// Ignores progress.
 impl Progress for () {
     fn report(&mut self, _now: Time, _events: u64) -> bool {
         true
@@ -37,7 +37,7 @@ pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Resul
     Ok(drive(world(scenario, seed)?, scenario, progress, &mut ()))
 }
 
-/// Runs a scenario in which somebody took part. An edit that cannot be made is an error.
+/// Runs a scenario with edits. An edit that cannot be made is an error.
 pub fn run_edited(
     scenario: &Scenario,
     seed: u64,
@@ -66,15 +66,15 @@ pub(crate) fn drive_either(
     }
 }
 
-/// Lets a world run: first until clients stop asking, then until everybody is served, then until nothing is under way.
+/// Lets a world run: first until clients stop asking, then until all requests are served, then until it is quiet.
 pub fn drive(world: World, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut dyn Observer) -> Outcome {
     let mut course = Course::new(world, scenario);
     let complete = course.go_on(course.end, progress, observer);
     conclude(course, complete, scenario, progress, observer)
 }
 
-/// The same for a run in which somebody took part. If somebody ended it, it ends there; otherwise what is held by hand
-/// is given back when clients stop asking, or after the last edit if that is later.
+/// The same with edits. If the user ended the run, it ends there; otherwise grants held by hand are given back when
+/// clients stop asking, or after the last edit if that is later.
 pub fn drive_edited(
     world: World,
     scenario: &Scenario,
@@ -114,9 +114,9 @@ fn conclude(
     let mut measured = course.take_measured();
     let mut world = course.world;
     if complete && !world.has_stopped() {
-        // Nodes move on, so that a network that is in parts can come together for those who wait.
+        // Nodes move on, so that a partitioned network can come together for requests that wait.
         let until = world.now().max(course.end) + scenario.drain;
-        go_on(&mut world, until, progress, observer, World::nobody_waits);
+        go_on(&mut world, until, progress, observer, World::none_waits);
         world.freeze(observer);
         let patience = world.now() + scenario.drain;
         go_on(&mut world, patience, progress, observer, World::is_quiet);

@@ -23,14 +23,12 @@ pub struct Scenario {
     pub duration: Span,
     /// What is left out of the measures at the beginning.
     pub warmup: Warmup,
-    /// After `duration` nobody asks any more. The run goes on for at most so long until everybody is served, then for at
-    /// most so long, with links as they are, until nothing is under way. Who still waits then is stuck.
+    /// After `duration` clients stop asking. The run goes on for at most this long until all requests are served, then for
+    /// at most this long, with links as they are, until it is quiet. A request that still waits then is stuck.
     pub drain: Span,
-    /// Who decides who may enter.
     pub protocol: ProtocolChoice,
-    /// What carries the messages.
     pub network: Network,
-    /// Who asks for what, and when.
+    /// The requests of all clients.
     pub traffic: Traffic,
     /// What stops a run that would not end by itself.
     pub limits: Limits,
@@ -55,7 +53,7 @@ pub enum Warmup {
     Mser5,
 }
 
-/// Who asks for what, and when.
+/// The requests of all clients.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// Kinds of clients. A node may run several.
@@ -67,19 +65,16 @@ pub struct Traffic {
 pub struct Class {
     /// For tables: waiting times are told by class.
     pub name: String,
-    /// Where they run.
     pub nodes: Vec<u32>,
-    /// When they ask.
     pub arrivals: Arrivals,
     /// How long a grant is held, in seconds.
     pub holding: Distribution,
     /// The h of h-out-of-k.
     pub units: Distribution,
-    /// How urgent.
     pub urgency: UrgencyOf,
     /// Which session, if any.
     pub session: Option<Distribution>,
-    /// How long a client waits before it cancels, in seconds; `None`: for ever.
+    /// How long a client waits before it cancels, in seconds; `None`: without limit.
     pub patience: Option<Distribution>,
     /// It asks from this moment on.
     pub start: Span,
@@ -102,14 +97,12 @@ pub enum Arrivals {
     },
     /// Several at once, at one moment.
     Burst {
-        /// When.
         at: Span,
         /// How many per node.
         requests: u32,
     },
 }
 
-/// How urgent requests are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UrgencyOf {
     /// A whole number; higher is more urgent.
@@ -119,7 +112,7 @@ pub enum UrgencyOf {
 }
 
 impl Class {
-    /// Everyone of n nodes thinks, asks for one unit at priority 1 and holds it.
+    /// Each of n nodes thinks, asks for one unit at priority 1 and holds it.
     pub fn closed(nodes: u32, think: Distribution, holding: Distribution) -> Self {
         Self {
             name: "all".to_owned(),
@@ -142,7 +135,7 @@ impl Limits {
     /// Some hundred megabytes.
     pub const IN_FLIGHT: u64 = 1_000_000;
 
-    /// For so many nodes. A protocol in which everybody tells everybody something at once is no storm.
+    /// For so many nodes. One message between each pair of nodes at once is no storm.
     pub fn of(nodes: u32) -> Self {
         let pairs = u64::from(nodes).pow(2);
         Self { events: Self::EVENTS, in_flight: Self::IN_FLIGHT.max(4 * pairs) }

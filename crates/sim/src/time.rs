@@ -31,7 +31,6 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
     pub const ZERO: Self = Self(0);
 
     /// So many seconds, rounded to the next nanosecond. What is negative or no number is zero; what is too long is the
@@ -41,7 +40,6 @@ impl Span {
         Self((seconds * NANOSECONDS).round() as u64)
     }
 
-    /// So many milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }

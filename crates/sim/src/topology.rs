@@ -61,7 +61,6 @@ fn draw_pair(nodes: u32, stream: &mut Stream) -> (u32, u32) {
 /// A link to cut and one to add; `None` where there is none.
 pub(crate) type Change = (Option<(u32, u32)>, Option<(u32, u32)>);
 
-/// A random change.
 pub(crate) fn draw_change(links: &Links, keep_connected: bool, stream: &mut Stream) -> Change {
     let mut up: Vec<(u32, u32)> = links.all().collect();
     let mut cut = None;

@@ -64,7 +64,6 @@ impl Watch {
         self.broken.push(Broken { rule, times: 1, at: now, node, words: what });
     }
 
-    /// Whether the run must end.
     pub(crate) fn must_stop(&self) -> bool {
         self.stops && !self.broken.is_empty()
     }

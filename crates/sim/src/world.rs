@@ -8,7 +8,7 @@
 //! | `world/route.rs` | messages to nodes that are not neighbours |
 //! | `world/connect.rs` | links that come and go |
 //! | `world/look.rs` | rules and figures over the whole network |
-//! | `world/edit.rs`, `world/leave.rs` | what somebody who takes part changes; nodes that go |
+//! | `world/edit.rs`, `world/leave.rs` | edits of a live run; nodes that leave |
 
 mod carry;
 mod connect;
@@ -49,11 +49,11 @@ use route::Letters;
 /// How a protocol wants its messages carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Manner {
-    /// It speaks to neighbours and wants to hear of links. Others do not know that there are any.
+    /// It sends to neighbours and wants to hear of links. Others ignore links.
     pub(crate) hears_links: bool,
     /// It was built knowing the links of the start.
     pub(crate) knows_first_links: bool,
-    /// Everyone reaches everyone at once, without links.
+    /// Any node reaches any other at once, without links.
     pub(crate) direct: bool,
     /// Messages are routed to nodes that are not neighbours.
     pub(crate) routed: bool,
@@ -101,13 +101,12 @@ pub struct World {
     frozen: bool,
     /// By node.
     presence: Vec<Presence>,
-    /// Who is about to go.
+    /// Nodes that are about to leave.
     leaving: Vec<u32>,
     /// How nodes are made that come while it runs.
     setup: Setup,
 }
 
-/// What carries messages.
 #[derive(Clone, Debug)]
 enum Medium {
     Air { radio: Radio, reach: Reach },
@@ -244,27 +243,22 @@ impl World {
         true
     }
 
-    /// The present moment.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How many events were handled.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// The nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Which links are up.
     pub fn links(&self) -> &Links {
         &self.links
     }
 
-    /// Every request so far.
     pub fn requests(&self) -> &[Request] {
         &self.clients.requests
     }
@@ -282,8 +276,8 @@ impl World {
         }
     }
 
-    /// Whether what is sent to all goes to everybody, and not only to neighbours.
-    pub(crate) fn reaches_everybody(&self) -> bool {
+    /// Whether a broadcast reaches all nodes, not only neighbours.
+    pub(crate) fn reaches_all(&self) -> bool {
         self.manner.direct || self.manner.routed
     }
 
@@ -322,14 +316,13 @@ impl World {
         self.agenda.peek()
     }
 
-    /// Whether nobody waits.
-    pub(crate) fn nobody_waits(&self) -> bool {
+    pub(crate) fn none_waits(&self) -> bool {
         self.clients.waiting() == 0
     }
 
-    /// Whether nothing is under way that could change anything, as long as links stay as they are.
+    /// Whether nothing is in flight that could change anything, as long as links stay as they are.
     pub(crate) fn is_quiet(&self) -> bool {
-        let timers_matter = self.agenda.has_timers() && !self.nobody_waits();
+        let timers_matter = self.agenda.has_timers() && !self.none_waits();
         !self.agenda.has_work() && !timers_matter && self.letters.stranded.is_empty()
     }
 

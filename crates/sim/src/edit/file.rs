@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use super::{Change, Edit, Edits};
 use crate::time::Time;
 
-/// The version of the format.
 pub const VERSION: u64 = 1;
 
 /// Longer lines are no edits.
@@ -26,21 +25,14 @@ pub struct Header {
     /// What `--set` changed in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// The seed.
     pub seed: u64,
 }
 
 /// What is wrong with a file of edits.
 #[derive(Debug, thiserror::Error)]
 pub enum EditsError {
-    /// It cannot be read.
     #[error("line {line}: {source}")]
-    Io {
-        /// Where.
-        line: usize,
-        /// What the operating system says.
-        source: io::Error,
-    },
+    Io { line: usize, source: io::Error },
     /// It is no file of edits, or of a later version.
     #[error(
         "line 1: this is no file of edits: it must begin with {{\"meshlock-edits\":{VERSION},\"scenario\":\"...\",\"seed\":...}} ({0})"
@@ -49,7 +41,6 @@ pub enum EditsError {
     /// A line makes no sense.
     #[error("line {line}: {words}")]
     Line {
-        /// Where.
         line: usize,
         /// What is wrong, and what would be right.
         words: String,

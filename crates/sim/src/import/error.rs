@@ -5,11 +5,9 @@ use std::fmt;
 /// What is wrong with a recording, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
-    /// The file.
     pub file: String,
     /// From 1; 0 if it is not about a line.
     pub line: usize,
-    /// What is wrong.
     pub reason: String,
     /// What would be right.
     pub help: String,

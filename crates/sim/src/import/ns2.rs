@@ -99,7 +99,7 @@ fn carry_out(place: Place<'_>, words: &[&str], nodes: &mut BTreeMap<u64, Orders>
     Ok(())
 }
 
-/// The number in `$node_(12)`, whatever the name.
+/// The number in `$node_(12)`, for any variable name.
 fn node(word: &str) -> Option<u64> {
     let (_, number) = word.strip_prefix('$')?.strip_suffix(')')?.split_once('(')?;
     number.parse().ok()
@@ -150,7 +150,7 @@ impl NodeTrack {
                 Order::Go(_, 0.0) => journey = None,
                 Order::Go(to, speed) => {
                     let span = Span::from_seconds((to - record.at).length() / speed);
-                    // Who would not arrive in centuries stands.
+                    // A node that would not arrive in centuries stands.
                     journey = Some((to, time + span)).filter(|(_, arrival)| *arrival < Time::NEVER);
                 }
                 Order::Switch { on } => record.present = on,

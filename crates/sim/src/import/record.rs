@@ -1,7 +1,7 @@
 //! A node's legs, put together from what a file tells of it.
 //!
-//! Whatever the format, legs come out without gaps, each takes some time, a rest in several pieces is one leg, and a
-//! node that is absent waits where it appears next, so that it comes from nowhere else.
+//! For every format, legs have no gaps, each takes some time, a rest in several pieces is one leg, and an absent node
+//! waits where it appears next.
 
 use crate::geometry::{Leg, Point};
 use crate::import::NodeTrack;
@@ -71,12 +71,12 @@ impl Record {
     }
 }
 
-/// The least and the greatest coordinates of nodes that are there; of all, if nobody ever is.
+/// The least and the greatest coordinates of nodes that are there; of all, if none ever is.
 pub(super) fn extent(nodes: &[NodeTrack]) -> (Point, Point) {
     let legs = || nodes.iter().flat_map(|node| &node.legs);
-    let nobody = !legs().any(|leg| leg.present);
+    let none_present = !legs().any(|leg| leg.present);
     let ends = |leg: &Leg| [leg.from, if leg.end == Time::NEVER { leg.from } else { leg.position(leg.end) }];
-    let points = legs().filter(|leg| leg.present || nobody).flat_map(ends);
+    let points = legs().filter(|leg| leg.present || none_present).flat_map(ends);
     let nowhere = (Point::new(f64::MAX, f64::MAX), Point::new(f64::MIN, f64::MIN));
     points.fold(nowhere, |(low, high), at| {
         (Point::new(low.x.min(at.x), low.y.min(at.y)), Point::new(high.x.max(at.x), high.y.max(at.y)))

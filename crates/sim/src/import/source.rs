@@ -1,4 +1,4 @@
-//! The bytes of a recording: unpacked, counted by lines, and turned into numbers that a world can bear.
+//! The bytes of a recording: unpacked, counted by lines, and turned into numbers within the limits of a world.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,6 +1,6 @@
-//! A run that is played: it follows a clock that the caller reads, and changes when somebody takes part.
+//! A run that is played: it follows a clock that the caller reads, and applies edits.
 //!
-//! There is no thread and no clock in here, so tests can play anything.
+//! It has no thread and no clock, so that tests can play anything.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use crate::world::World;
 /// The least and the greatest speed, in simulated seconds per second.
 pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=10_000.0;
 
-/// Steps between two looks at what else is wanted: a few milliseconds at most.
+/// Steps between two looks at the command queue: a few milliseconds at most.
 const SLICE: usize = 64;
-/// Steps that a single moment may have before it is taken to have no end.
+/// A moment with more steps than this counts as endless.
 const LONGEST_MOMENT: usize = 1_000_000;
 /// How far a run that cannot keep up may fall behind before it gives up catching up.
 const MOST_BEHIND: Duration = Duration::from_millis(250);
-/// Somebody looks at where it is at least so often.
+/// Observers see the time advance at least this often.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 /// Entries of the agenda that one event may have before it.
 const MOVES_PER_EVENT: usize = 1_000;
@@ -40,11 +40,10 @@ pub(super) enum Next {
     Now,
     /// Nothing happens before.
     After(Duration),
-    /// When somebody wants something.
+    /// With the next command.
     Asked,
 }
 
-/// A run that is played.
 pub(super) struct Player {
     scenario: Scenario,
     course: Course,
@@ -79,7 +78,6 @@ impl Player {
         }
     }
 
-    /// How it goes.
     pub(super) fn state(&self) -> State {
         let world = &self.course.world;
         let air = world.range_and_pace();
@@ -99,7 +97,6 @@ impl Player {
         &self.course.world
     }
 
-    /// What was done so far.
     pub(super) fn edits(&self) -> Edits {
         Edits { edits: self.done.clone(), end: Some(self.course.world.now()) }
     }
@@ -180,7 +177,7 @@ impl Player {
         let at = self.course.world.now();
         let done = self.course.world.apply(&change, &mut self.recorder)?;
         self.done.push(Edit { at, change });
-        // What follows at once is seen at once. A moment without end is told by the next edit.
+        // Immediate consequences are visible at once. An endless moment is reported by the next edit.
         let _ = self.settle();
         Ok(done)
     }
@@ -213,7 +210,7 @@ impl Player {
             let coming = self.coming.front().map(|edit| edit.at).filter(|at| *at <= until);
             let advanced = self.course.advance(coming.unwrap_or(until), most, &mut self.recorder);
             if advanced == Advance::Stopped && self.stopped.is_none() {
-                // At once, so that whoever looks sees why.
+                // At once, so that observers see why.
                 self.paused = true;
                 self.stopped = Some(self.conclude());
             }

@@ -1,4 +1,4 @@
-//! Runs in which somebody takes part, most of them played without a thread and without a clock.
+//! Live runs with edits, most of them played without a thread and without a clock.
 
 mod scripts;
 
@@ -111,7 +111,7 @@ impl Sink {
     }
 }
 
-/// Somebody who plays a world.
+/// A user who plays a world.
 pub(super) trait Hand {
     fn play(&mut self, player: &mut Player);
 }
@@ -241,7 +241,7 @@ struct Places {
 }
 
 impl Hand for Places {
-    /// After anything that somebody does, links are up exactly between nodes in range without a barrier.
+    /// After any edit, links are up exactly between nodes in range without a barrier.
     fn play(&mut self, player: &mut Player) {
         let mut anything = Anything::new(8);
         let mut barriers = std::collections::BTreeSet::new();
@@ -359,5 +359,5 @@ fn a_thread_plays_and_answers() {
     drop(dropped);
     let mut wrong = radio(protocol(Name::ReverseLink, Over::Routing));
     wrong.nodes = 3;
-    assert!(Live::start(start(wrong)).unwrap_err().to_string().contains("speaks to neighbours only"));
+    assert!(Live::start(start(wrong)).unwrap_err().to_string().contains("sends to neighbours only"));
 }

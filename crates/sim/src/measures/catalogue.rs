@@ -75,7 +75,7 @@ pub const CATALOGUE: &[Definition] = &[
     of(
         "inversions.settled/entry",
         "1",
-        "the share of entries that passed a more urgent request everybody could have known of",
+        "the share of entries that passed a more urgent request that all nodes could have known of",
     ),
     of("inversions.any/entry", "1", "the share of entries that passed any more urgent request"),
     of(
@@ -83,7 +83,7 @@ pub const CATALOGUE: &[Definition] = &[
         "1",
         "the share of entries that passed a more urgent request that would have fitted in their place",
     ),
-    of("sync-delay.mean", "s", "from a release that leaves everything free, while somebody waits, to the next grant"),
+    of("sync-delay.mean", "s", "from a release that leaves everything free, while a request waits, to the next grant"),
     of("sync-delay.p50", "s", "the median of these hand-overs"),
     of("sync-delay.p95", "s", "the 95th percentile of these hand-overs"),
     of(

@@ -1,4 +1,4 @@
-//! Who waits and who is inside at a moment, kept so that "who is the most urgent that would fit" costs little.
+//! The waiting requests and those inside at a moment, indexed so that the most urgent one that fits is found quickly.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub(super) fn claim(request: &Request, index: usize) -> Claim {
     (request.urgency_rank(), Reverse(request.asked), Reverse(index))
 }
 
-/// Who waits. There are few different numbers of units, so looking at the best of each is cheap.
+/// Waiting requests. There are few different numbers of units, so looking at the best of each is cheap.
 #[derive(Default)]
 pub(super) struct Waiting {
     by_units: BTreeMap<u32, BTreeSet<Claim>>,
@@ -76,7 +76,6 @@ fn strike<K: Ord>(shelves: &mut BTreeMap<K, BTreeSet<Claim>>, key: &K, claim: &C
     }
 }
 
-/// Who is inside.
 #[derive(Default)]
 pub(super) struct Inside {
     pub(super) grants: u64,
@@ -131,7 +130,7 @@ pub(super) struct Room {
     open: Open,
 }
 
-/// Which sessions are in use. A request without a session excludes nobody.
+/// The sessions in use. A request without a session excludes none.
 #[derive(Clone, Copy)]
 enum Open {
     None,

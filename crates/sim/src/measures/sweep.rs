@@ -1,4 +1,4 @@
-//! One sweep over the moments of a run: units in use, who could have entered, who was passed, how long hand-overs take.
+//! One sweep over the moments of a run: units in use, requests that fit, requests that were passed, hand-over times.
 //!
 //! A request waits from when it is asked until, not including, when it is granted or given up; it is inside from its
 //! grant until, not including, its release. What happens at one moment happens together: its order is not known any
@@ -34,7 +34,7 @@ pub(super) struct Sweep<'a> {
     waiting: Waiting,
     inside: Inside,
     elders: Elders,
-    /// Since when everything is free while somebody waits.
+    /// Since when everything is free while a request waits.
     vacant: Option<Time>,
     session: Option<Session>,
     times: Times,
@@ -144,7 +144,7 @@ impl<'a> Sweep<'a> {
         for (_, request) in of(What::Granted) {
             self.granted(now, request, held(request));
         }
-        // Those who enter and leave at once free everything again.
+        // Requests that enter and leave at once free everything again.
         if of(What::Granted).any(|(_, request)| !held(request)) && self.inside.grants == 0 && !self.waiting.is_empty() {
             self.vacant = Some(now);
         }
@@ -204,7 +204,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// Requests that have waited so long that everybody could know of them.
+/// Requests that have waited so long that all nodes could know of them.
 struct Elders {
     news: Span,
     /// All requests in the order in which they were asked, and how many of them were looked at.
@@ -262,7 +262,7 @@ fn happenings(requests: &[Request], end: Time) -> Vec<Happening> {
     all
 }
 
-/// How long news takes to reach everybody: the diameter of the network, times a hop.
+/// How long news takes to reach all nodes: the diameter of the network, times a hop.
 fn news(scenario: &Scenario, outcome: &Outcome) -> Span {
     let hop = match &scenario.network {
         Network::Radio(radio) => {

@@ -126,7 +126,7 @@ fn expect_absent(found: &Measures, names: &[&str]) {
     }
 }
 
-/// Four waits of 0, 1, 2 and 3 s through one unit; somebody who gave up, and somebody who still waits.
+/// Four waits of 0, 1, 2 and 3 s through one unit; one request that was given up, and one that still waits.
 fn queue_of_one() -> Outcome {
     outcome(
         1,
@@ -173,7 +173,7 @@ fn waits_tell_of_all_requests() {
 #[test]
 fn units_and_hand_overs_of_a_queue_of_one() {
     let found = measures(&scenario(), &queue_of_one());
-    // Inside 3 s of 10. Free while somebody waits: 1 to 1.5, 2 to 3, 4 to 5.5, 6 to 7, 8 to 10.
+    // Inside 3 s of 10. Free while a request waits: 1 to 1.5, 2 to 3, 4 to 5.5, 6 to 7, 8 to 10.
     expect(
         &found,
         &[
@@ -192,7 +192,7 @@ fn units_and_hand_overs_of_a_queue_of_one() {
 }
 
 #[test]
-fn a_hand_over_nobody_waits_for_any_more_is_none() {
+fn a_hand_over_without_a_waiting_request_is_none() {
     let requests = vec![
         asked(0, 0.0).held(0.0, 1.0),
         asked(1, 0.5).cancelled(2.0),
@@ -311,7 +311,7 @@ fn classes_and_priorities_are_told_apart() {
 fn inversions_by_three_definitions() {
     // News takes 4 hops of 0.5 s. Capacity 2.
     let requests = vec![
-        asked(0, 0.0).held(0.0, 6.0),                      // nobody waits
+        asked(0, 0.0).held(0.0, 6.0),                      // no request waits
         asked(1, 1.0).held(8.0, 9.0).priority(9).units(2), // urgent, and does not fit
         asked(2, 1.5).held(2.5, 4.0),                      // passes it after 1.5 s: not settled, not fitting
         asked(3, 3.0).held(4.0, 5.0).priority(5),          // passes it after 3 s: settled, not fitting
@@ -382,7 +382,7 @@ fn deadlines_are_missed_by_whoever_waits_beyond_them() {
         asked(2, 6.0).held(10.2, 10.4).due(10.1), // granted in the drain: not decided at the end
     ];
     let found = measures(&scenario(), &outcome(1, requests));
-    // The grant at 1 s passes nobody of an earlier deadline; the one at 2 s none either.
+    // The grant at 1 s passes no earlier deadline; the one at 2 s none either.
     expect(&found, &[("deadline.missed", 3.0 / 4.0), ("inversions.any/entry", 0.0), ("stuck", 2.0), ("unserved", 3.0)]);
 }
 

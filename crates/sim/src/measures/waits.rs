@@ -15,7 +15,7 @@ const PRIORITIES_TOLD: usize = 20;
 const DEADLINE_UNIT: u64 = 1_000;
 
 pub(super) fn tell(scenario: &Scenario, outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
-    // Who asked during the warm-up and still waits at the end has waited all the time that is measured.
+    // A request of the warm-up that still waits at the end has waited all the time that is measured.
     let waits_throughout = |request: &Request| {
         request.asked < window.start && window.start <= window.end && request.wait_end() > window.end
     };
@@ -30,7 +30,7 @@ pub(super) fn tell(scenario: &Scenario, outcome: &Outcome, window: &Window, shee
     let unserved = measured.iter().filter(|request| request.wait_end() > window.end).count();
     sheet.put("unserved", unserved as f64);
     if !outcome.stopped {
-        // Without a drain nobody knows.
+        // Without a drain it is unknown.
         sheet.put("stuck", outcome.requests.iter().filter(|request| request.wait_end() == Time::NEVER).count() as f64);
     }
 
@@ -57,7 +57,7 @@ pub(super) fn tell(scenario: &Scenario, outcome: &Outcome, window: &Window, shee
     deadlines(&measured, window, sheet);
 }
 
-/// The waits of the requests that have a key, by it. A key nobody of which was served has no waits.
+/// The waits of the requests that have a key, by it. A key without a served request has no waits.
 fn grouped<K: Ord>(
     measured: &[&Request],
     key: impl Fn(&Request) -> Option<K>,

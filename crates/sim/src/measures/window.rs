@@ -9,7 +9,6 @@ use crate::time::Time;
 /// The time that is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
-    /// The end of the warm-up.
     pub(super) start: Time,
     /// When clients stopped asking.
     pub(super) end: Time,

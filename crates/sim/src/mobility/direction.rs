@@ -23,7 +23,7 @@ impl Direction {
         Self { shared, ready }
     }
 
-    /// Who draws a speed of zero rests for ever.
+    /// A node that draws a speed of zero never moves again.
     pub(super) fn next_leg(&mut self, track: &mut Track) -> Leg {
         let (speed, pause) = &*self.shared;
         if let Some(velocity) = self.ready.take() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a movement, said so that the file can be mended.
+//! What can be wrong with a movement, in words that help to correct the file.
 
 use crate::distribution::Distribution;
 use crate::mobility::track::LIGHT;
@@ -7,70 +7,28 @@ use crate::scenario::Area;
 /// Why nodes cannot move like that.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MobilityError {
-    /// The plane is none.
+    /// The area is empty.
     #[error("an area of {width} m x {height} m is no place to be in: both sides must be greater than zero")]
-    Area {
-        /// As given.
-        width: f64,
-        /// As given.
-        height: f64,
-    },
-    /// Some value is not possible.
+    Area { width: f64, height: f64 },
     #[error("{what} cannot be {value}: it must be between {least} and {most}")]
-    Number {
-        /// Which.
-        what: &'static str,
-        /// As given.
-        value: f64,
-        /// What would be right.
-        least: f64,
-        /// What would be right.
-        most: f64,
-    },
+    Number { what: &'static str, value: f64, least: f64, most: f64 },
     /// Something must take time and does not.
     #[error("{what} must take some time, or nothing would ever happen")]
-    NoTime {
-        /// What.
-        what: &'static str,
-    },
+    NoTime { what: &'static str },
     /// Times are drawn from a distribution that has no mean.
     #[error("{what} is drawn from a distribution without a finite mean")]
-    Endless {
-        /// What.
-        what: &'static str,
-    },
+    Endless { what: &'static str },
     /// There are fewer places or recordings than nodes.
     #[error("there are {nodes} nodes but only {given} {what}")]
-    TooFew {
-        /// What there should be more of.
-        what: &'static str,
-        /// How many there are.
-        given: usize,
-        /// How many there should be.
-        nodes: u32,
-    },
-    /// A given place lies outside.
+    TooFew { what: &'static str, given: usize, nodes: u32 },
     #[error("node {node} stands at ({x}, {y}), which is outside of the area of {width} m x {height} m")]
-    Outside {
-        /// Which node.
-        node: u32,
-        /// Where.
-        x: f64,
-        /// Where.
-        y: f64,
-        /// The area's.
-        width: f64,
-        /// The area's.
-        height: f64,
-    },
+    Outside { node: u32, x: f64, y: f64, width: f64, height: f64 },
     /// A recording is not what a recording should be.
     #[error("leg {leg} of node {node} {problem}")]
     Trace {
-        /// Which node.
         node: u32,
         /// From 0.
         leg: usize,
-        /// What is wrong with it.
         problem: String,
     },
 }

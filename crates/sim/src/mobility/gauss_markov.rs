@@ -60,7 +60,7 @@ pub(super) struct GaussMarkov {
 }
 
 impl GaussMarkov {
-    /// Starts as if it had been moving for ever.
+    /// Starts in the steady state.
     pub(super) fn new(habits: Arc<Habits>, track: &mut Track) -> Self {
         let course = track.stream.between(0.0, TAU);
         let surplus = habits.speed_deviation * track.stream.normal();

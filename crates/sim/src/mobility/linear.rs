@@ -1,6 +1,6 @@
 //! The report's movement: straight on, at a speed drawn once, mirrored at the border.
 //!
-//! Places stay uniform and directions stay even for ever (Nain, Towsley, Liu, Liu: "Properties of random direction
+//! Places and directions stay uniform (Nain, Towsley, Liu, Liu: "Properties of random direction
 //! models", INFOCOM 2005), so a run needs no warm-up on account of movement.
 
 use crate::distribution::Distribution;
@@ -23,7 +23,7 @@ impl Linear {
         Self { velocity }
     }
 
-    /// From border to border; for ever if the node does not move.
+    /// From border to border; without end if the node does not move.
     pub(super) fn next_leg(&mut self, track: &mut Track) -> Leg {
         self.velocity = track.inwards(self.velocity);
         track.go(self.velocity, Span(u64::MAX))

@@ -74,9 +74,9 @@ fn problem(leg: &Leg, now: Option<Time>, area: Area) -> Option<String> {
     }
     let moves = leg.velocity != Point::default();
     if moves && leg.end == Time::NEVER {
-        return Some("moves on for ever: the last leg must be a rest".to_owned());
+        return Some("moves on forever: the last leg must be a rest".to_owned());
     }
-    // Where a node is that is not there does not matter, if only it is somewhere.
+    // The place of an absent node does not matter, as long as it is finite.
     let slack = if leg.present { SLACK } else { f64::MAX };
     let inside = |at: f64, size: f64| at >= -slack && at - size <= slack;
     let outside = |at: &Point| !(inside(at.x, area.width) && inside(at.y, area.height));

@@ -36,7 +36,7 @@ impl Track {
     }
 
     /// Goes straight until the border or the time given, whichever comes first. At the border the node stands exactly
-    /// on it; the leg ends up to a nanosecond before that. Who stands on the border must not look out: see
+    /// on it; the leg ends up to a nanosecond before that. A node on the border must not head outwards: see
     /// [`Self::inwards`].
     pub(super) fn go(&mut self, velocity: Velocity, most: Span) -> Leg {
         if velocity == Point::default() {
@@ -67,7 +67,7 @@ impl Track {
         Leg { start, end: self.now, from, velocity: way * (1.0 / span.seconds()), present: true }
     }
 
-    /// The velocity mirrored where it would leave the area: out of the angle of incidence becomes that of reflection.
+    /// The velocity, reflected where it would leave the area.
     pub(super) fn inwards(&self, velocity: Velocity) -> Velocity {
         let turn = |at: f64, velocity: f64, size: f64| match () {
             () if at <= 0.0 => velocity.abs(),
@@ -109,6 +109,6 @@ fn time_to_border(at: f64, velocity: f64, size: f64) -> u64 {
         () if velocity < 0.0 => at,
         () => return u64::MAX,
     };
-    // `as` stops at the greatest number, which is for ever.
+    // `as` saturates at the greatest number, which means never.
     (distance / velocity.abs() * 1e9) as u64
 }

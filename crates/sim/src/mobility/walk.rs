@@ -1,4 +1,4 @@
-//! Restricted random walk: for a drawn time in a direction not too far from the last one, mirrored at the border.
+//! Restricted random walk: each leg takes a drawn time, in a direction near the last one, reflected at the border.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What somebody who takes part may do to places: put nodes elsewhere, change range and pace, set barriers.
+//! Edits of places: put nodes elsewhere, change range and pace, set barriers.
 //!
-//! Every change gives new versions to the nodes it concerns, so that what was planned for them before is recognised.
+//! Every change gives new versions to the nodes it concerns, so that stale entries of the agenda are recognised.
 //! Links follow at the same moment, as entries of the agenda.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,6 @@ use crate::scenario::Area;
 use crate::time::{Span, Time};
 
 impl Reach {
-    /// The plane.
     pub(crate) fn area(&self) -> Area {
         self.area
     }

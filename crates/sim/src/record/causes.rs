@@ -1,6 +1,6 @@
-//! Which line of a trace sent the message that arrives now, or armed the timer that runs out now.
+//! Finds the line of a trace that sent an arriving message or armed an expiring timer.
 //!
-//! Messages are known by a hash of what they say: of equal ones under way between the same two nodes, the oldest is
+//! Messages are known by a hash of their content: of equal ones in flight between the same two nodes, the oldest is
 //! taken to arrive first.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,10 +11,10 @@ use siphasher::sip::SipHasher13;
 
 use crate::links::Links;
 
-/// The lines of everything under way.
+/// The lines of everything in flight.
 pub(super) struct Causes {
     nodes: u32,
-    /// Whom a broadcast reaches; `None`: everybody.
+    /// The links that a broadcast goes over; `None`: it reaches all nodes.
     links: Option<Links>,
     /// By sender and receiver, in the order of sending: the hash of a message and the line of its sending.
     messages: BTreeMap<(u32, u32), VecDeque<(u64, u64)>>,
@@ -92,7 +92,7 @@ impl Causes {
         }
     }
 
-    /// The line that sent a message, which is under way no more.
+    /// The line that sent a message, which is no longer in flight.
     pub(super) fn of_message<M: Hash>(&mut self, from: NodeId, to: NodeId, message: &M) -> Option<u64> {
         let print = fingerprint(message);
         let queue = self.messages.get_mut(&(from.0, to.0))?;

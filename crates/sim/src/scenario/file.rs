@@ -48,9 +48,7 @@ pub struct StudySpec {
     pub seed: u64,
     /// Goes on beyond `repeat` until an interval is small enough.
     pub stop: Option<Stop>,
-    /// Pictures.
     pub plots: Vec<PlotSpec>,
-    /// Paired comparisons.
     pub compare: Vec<Compare>,
 }
 
@@ -85,10 +83,8 @@ pub struct Stop {
     pub most: u32,
 }
 
-/// A picture of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlotSpec {
-    /// Above it.
     pub title: String,
     /// The axis key along x.
     pub x: String,
@@ -105,11 +101,9 @@ pub struct PlotSpec {
 /// A paired comparison of the points along an axis with one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compare {
-    /// The axis key.
     pub axis: String,
     /// The value everything is compared with.
     pub baseline: String,
-    /// The measures that are compared.
     pub measures: Vec<String>,
 }
 
@@ -135,8 +129,8 @@ impl Document {
 
     /// Sets a key, such as `radio.range`, to a value in TOML or a bare word (`120m` is read as `"120m"`).
     ///
-    /// `default` takes the key back. A key replaces its rivals: whoever sets `traffic.gap` takes `traffic.think` away.
-    /// Keys of a class are told by its name: `traffic.class.hot.gap`. The key `variant` sets everything that the
+    /// `default` removes the key. A key replaces its rivals: setting `traffic.gap` removes `traffic.think`.
+    /// Keys of a class have its name in their path: `traffic.class.hot.gap`. The key `variant` sets everything that the
     /// `[[study.variant]]` of this label sets. On an error nothing has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), FileError> {
         set::assign(&mut self.content, key, value).map_err(|problem| self.source.error(problem))

@@ -6,7 +6,7 @@ use crate::distribution::Distribution;
 use crate::geometry::Leg;
 use crate::time::Span;
 
-/// What carries the messages.
+/// The network that carries the messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// Nodes in a plane, in reach of each other or not.
@@ -24,10 +24,9 @@ pub struct Area {
     pub height: f64,
 }
 
-/// A radio network: who is in range is linked.
+/// A radio network: nodes in range are linked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radio {
-    /// The plane.
     pub area: Area,
     /// In metres.
     pub range: f64,
@@ -37,7 +36,6 @@ pub struct Radio {
     pub latency: Span,
     /// The probability that a reception fails.
     pub error: f64,
-    /// How long messages are.
     pub message: MessageSize,
     /// The bytes of an acknowledgement.
     pub ack: u32,
@@ -45,14 +43,11 @@ pub struct Radio {
     pub retries: u32,
     /// Whether a link that breaks first delivers what is on it.
     pub gentle: bool,
-    /// How nodes move.
     pub mobility: Mobility,
 }
 
-/// How long messages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageSize {
-    /// All the same.
     Fixed(u32),
     /// As encoded on the wire, with so many bytes of header.
     Encoded {
@@ -64,7 +59,6 @@ pub enum MessageSize {
 /// How nodes move. Speeds are in metres per second, times in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
-    /// Nobody moves.
     Static(Placement),
     /// The report's: start anywhere, go straight at a speed drawn once, and bounce off the border like light.
     Linear {
@@ -89,13 +83,11 @@ pub enum Mobility {
     },
     /// Speed and direction with a memory, changed every step; turned inwards near the border.
     GaussMarkov {
-        /// How long a step is.
         step: Span,
         /// 0 forgets everything, 1 never changes.
         memory: f64,
         /// The mean speed.
         speed: f64,
-        /// The deviation of the speed.
         speed_deviation: f64,
         /// The deviation of the direction, in radians.
         direction_deviation: f64,
@@ -144,7 +136,6 @@ pub struct Wired {
     pub message: MessageSize,
     /// Whether a link that breaks first delivers what is on it.
     pub gentle: bool,
-    /// How links change.
     pub changes: Changes,
 }
 
@@ -155,7 +146,7 @@ pub enum Shape {
     Line,
     /// A line whose ends are linked.
     Ring,
-    /// Everyone to node 0.
+    /// All nodes to node 0.
     Star,
     /// Rows and columns, as square as possible.
     Grid,
@@ -164,7 +155,6 @@ pub enum Shape {
         /// Children per node.
         arity: u32,
     },
-    /// Everyone to everyone.
     Complete,
     /// A random connected graph with this share of all possible links (at least a spanning tree).
     Random {
@@ -182,18 +172,14 @@ pub struct Changes {
     pub every: Option<Span>,
     /// Never cut a link that holds the network together, as in the reverse-link paper.
     pub keep_connected: bool,
-    /// At given times.
     pub script: Vec<ScriptedChange>,
 }
 
 /// A change at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptedChange {
-    /// When.
     pub at: Span,
-    /// One end.
     pub a: u32,
-    /// The other.
     pub b: u32,
     /// Whether the link comes or goes.
     pub up: bool,

@@ -1,4 +1,4 @@
-//! Which protocol, which text of it, with which parameters.
+//! A protocol, its text and its parameters.
 
 use meshlock_core::{Aging, Delay, Order};
 use meshlock_protocols::{Name, Setup, Text};
@@ -6,17 +6,13 @@ use meshlock_protocols::{Name, Setup, Text};
 /// A protocol with its parameters. What a protocol does not use is ignored by it and refused by the file reader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProtocolChoice {
-    /// Its name.
     pub name: Name,
     /// Its text. A broken rule ends a run of the repaired one; those of printed texts are counted.
     pub text: Text,
-    /// How its messages travel.
     pub over: Over,
-    /// The k of h-out-of-k.
     pub capacity: u32,
-    /// How requests are ordered.
     pub order: Order,
-    /// How many may join a session past the front (reverse-link).
+    /// How many requests may join a session past the front (reverse-link).
     pub joins: u32,
     /// The greatest level of priority (group), the paper's K.
     pub levels: u32,

@@ -27,7 +27,7 @@ pub(super) struct Outbox {
     on_the_air: bool,
     /// When it may transmit again.
     free_at: Time,
-    /// It stands in the agenda.
+    /// The agenda has its wake-up.
     awaited: bool,
 }
 
@@ -35,7 +35,6 @@ pub(super) struct Outbox {
 pub(super) type Arrivals = BTreeMap<(u32, u32), Time>;
 
 impl World {
-    /// Sends to one node.
     pub(super) fn send(&mut self, from: u32, to: u32, message: Message, observer: &mut dyn Observer) {
         if self.manner.routed {
             return self.post(from, to, message, observer);
@@ -63,18 +62,18 @@ impl World {
         self.dispatch(from, hops, message, true, None, observer);
     }
 
-    /// Sends to all neighbours, or to everybody where everybody can be reached.
+    /// Sends to all neighbours, or to all nodes where any node can be reached.
     pub(super) fn broadcast(&mut self, from: u32, message: Message, observer: &mut dyn Observer) {
-        let everybody = 0..self.nodes.len() as u32;
+        let all_nodes = 0..self.nodes.len() as u32;
         if self.manner.routed {
-            for to in everybody.filter(|to| *to != from) {
+            for to in all_nodes.filter(|to| *to != from) {
                 self.post(from, to, message.clone(), observer);
             }
             return;
         }
         let hop = |(node, link)| Hop { node, link, delivered: false };
         let to: Vec<Hop> = if self.manner.direct {
-            everybody
+            all_nodes
                 .filter(|to| *to != from && !self.is_gone(*to) && !self.is_gone(from))
                 .map(|to| hop((to, 0)))
                 .collect()
@@ -199,7 +198,7 @@ impl World {
         self.links.generation(from, hop.node) == Some(hop.link)
     }
 
-    /// A receiver does not get a frame. What is routed tries another way.
+    /// A receiver does not get a frame. A routed message tries another path.
     fn miss(&mut self, frame: &Frame, to: u32, observer: &mut dyn Observer) {
         match frame.letter {
             Some(letter) => self.forward(frame.from, letter, frame.message.clone(), observer),
@@ -250,13 +249,12 @@ impl World {
         }
     }
 
-    /// A node gets a message.
     pub(super) fn receive(&mut self, at: u32, from: u32, message: Message, observer: &mut dyn Observer) {
         // A message is never a caller's mistake.
         let _ = self.handle(at, Event::Receive { from: NodeId(from), message }, observer);
     }
 
-    /// After a transmission: repeats it for those who did not answer, or gives them up.
+    /// After a transmission: repeats it for receivers that did not answer, or gives them up.
     fn settle(&mut self, frame: Frame, acks: u64, observer: &mut dyn Observer) {
         let from = frame.from;
         let Medium::Air { radio, .. } = &self.medium else {
@@ -286,7 +284,7 @@ impl World {
 
     /// Delivers what is between two nodes at once, as long as there is anything: their link is about to fail gently.
     pub(super) fn flush(&mut self, a: u32, b: u32, observer: &mut dyn Observer) {
-        // Messages answer messages; a printed text may do so for ever.
+        // Messages answer messages; a printed text may do so endlessly.
         for _ in 0..1_000 {
             let between = |frame: &Frame| {
                 let to = if frame.from == a { b } else { a };

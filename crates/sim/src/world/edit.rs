@@ -1,4 +1,4 @@
-//! What somebody who takes part changes. A change that is refused has changed nothing.
+//! Edits of a live run. A refused edit changes nothing.
 
 use meshlock_core::Urgency;
 use meshlock_core::{Deadline, Demand, Event, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session, Units};
@@ -13,7 +13,7 @@ use crate::random::{Purpose, Streams};
 use crate::scenario::Text;
 use crate::time::Span;
 
-/// More would be no help to anybody who looks.
+/// More would not help a viewer.
 const MOST_NODES: usize = 100_000;
 /// Faster than this is not movement any more.
 const FASTEST_PACE: f64 = 100.0;
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Gives back what is held by hand, and from now on what will be granted to hands.
+    /// Gives back grants held by hand, and from now on those that will be granted to users.
     pub(crate) fn hands_off(&mut self, observer: &mut dyn Observer) {
         for index in self.clients.let_go_by_hand() {
             self.release(index, observer);
@@ -117,7 +117,7 @@ impl World {
             return refuse(format!("node {one} has no link with itself"));
         }
         if self.manner.direct {
-            return refuse("here everybody reaches everybody, and there are no links to change");
+            return refuse("here any node reaches any other, and there are no links to change");
         }
         let is_up = self.links.is_up(a, b);
         let Medium::Air { reach, .. } = &mut self.medium else {
@@ -203,7 +203,7 @@ impl World {
     fn set_pace(&mut self, factor: f64, observer: &mut dyn Observer) -> Result<Done, EditError> {
         let Medium::Air { reach, .. } = &mut self.medium else { return refuse("nothing moves on wires") };
         if !(0.0..=FASTEST_PACE).contains(&factor) {
-            return refuse(format!("a pace of {factor} is not possible: give 0 (nobody moves) to {FASTEST_PACE}"));
+            return refuse(format!("a pace of {factor} is not possible: give 0 (no node moves) to {FASTEST_PACE}"));
         }
         for node in reach.set_pace(factor, &self.links, self.now, &mut self.agenda) {
             observer.moved(self.now, NodeId(node), reach.leg(node));
@@ -233,7 +233,7 @@ impl World {
             return refuse(Misuse::ZeroUnits.to_string());
         }
         let request = self.clients.next_number(index);
-        // Asked of a copy, so that a refusal leaves no trace. Who is busy now serves it later.
+        // Asked of a copy, so that a refusal leaves no trace. A busy node serves it later.
         match self.nodes[index as usize].clone().handle(Event::Request { request, demand }) {
             Ok(_) => {}
             Err(Misuse::Busy) if self.manner.one_at_a_time => {}

@@ -75,7 +75,7 @@ impl World {
         // Rules see the request before its grant, which may come in the same step.
         self.watch.waits(id, &demand, self.now);
         if self.handle(id.node.0, Event::Request { request: id.request, demand }, observer).is_err() {
-            // What the protocol cannot serve is as if nobody had asked for it.
+            // A request that the protocol cannot serve counts as never made.
             self.watch.cancelled(id, self.now);
             self.clients.cancelled(index, self.now, &mut self.agenda);
             self.serve_next(id.node.0, observer);

@@ -1,8 +1,8 @@
 //! Nodes that go for good.
 //!
-//! A node that is told to go gives up what it waits for and gives back what it holds, tells its protocol
-//! ([`Event::Leave`]) and goes as soon as it has nothing that others need and nothing of it is under way; but at the
-//! latest after [`PATIENCE`], with all that it still has. To the others a node that has gone is out of reach for ever.
+//! A node that is told to leave cancels its waiting requests, releases its grants, tells its protocol ([`Event::Leave`])
+//! and goes as soon as it has nothing that others need and nothing of it is in flight; at the latest after [`PATIENCE`],
+//! with all that it still has. It never comes back.
 
 use meshlock_core::{Event, Misuse, NodeId, Protocol};
 use meshlock_protocols::Node;
@@ -21,8 +21,9 @@ pub(super) enum Presence {
     /// It takes part.
     Here,
     /// It is about to go; whether its protocol knows.
-    Leaving { told: bool },
-    /// It is gone for good.
+    Leaving {
+        told: bool,
+    },
     Gone,
 }
 
@@ -38,7 +39,6 @@ impl World {
         self.nodes.first().is_some_and(|node| !refuses(node))
     }
 
-    /// A node begins to leave.
     pub(super) fn begin_to_leave(&mut self, node: u32, observer: &mut dyn Observer) {
         self.presence[node as usize] = Presence::Leaving { told: false };
         self.leaving.push(node);
@@ -51,7 +51,7 @@ impl World {
         self.let_go(observer);
     }
 
-    /// Lets those go who have nothing left to give.
+    /// Lets nodes go that have nothing left to give.
     pub(super) fn let_go(&mut self, observer: &mut dyn Observer) {
         for node in self.leaving.clone() {
             for index in self.clients.open_at(node) {
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Whether something from a node is under way, or something that matters to a node.
+    /// Whether something from a node is in flight, or something that matters to a node.
     fn has_something_under_way(&self, node: u32) -> bool {
         self.frames.iter().any(|frame| frame.from == node && !frame.to.iter().all(|hop| hop.delivered))
             || self.flights().iter().any(|(from, to, ..)| *from == node || *to == node)

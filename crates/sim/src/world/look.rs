@@ -1,4 +1,4 @@
-//! Looks at the whole network: its rules, and what it is like.
+//! Looks at the whole network: its rules and its figures.
 
 use meshlock_core::view::{Returning, TokenView, View};
 use meshlock_core::{NodeId, Protocol};
@@ -103,7 +103,7 @@ impl Figures {
         }
     }
 
-    /// Everybody reaches everybody.
+    /// Any node reaches any other.
     pub(super) fn direct(nodes: usize, lost: u64) -> NetworkSeen {
         let mean_degree = nodes.saturating_sub(1) as f64;
         NetworkSeen { mean_degree, connected: 1.0, parts: 1.0, mean_hops: 1.0, diameter: 1, link_changes: 0, lost }
@@ -126,7 +126,7 @@ impl Figures {
 
     pub(super) fn sample(&mut self, links: &Links, present: impl Fn(u32) -> bool) {
         let parts = links.parts();
-        // Who is absent has no links, and so is a part of its own that does not count.
+        // An absent node has no links, and so is a part of its own that does not count.
         let absent = (0..links.nodes() as u32).filter(|node| !present(*node)).count() as u64;
         let count = parts.iter().max().map_or(0, |most| u64::from(*most) + 1) - absent;
         self.samples += 1;

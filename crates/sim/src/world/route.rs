@@ -1,8 +1,8 @@
 //! Ideal routing: messages to nodes that are not neighbours, hop by hop on a shortest path of the moment.
 //!
 //! Nothing is lost: where there is no path a letter waits for a link, where a link breaks it is sent another way.
-//! Letters from one node to another are opened in order. No real routing is as good, so a protocol that is beaten on
-//! top of it is beaten.
+//! Letters from one node to another are opened in order. No real routing is as good: results on top of it are an upper
+//! bound.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::World;
 use crate::frames::{Hop, Letter};
 use crate::observe::Observer;
 
-/// Letters that wait, and the order of those under way.
+/// Letters that wait, and the order of those in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Letters {
     /// By origin and destination: how many were posted and how many opened.
@@ -24,7 +24,6 @@ pub(super) struct Letters {
 }
 
 impl World {
-    /// Posts a letter.
     pub(super) fn post(&mut self, from: u32, to: u32, message: Message, observer: &mut dyn Observer) {
         if from == to || to as usize >= self.nodes.len() {
             return self.lose(from, to, &message, observer);

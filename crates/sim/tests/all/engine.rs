@@ -299,7 +299,7 @@ fn scripted_changes_happen_when_they_say() {
         Changes { every: None, keep_connected: false, script: vec![change(100.0, false), change(600.0, true)] };
     let outcome = must_run(&scenario, 1);
     let cut = |time: Time| time > Time::ZERO + seconds(103.0) && time < Time::ZERO + seconds(600.0);
-    // After the cut the token is on one side; whoever has it not waits for the link.
+    // After the cut the token is on one side; the other side waits for the link.
     let waited = outcome.requests.iter().filter(|request| request.wait() > Some(seconds(100.0))).count();
     let granted = outcome.requests.iter().filter_map(|request| request.granted).filter(|time| cut(*time)).count();
     assert_eq!(outcome.network.link_changes, 2);
@@ -307,7 +307,7 @@ fn scripted_changes_happen_when_they_say() {
 }
 
 #[test]
-fn nobody_beats_who_knows_everything() {
+fn no_protocol_beats_the_omniscient_one() {
     let bound = radio(protocol(Name::Omniscient, Over::Links));
     let wait = |scenario: &Scenario| measures(scenario, &must_run(scenario, 1))["wait.mean"];
     let best = wait(&bound);
@@ -335,7 +335,7 @@ fn a_literal_flood_on_wires_is_stopped_as_a_storm() {
     assert!(outcome.stopped && storm.in_flight == 10_001 && storm.exceeded == Limit::InFlight(10_000), "{storm:?}");
     assert!(storm.to_string().starts_with("storm at "), "{storm}");
     assert_eq!(outcome.end, storm.at, "measured until then");
-    assert_eq!(measures(&scenario, &outcome).get("stuck"), None, "nobody knows");
+    assert_eq!(measures(&scenario, &outcome).get("stuck"), None, "unknown");
     let of_text = |repairs: &[&str]| {
         let text = Text::Published { repairs: repairs.iter().map(|&name| name.to_owned()).collect() };
         run(

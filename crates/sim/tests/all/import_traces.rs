@@ -60,7 +60,7 @@ fn cars_of_zurich() {
     let names: Vec<_> = imported.nodes.iter().map(|node| node.name.clone()).collect();
     assert_eq!(names, (0..99).map(|id: u32| id.to_string()).collect::<Vec<_>>(), "and no node 12345");
     assert_eq!(imported.end, seconds(300.01));
-    // Without the placeholders at the origin, where nobody is.
+    // Without the placeholders at the origin, where no node is.
     assert_eq!(extent(&imported), [10.0, 4660.0, 10.0, 3010.0]);
     // 297 switches: off at the start, on, and off at the end at the latest.
     for node in &imported.nodes {

@@ -100,7 +100,7 @@ fn a_trace_has_every_event_and_every_message_names_its_sending() {
         }
         assert_eq!(events, outcome.events, "{name}");
         assert!(received > 0, "{name}");
-        // Broadcasts that nobody acknowledges are lost by errors.
+        // Unacknowledged broadcasts are lost by errors.
         assert!(lost > 0 || name != "flooding", "{name}: nothing was lost");
     }
 }
@@ -175,7 +175,7 @@ fn the_header_and_the_end_say_what_was_run() {
     assert!(!header.links.is_empty());
     let records: Vec<Record> = records(&bytes);
     let first_moves = records.iter().take_while(|record| matches!(record.what, What::Move(_))).count();
-    assert_eq!(first_moves, 12, "everybody moves from the start");
+    assert_eq!(first_moves, 12, "all nodes move from the start");
     let Some(Record { at: At::TimeNs(at), what: What::End(end) }) = records.last() else { panic!("no end") };
     assert_eq!(end.totals["trace_hash"], format!("{:016x}", outcome.trace_hash));
     assert_eq!(end.totals["events"], outcome.events);

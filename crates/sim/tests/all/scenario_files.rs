@@ -26,7 +26,7 @@ fn is_current(path: &str, expected: &str) {
         return;
     }
     let found = fs::read_to_string(file).unwrap_or_default();
-    let how = "MESHLOCK_WRITE=1 cargo test -p meshlock-sim --test scenario_files";
+    let how = "MESHLOCK_WRITE=1 cargo test -p meshlock-sim --test all scenario_files";
     assert!(found == expected, "{path} is not current; write it with: {how}");
 }
 

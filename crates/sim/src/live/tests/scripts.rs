@@ -1,4 +1,4 @@
-//! Runs in which somebody does one thing after the other.
+//! Live runs with a script of edits.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ fn a_node_leaves_in_order_and_takes_nothing_along() {
 
 #[test]
 fn a_node_that_cannot_leave_in_order_goes_after_a_while() {
-    // Node 0 has the token and nobody to give it to.
+    // Node 0 has the token and no neighbour to give it to.
     let cut = Change::Link { between: (NodeId(0), NodeId(1)), up: false };
     let (_, ending, trace) = scripted(
         &line(2),
@@ -140,7 +140,7 @@ fn who_cannot_come_or_go_is_told_why() {
     for (said, words) in said.iter().zip([
         "raymond has a fixed set of members while it runs",
         "cut the links of node 1 instead",
-        "everybody reaches everybody",
+        "any node reaches any other",
         "no radio on wires",
         "at least one unit",
         "no sessions",
@@ -150,7 +150,7 @@ fn who_cannot_come_or_go_is_told_why() {
 }
 
 #[test]
-fn nobody_moves_at_pace_zero_and_everybody_faster_at_pace_two() {
+fn no_node_moves_at_pace_zero_and_all_move_faster_at_pace_two() {
     let far = Change::Link { between: (NodeId(0), NodeId(1)), up: true };
     let pace = |factor| Change::Pace { factor };
     let mut scenario = radio(protocol(Name::ReverseLink, Over::Links));
@@ -175,7 +175,7 @@ fn nobody_moves_at_pace_zero_and_everybody_faster_at_pace_two() {
             (node, ((x * x + y * y).sqrt(), metres))
         },
     ) {
-        // Who bounces off the border is elsewhere, but in an area so wide hardly anybody does.
+        // A node that bounces off the border is elsewhere, but in an area so wide hardly any does.
         assert!((moved.0 - moved.1).abs() < 1e-6, "node {node} moved {} m and not {}", moved.0, moved.1);
     }
 }

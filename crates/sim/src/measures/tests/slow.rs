@@ -102,13 +102,13 @@ impl Slow<'_> {
         measured.map(seen).max().map_or(f64::NAN, |most| most as f64)
     }
 
-    /// Whether somebody who came before waits at this moment, or is served at it.
+    /// Whether an earlier request waits at this moment, or is served at it.
     fn is_waited_for(&self, now: Time) -> bool {
         let waits = |request: &Request| request.wait_end() > now || request.granted == Some(now);
         self.run.requests.iter().any(|request| request.asked < now && waits(request))
     }
 
-    /// From a release to the next grant, if somebody waits all the time.
+    /// From a release to the next grant, if a request waits all the time.
     fn hand_over(&self, release: Time, next: Option<Time>) -> Option<f64> {
         let next = next.filter(|next| *next <= self.run.end)?;
         let half = SECOND / 2;
@@ -244,7 +244,7 @@ fn two_hundred_thousand_requests_with_a_thousand_waiting_are_swept() {
     }
     let run = Outcome { end: at(200.0), ..outcome(3, requests) };
     let found = measures(&scenario(), &run);
-    // In any order, a request of priority p of 0 to 9 passes somebody unless it is of the highest.
+    // In any order, a request of priority p of 0 to 9 passes another unless it is of the highest.
     assert!((found["inversions.any/entry"] - 0.9).abs() < 0.01);
     assert!((found["wait.mean"] - 1.0).abs() < 0.01);
 }

@@ -4,7 +4,6 @@ use super::near;
 use super::quantity::{Quantity, Range};
 use crate::distribution::Distribution;
 
-/// The names of all distributions.
 pub(super) const NAMES: [&str; 5] = ["constant", "uniform", "exponential", "lognormal", "choice"];
 
 /// What is wrong, and what would be right.

@@ -4,7 +4,6 @@ use super::kind::{Kind, MOST_NODES};
 use super::quantity::{Quantity, Range};
 use crate::scenario::Name;
 
-/// A section of a file.
 pub(super) struct Section {
     /// Such as `traffic.class`; empty for the top of the file.
     pub(super) path: &'static str,
@@ -12,21 +11,16 @@ pub(super) struct Section {
     pub(super) repeated: bool,
     /// Whether its keys are paths of other keys.
     pub(super) free: bool,
-    /// What it is about.
     pub(super) about: &'static str,
 }
 
-/// A key.
 pub(super) struct Key {
     /// Such as `radio.range`.
     pub(super) path: &'static str,
-    /// What it takes.
     pub(super) kind: Kind,
-    /// What holds if it is not given.
     pub(super) given: Given,
     /// When it has an effect, if not always.
     pub(super) only: &'static str,
-    /// What it says.
     pub(super) about: &'static str,
 }
 
@@ -37,9 +31,8 @@ pub(super) enum Given {
     Default(&'static str),
     /// What these words say.
     Depends(&'static str),
-    /// Nothing: then there is no such thing.
+    /// Absent: there is no default.
     Optional,
-    /// It must be given.
     Needed,
 }
 
@@ -49,13 +42,13 @@ use Quantity::{Angle, Count, Length, Rate, Size, Speed, Time};
 /// All sections, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[
     section("", "The run as a whole"),
-    section("protocol", "Who decides who may enter"),
-    section("radio", "A radio network: who is in range is linked. A file has this or [topology]"),
+    section("protocol", "The protocol and its parameters"),
+    section("radio", "A radio network: nodes in range are linked. A file has this or [topology]"),
     section("area", "The plane in which nodes stand or move, with [radio]"),
     section("mobility", "How nodes move, with [radio]"),
     section("topology", "A network of given links. A file has this or [radio]"),
     Section { repeated: true, ..section("topology.change", "A link that comes or goes at a given time") },
-    section("traffic", "Who asks for what, and when; with classes, what they have in common"),
+    section("traffic", "The requests of clients; with classes, what they have in common"),
     Section { repeated: true, ..section("traffic.class", "One kind of clients. Takes all keys of [traffic]") },
     section("limits", "What stops a run that would not end: a storm"),
     section("study", "Many runs: what varies, how often, and what is shown"),
@@ -70,7 +63,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section { repeated: true, ..section("study.compare", "A paired comparison of the points along an axis") },
 ];
 
-/// Keys of which one replaces the others: whoever sets one takes the others back.
+/// Keys that exclude each other: setting one removes the others.
 pub(super) const RIVALS: &[&[&str]] = &[
     &["area.size", "area.degree"],
     &["traffic.think", "traffic.gap", "traffic.burst"],
@@ -88,7 +81,7 @@ pub(super) const KEYS: &[Key] = &[
         Default("\"5s\""),
         "left out of the measures at the beginning; `mser5` finds it from the waiting times",
     ),
-    key("drain", Kind::Amount(Time, TIME), Default("\"60s\""), "how long the run may go on until nothing is under way"),
+    key("drain", Kind::Amount(Time, TIME), Default("\"60s\""), "how long the run may go on until nothing is in flight"),
     key("seed", Kind::Whole(0, i64::MAX), Default("1"), "of a single run; a study has its own"),
     // Protocol.
     key("protocol.name", Kind::Word(protocols), Default("\"reverse-link\""), "which"),
@@ -122,7 +115,7 @@ pub(super) const KEYS: &[Key] = &[
             "protocol.order",
             Kind::Word(|| vec!["priority", "deadline"]),
             Default("\"priority\""),
-            "who is served first",
+            "the order in which requests are served",
         )
     },
     Key {
@@ -140,7 +133,7 @@ pub(super) const KEYS: &[Key] = &[
             "protocol.joins",
             Kind::Whole(0, u32::MAX as i64),
             Default("0"),
-            "how many may join the running session past the front",
+            "how many requests may join the running session past the front",
         )
     },
     Key {
@@ -158,10 +151,15 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         only: "flood (repaired) and group (repaired)",
-        ..key("protocol.retry", Kind::Retry, Default("\"1s..2s\""), "how long a node waits before it repeats itself")
+        ..key("protocol.retry", Kind::Retry, Default("\"1s..2s\""), "how long a node waits before it repeats a message")
     },
     // Radio.
-    key("radio.range", Kind::Amount(Length, Range::above_to(0.0, FAR)), Default("\"120m\""), "who is nearer is linked"),
+    key(
+        "radio.range",
+        Kind::Amount(Length, Range::above_to(0.0, FAR)),
+        Default("\"120m\""),
+        "nodes nearer than this are linked",
+    ),
     key("radio.bandwidth", Kind::Amount(Rate, Range::POSITIVE), Default("\"1Mbps\""), "of a sender"),
     key(
         "radio.latency",
@@ -174,20 +172,20 @@ pub(super) const KEYS: &[Key] = &[
         "radio.message",
         Kind::AmountOr(Size, BYTES, "encoded"),
         Default("\"200B\""),
-        "how long a message is; `encoded`: as on the wire, plus `header`",
+        "the length of a message; `encoded`: as on the wire, plus `header`",
     ),
     Key {
         only: "message = \"encoded\"",
         ..key("radio.header", Kind::Amount(Size, BYTES), Default("\"34B\""), "in front of every encoded message")
     },
-    key("radio.ack", Kind::Amount(Size, BYTES), Default("\"14B\""), "how long an acknowledgement is"),
+    key("radio.ack", Kind::Amount(Size, BYTES), Default("\"14B\""), "the length of an acknowledgement"),
     key(
         "radio.retries",
         Kind::Whole(0, 1000),
         Default("7"),
         "repetitions of an unacknowledged transmission before the link is given up",
     ),
-    key("radio.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is on it"),
+    key("radio.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is in flight"),
     // Area.
     Key {
         only: "models other than trace, which brings its own area",
@@ -314,7 +312,7 @@ pub(super) const KEYS: &[Key] = &[
         only: "message = \"encoded\"",
         ..key("topology.header", Kind::Amount(Size, BYTES), Default("\"54B\""), "in front of every encoded message")
     },
-    key("topology.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is on it"),
+    key("topology.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is in flight"),
     key(
         "topology.change_every",
         Kind::Amount(Time, LONG),
@@ -370,7 +368,7 @@ pub(super) const KEYS: &[Key] = &[
         "traffic.session",
         Kind::Draw(Count, Range::between(0.0, u32::MAX as f64)),
         Optional,
-        "who attends the same may be inside together; reverse-link (repaired), group, central, omniscient",
+        "requests of the same session may be inside together; reverse-link (repaired), group, central, omniscient",
     ),
     key("traffic.patience", Kind::Draw(Time, Range::POSITIVE), Optional, "how long a client waits before it cancels"),
     key("traffic.start", Kind::Amount(Time, TIME), Default("\"0s\""), "asks from this moment on"),
@@ -422,7 +420,6 @@ pub(super) fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
 
-/// The section of this path.
 pub(super) fn section_of(path: &str) -> Option<&'static Section> {
     SECTIONS.iter().find(|section| section.path == path)
 }
@@ -434,7 +431,6 @@ pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
 }
 
 impl Key {
-    /// The section it is in.
     pub(super) fn section(&self) -> &'static str {
         self.path.rsplit_once('.').map_or("", |(section, _)| section)
     }
@@ -444,7 +440,6 @@ impl Key {
         if self.path == "protocol.name" { "protocol" } else { self.name() }
     }
 
-    /// Its name in its section.
     pub(super) fn name(&self) -> &'static str {
         self.path.rsplit_once('.').map_or(self.path, |(_, name)| name)
     }

@@ -12,29 +12,24 @@ use crate::distribution::Distribution;
 /// What kind of value a key takes.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
-    /// Any text.
     Text,
     /// The name of a file, looked for beside the scenario.
     File,
     /// One of some words.
     Word(fn() -> Vec<&'static str>),
-    /// True or false.
     Flag,
     /// A whole number from the first to the second.
     Whole(i64, i64),
-    /// A number.
     Real(Range),
     /// A number with a unit.
     Amount(Quantity, Range),
     /// A number with a unit, or this word.
     AmountOr(Quantity, Range, &'static str),
-    /// A distribution.
     Draw(Quantity, Range),
     /// `1s..2s`, or `none`.
     Retry,
     /// Two numbers with units.
     Pair(Quantity, Range),
-    /// Two nodes.
     Link,
     /// A list of pairs of nodes.
     Links,
@@ -53,17 +48,13 @@ pub(super) enum Kind {
 pub(super) enum Read {
     /// Of texts, words and files.
     Text(String),
-    /// Of flags.
     Flag(bool),
-    /// Of whole numbers.
     Whole(i64),
     /// Of numbers and amounts.
     Real(f64),
-    /// Of distributions.
     Draw(Distribution),
     /// Of delays before something is repeated.
     Retry(Option<Delay>),
-    /// Of pairs.
     Pair(f64, f64),
     /// Of links, each with its place.
     Links(Vec<(u32, u32, Place)>),
@@ -73,7 +64,6 @@ pub(super) enum Read {
     Texts(Vec<(String, Place)>),
     /// Of lists of texts.
     Groups(Vec<Vec<(String, Place)>>),
-    /// Of anything.
     Raw(Value),
 }
 

@@ -13,7 +13,6 @@ pub struct FileError {
     pub column: usize,
     /// How many characters are marked, from `column` on.
     pub width: usize,
-    /// What is wrong.
     pub message: String,
     /// What would be right.
     pub help: String,
@@ -28,7 +27,6 @@ pub(super) enum Place {
     Whole,
     /// These bytes of the file.
     Bytes {
-        /// The first.
         start: usize,
         /// The one behind the last.
         end: usize,
@@ -40,18 +38,14 @@ pub(super) enum Place {
 /// A text and where it is from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Source {
-    /// The name of the file.
     pub(super) name: String,
-    /// Its content.
     pub(super) text: String,
 }
 
 /// Something wrong at a place, before the source is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Where.
     pub(super) place: Place,
-    /// What is wrong.
     pub(super) message: String,
     /// What would be right.
     pub(super) help: String,

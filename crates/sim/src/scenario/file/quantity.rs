@@ -1,6 +1,5 @@
 //! Numbers with units: `120m`, `300us`, `1Mbps`.
 
-/// What a number measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// In metres.
@@ -70,7 +69,6 @@ impl Quantity {
         }
     }
 
-    /// The names of its units.
     pub(super) fn unit_names(self) -> Vec<&'static str> {
         self.units().iter().map(|(name, ..)| *name).collect()
     }
@@ -132,14 +130,11 @@ fn split(text: &str) -> (Option<f64>, &str) {
     (number.parse().ok(), unit.trim())
 }
 
-/// The values that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Range {
-    /// The least.
     pub(super) low: f64,
     /// Whether `low` itself is excluded.
     pub(super) above: bool,
-    /// The greatest.
     pub(super) high: f64,
 }
 
@@ -159,7 +154,6 @@ impl Range {
         Self { low, above: true, high }
     }
 
-    /// Whether a value is allowed.
     pub(super) fn has(self, value: f64) -> bool {
         value <= self.high && if self.above { value > self.low } else { value >= self.low }
     }

@@ -1,7 +1,7 @@
 //! Reads the keys of a document by name, with their defaults, and remembers what was read.
 //!
-//! What a resolved scenario was read from is its canonical form; what was given and never read had no effect, and that
-//! is told instead of being ignored.
+//! The keys that were read are the canonical form of a scenario. A given key that was never read had no effect: that is
+//! an error instead of being ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,6 @@ use super::walk::Content;
 use crate::distribution::Distribution;
 use crate::time::Span;
 
-/// Reads a document.
 pub(super) struct Reader<'a> {
     content: &'a Content,
     /// Everything that was read, by path, in TOML.
@@ -22,7 +21,6 @@ pub(super) struct Reader<'a> {
     used: BTreeSet<String>,
 }
 
-/// Reads one section.
 pub(super) struct Part<'r, 'a> {
     reader: &'r mut Reader<'a>,
     /// The section in the list of keys.
@@ -187,7 +185,6 @@ impl Part<'_, '_> {
         Ok(if let Some(Read::Text(text)) = self.read(name, None)? { Some(text) } else { None })
     }
 
-    /// True or false.
     pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {
         let read = self.read(name, None)?;
         let flag = if let Some(Read::Flag(flag)) = read { Some(flag) } else { None };
@@ -226,7 +223,6 @@ impl Part<'_, '_> {
         Ok(if let Some(Read::Real(amount)) = self.read(name, None)? { Some(amount) } else { None })
     }
 
-    /// A length of time.
     pub(super) fn span(&mut self, name: &str) -> Result<Span, Problem> {
         Ok(Span::from_seconds(self.amount(name)?))
     }
@@ -243,7 +239,6 @@ impl Part<'_, '_> {
         self.needed(name, draw)
     }
 
-    /// A distribution.
     pub(super) fn draw(&mut self, name: &str) -> Result<Distribution, Problem> {
         self.draw_or(name, "")
     }

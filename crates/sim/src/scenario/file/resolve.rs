@@ -61,7 +61,7 @@ fn shown(warmup: Warmup) -> String {
     }
 }
 
-/// What is given but has no effect is a mistake that should be told.
+/// A key without effect is an error.
 fn nothing_is_unused(reader: &Reader<'_>, protocol: &ProtocolChoice) -> Result<(), Problem> {
     let Some((path, item)) = reader.unused() else { return Ok(()) };
     let known: String = path.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".");
@@ -95,7 +95,7 @@ fn called(protocol: &ProtocolChoice) -> String {
     }
 }
 
-/// Whether messages can go straight from everyone to everyone.
+/// Whether messages can go straight from any node to any other.
 fn everyone_is_linked(network: &Network) -> bool {
     match network {
         Network::Radio(radio) => {

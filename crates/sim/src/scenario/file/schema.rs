@@ -7,7 +7,6 @@ use super::keys::{self, Given, Key, SECTIONS, Section};
 use super::kind::Kind;
 use super::quantity::{Quantity, Range};
 
-/// The JSON schema, as text.
 pub fn schema() -> String {
     let mut root = section(&SECTIONS[0]);
     root.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));

@@ -49,7 +49,6 @@ pub(super) fn variant_sets<'a>(content: &'a Content, label: &str) -> Option<Vec<
     Some(sets.collect())
 }
 
-/// The labels of all variants.
 pub(super) fn labels(content: &Content) -> Vec<String> {
     let label = |index| match content.items.get(&format!("study.variant.{index}.label")) {
         Some(Item { value: Value::Text(text), .. }) => text.clone(),

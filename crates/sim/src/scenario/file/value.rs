@@ -8,9 +8,7 @@ use super::place::Place;
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
-    /// The value.
     pub(super) value: Value,
-    /// Where it stands.
     pub(super) place: Place,
     /// Where its key stands.
     pub(super) key: Place,
@@ -25,7 +23,6 @@ pub(super) enum Value {
     Whole(i64),
     /// With a point.
     Real(f64),
-    /// True or false.
     Flag(bool),
     /// In square brackets.
     List(Vec<(Self, Place)>),
@@ -60,7 +57,6 @@ impl Value {
         }
     }
 
-    /// In TOML.
     pub(super) fn to_toml(&self) -> String {
         match self {
             Self::Text(text) => quoted(text),

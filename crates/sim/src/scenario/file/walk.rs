@@ -19,7 +19,6 @@ pub(super) struct Content {
     pub(super) sections: BTreeMap<String, Place>,
 }
 
-/// Reads a whole file.
 pub(super) fn content(text: &str) -> Result<Content, Problem> {
     let table = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(Place::Whole, |span| place_of(span, None));

@@ -141,7 +141,7 @@ fn shown(bytes: &[u8]) -> String {
     format!("\"{} bytes, {:016x}\"", bytes.len(), content_hash(bytes))
 }
 
-/// FNV-1a: tells contents apart that differ by accident; nobody forges placements.
+/// FNV-1a: tells contents apart that differ by accident; forgery is no concern here.
 fn content_hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

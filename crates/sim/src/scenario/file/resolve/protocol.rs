@@ -11,14 +11,11 @@ use super::super::reader::Reader;
 use super::{called, everyone_is_linked};
 use crate::scenario::{Name, Network, Over, ProtocolChoice, Text};
 
-/// Whether something is possible, and whether it can be left away.
+/// Whether something is possible, and whether it is optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// There is no such thing.
     Never,
-    /// It may be used.
     Optional,
-    /// It must be used.
     Always,
 }
 
@@ -29,17 +26,15 @@ pub(super) struct Abilities {
     pub(super) units: bool,
     /// An order by urgency.
     pub(super) order: bool,
-    /// Deadlines. Who ignores urgency takes them too, so that misses can be counted.
+    /// Deadlines. Protocols that ignore urgency take them too, so that misses can be counted.
     pub(super) deadlines: bool,
     /// `aging` and `joins`.
     pub(super) joins: bool,
     /// `levels`: priorities are from 1 to it.
     pub(super) levels: bool,
-    /// `epsilon`.
     pub(super) epsilon: bool,
     /// `retry`; `Optional`: it may be `none`.
     pub(super) retry: Use,
-    /// Sessions.
     pub(super) sessions: Use,
     /// A client may lose its patience.
     pub(super) cancels: bool,
@@ -165,13 +160,13 @@ pub(super) fn over(reader: &mut Reader<'_>, choice: &ProtocolChoice, network: &N
     };
     let name = choice.name.name();
     if (choice.name.speaks_to_neighbours() || omniscient) && over != Over::Links {
-        let why = if omniscient { "needs no messages" } else { "speaks to neighbours only" };
+        let why = if omniscient { "needs no messages" } else { "sends to neighbours only" };
         return Err(part.problem("over", format!("{name} {why}"), "take `over` out, or write \"links\""));
     }
     let possible =
         linked || matches!(network, Network::Wired(wired) if wired.shape == crate::scenario::Shape::Complete);
     if over == Over::Links && !choice.name.speaks_to_neighbours() && !omniscient && !possible {
-        let message = format!("{name} speaks to everyone, but not everyone is linked to everyone");
+        let message = format!("{name} sends to any node, but not all nodes are linked to each other");
         let help = "write \"relay\" or \"routing\", or use [topology] with shape = \"complete\", or a longer range";
         return Err(part.problem("over", message, help));
     }

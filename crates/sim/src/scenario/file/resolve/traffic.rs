@@ -110,7 +110,7 @@ fn arrivals(part: &mut Part<'_, '_>, duration: Span, holding: f64) -> Result<Arr
     let think = part.draw("think")?;
     if think.range().1 <= 0.0 && holding <= 0.0 {
         let help = "think or hold for more than 0s";
-        return Err(part.problem("think", "a client that neither thinks nor holds asks for ever at one moment", help));
+        return Err(part.problem("think", "a client that neither thinks nor holds asks endlessly at one moment", help));
     }
     Ok(Arrivals::Closed { think })
 }

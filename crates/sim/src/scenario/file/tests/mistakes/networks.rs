@@ -179,7 +179,7 @@ think = "0s"
 holding = "0s"
 "#,
         &[],
-        r#"a client that neither thinks nor holds asks for ever at one moment
+        r#"a client that neither thinks nor holds asks endlessly at one moment
  --> demo.toml:3:9
   |
 3 | think = "0s"

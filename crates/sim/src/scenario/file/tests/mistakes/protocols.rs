@@ -298,7 +298,7 @@ over = "relay"
 [radio]
 "#,
         &[],
-        r#"reverse-link speaks to neighbours only
+        r#"reverse-link sends to neighbours only
  --> demo.toml:2:8
   |
 2 | over = "relay"
@@ -314,7 +314,7 @@ over = "links"
 shape = "line"
 "#,
         &[],
-        r#"central speaks to everyone, but not everyone is linked to everyone
+        r#"central sends to any node, but not all nodes are linked to each other
  --> demo.toml:3:8
   |
 3 | over = "links"
