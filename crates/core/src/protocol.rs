@@ -42,8 +42,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
         false
     }
 
-    /// Whether this node can go for good and nobody misses anything: it has neither the token nor a copy that may be the
-    /// token, owes nobody a release, and its application neither waits nor is inside. Otherwise its state must be kept.
+    /// Whether this node can go for good without loss to others: it has neither the token nor a copy that may be the
+    /// token, owes no release, and its application neither waits nor is inside. Otherwise its state must be kept.
     fn may_go(&self) -> bool {
         let view = self.view();
         let holds = view.token.is_some() || view.keeps_copy || !view.returning.is_empty();
@@ -89,24 +89,24 @@ pub enum Event<M> {
     },
     /// A link to a neighbour has come up. Nothing sent over an earlier link to it arrives after this.
     LinkUp {
-        /// Who is there now.
+        /// The other end of the link.
         neighbour: NodeId,
     },
     /// A link has gone down. What was on it, in either direction, may be lost.
     LinkDown {
-        /// Who is gone.
+        /// The other end of the link.
         neighbour: NodeId,
     },
     /// A message has arrived.
     Receive {
         /// The neighbour it came from (for any-to-any protocols: the node that sent it).
         from: NodeId,
-        /// What it says.
+        /// Its content.
         message: M,
     },
     /// A timer asked for by [`Effect::Arm`] has run out.
     Expired {
-        /// Which one. The node recognises and ignores stale ones.
+        /// The timer; the node recognises and ignores stale ones.
         timer: Timer,
     },
     /// The resource was defined anew. A version that is not newer than what the node knows is ignored. Grants that were
@@ -121,7 +121,7 @@ pub enum Event<M> {
     /// can; see [`Protocol::may_go`]. Its requests must be cancelled or released before.
     Leave,
     /// This node was stopped in order, saved, and goes on. Its links are down since before it was saved, its timers do
-    /// not run any more, and what was under way to it is lost.
+    /// not run any more, and what was in flight to it is lost.
     Resume,
 }
 
@@ -131,27 +131,27 @@ pub enum Event<M> {
 pub enum Effect<M> {
     /// Send to one neighbour (for any-to-any protocols: to any node).
     Send {
-        /// Whom to.
+        /// The receiver.
         to: NodeId,
-        /// What.
+        /// The message to send.
         message: M,
     },
     /// Send to some neighbours: one transmission on a radio, one message to each on wires.
     Multicast {
-        /// Whom to, in order and each once.
+        /// The receivers, in order and each once.
         to: Vec<NodeId>,
-        /// What.
+        /// The message to send.
         message: M,
     },
     /// Send to every neighbour that is up now: one transmission on a radio. (For any-to-any protocols: to every other
     /// node.)
     Broadcast {
-        /// What.
+        /// The message to send.
         message: M,
     },
     /// Tell the application that its request is granted.
     Granted {
-        /// The answer.
+        /// The units, session and fence that the request gets.
         grant: Grant,
     },
     /// Wake this node later with [`Event::Expired`].
@@ -163,9 +163,9 @@ pub enum Effect<M> {
     },
     /// A peer made a mistake; its message was ignored. To be counted and logged.
     Reject {
-        /// Who.
+        /// The sender of the message.
         from: NodeId,
-        /// What was wrong.
+        /// What was wrong with it.
         reason: Rejection,
     },
 }
@@ -198,9 +198,9 @@ pub enum Misuse {
     /// More than can ever be granted.
     #[error("{asked} units asked for, but the resource has only {capacity}")]
     OverCapacity {
-        /// The demand.
+        /// What the request asked for.
         asked: Units,
-        /// The resource's k.
+        /// The units of the resource.
         capacity: Units,
     },
     /// Request numbers must grow.
@@ -221,11 +221,11 @@ pub enum Misuse {
     /// A grant is given back whole.
     #[error("request {request} holds {held} units; releasing {asked} of them is not possible, release all")]
     PartialRelease {
-        /// Which grant.
+        /// The request whose grant it is.
         request: RequestId,
-        /// What it holds.
+        /// The units of the grant.
         held: Units,
-        /// What was to be released.
+        /// The units of the call.
         asked: Units,
     },
     /// A deadline given to a resource ordered by priority, or the reverse.
@@ -237,7 +237,7 @@ pub enum Misuse {
     /// A priority outside the levels of this resource.
     #[error("priority {asked} is not one of the levels 1 to {levels}")]
     NoSuchLevel {
-        /// The demand.
+        /// What the request asked for.
         asked: i32,
         /// The greatest level.
         levels: u32,
@@ -284,7 +284,7 @@ pub enum Rejection {
     #[error("a second token")]
     SecondToken,
     /// A token given to a node that did not ask, where the protocol never does that.
-    #[error("a token nobody asked for")]
+    #[error("an unrequested token")]
     UnwantedToken,
     /// A claim of no units, or of more than the resource has where that never changes.
     #[error("a claim of an impossible number of units")]

@@ -480,7 +480,7 @@ fn a_token_that_nobody_waits_for_is_rejected() {
     let token = naimi_trehel::Message::Token { fence: Fence(9) };
     story.forges("bob", "cy", token).forges("bob", "ann", token).expect_trace(
         "
-        cy  token from bob -> reject bob: a token nobody asked for
+        cy  token from bob -> reject bob: an unrequested token
         ann token from bob -> reject bob: a second token",
     );
 }

@@ -488,7 +488,7 @@ mod planted {
         story.asks("bob", ONE).settles().asks("ann", ONE).settles().releases("bob").settles().begins();
         story.releases("ann").settles().expect_token_at([]).expect_trace(
             "ann release        -> TOKEN to all
-             bob TOKEN from ann -> reject ann: a token nobody asked for",
+             bob TOKEN from ann -> reject ann: an unrequested token",
         );
     }
 

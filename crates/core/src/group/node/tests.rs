@@ -289,7 +289,7 @@ fn a_timer_of_an_earlier_request_is_ignored() {
     ask(&mut node, 2, X).unwrap();
     let expire = |node: &mut Node, epoch| node.handle(Event::Expired { timer: Timer { epoch } }).unwrap();
     assert_eq!(expire(&mut node, 1), []);
-    assert_eq!(expire(&mut node, 2).len(), 2, "the request to everybody and the next timer");
+    assert_eq!(expire(&mut node, 2).len(), 2, "the request to all and the next timer");
 }
 
 #[test]
