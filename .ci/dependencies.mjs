@@ -52,16 +52,18 @@ for (const name of new Set(counted.map(({ name }) => name))) {
 for (const skip of skipped)
   if (!packages.some((one) => isMeant(skip, one))) console.warn(`${skip}: deny.toml skips it, but it is not there`);
 
-const registry = "registry+https://github.com/rust-lang/crates.io-index";
-for (const { name, source } of packages)
-  if (source !== null && source !== registry) wrong.push(`${name}: comes from ${source}`);
+// One registry for all, the one that Cargo.lock was made with.
+const registries = new Set(packages.filter(({ source }) => source !== null).map(({ source }) => source));
+for (const source of registries)
+  if (registries.size > 1 || !source.startsWith("registry+")) wrong.push(`packages come from ${source}`);
 
-// The manifest promises a Rust version; what is tested is this toolchain, so they must be the same.
+// The manifest promises a Rust version; what is tested is this toolchain.
 const promised = packages.find(({ name }) => name === "meshlock-cli").rust_version;
 const [, used] = execFileSync("rustc", ["--version"], { encoding: "utf8" }).match(/rustc (\d+\.\d+)/);
-if (promised !== used)
-  wrong.push(`Cargo.toml names Rust ${promised}, and this is ${used}: name the version with which the tests are run`);
+const [older, newer] = [promised, used].map((version) => Number(version.split(".")[1]));
+if (newer < older) wrong.push(`Cargo.toml names Rust ${promised}, and this is ${used}`);
+if (newer > older) console.warn(`Cargo.toml names Rust ${promised}, but ${used} is tested: name it, or test with ${promised} too`);
 
 for (const line of wrong) console.error(line);
 if (wrong.length > 0) process.exit(1);
-console.log(`${packages.length} packages: licences, versions and sources are those of deny.toml; Rust ${used} as promised`);
+console.log(`${packages.length} packages: licences, versions and sources are those of deny.toml; Rust ${used}, promised ${promised}`);
