@@ -24,7 +24,7 @@ pub struct Claim {
     pub measure: fn(&Lab) -> Finding,
 }
 
-/// What came out. What it means follows from the claim: see [`Claim::conclusion`].
+/// A measured claim. What it means follows from the claim: see [`Claim::conclusion`].
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
     /// What each text has shown.
@@ -40,7 +40,7 @@ pub struct Finding {
 /// Something expected that is no demand of the claim: of a baseline, of our own bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// In words.
+    /// The expectation.
     pub what: String,
     /// Whether it is so.
     pub holds: bool,

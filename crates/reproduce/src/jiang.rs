@@ -4,15 +4,14 @@
 //! |---|---|
 //! | `jiang/safety.rs` | J-1, J-2, J-3: units, special cases, the token |
 //! | `jiang/order.rs` | J-4a, J-4b, J-12: who comes first |
-//! | `jiang/waiting.rs` | J-5, J-7: nobody waits for ever |
+//! | `jiang/waiting.rs` | J-5, J-7: every wait is bounded |
 //! | `jiang/aging.rs` | J-6: what aging adds |
 //! | `jiang/concurrency.rs` | J-8, J-13, J-15: how well units are used |
 //! | `jiang/links.rs` | J-9, J-10, J-16: links that change |
 //! | `jiang/wires.rs` | J-11a, J-11b: networks that do not move |
 //! | `jiang/messages.rs`, `jiang/family.rs` | J-14: messages, also in the set-up of the paper it builds on |
 //!
-//! The others have the scenarios (`setup`), what the requests of a finished run tell (`after`), what is seen while a
-//! run goes on (`watching`), and tables and figures (`show`).
+//! `setup` has the scenarios, `after` what the requests of a finished run tell.
 
 mod after;
 mod aging;
@@ -23,9 +22,7 @@ mod messages;
 mod order;
 mod safety;
 mod setup;
-mod show;
 mod waiting;
-mod watching;
 mod wires;
 
 use crate::claim::Claim;
@@ -37,7 +34,7 @@ fn size(lab: &Lab) -> (u64, f64) {
     lab.choose((4, 300.0), (10, 1_500.0), (20, 3_000.0))
 }
 
-/// All of them, in order.
+/// The claims of Jiang's paper, in order.
 pub fn claims() -> Vec<Claim> {
     CLAIMS.to_vec()
 }

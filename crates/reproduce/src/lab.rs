@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use meshlock_properties::Rule;
 use meshlock_sim::measures::{Measures, measures};
-use meshlock_sim::outcome::Outcome;
+use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_sim::run::{Progress, run};
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
-use meshlock_statistics::Estimate;
+use meshlock_statistics::{Estimate, Median};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Lab {
 pub struct Sample {
     /// What it left behind.
     pub outcome: Outcome,
-    /// In numbers.
+    /// Its measures.
     pub measures: Measures,
 }
 
@@ -92,7 +93,35 @@ impl Progress for Asked<'_> {
     }
 }
 
+impl Sample {
+    /// A measure; `NaN` if this run has none.
+    pub fn get(&self, measure: &str) -> f64 {
+        self.measures.get(measure).copied().unwrap_or(f64::NAN)
+    }
+
+    /// A measure; 0 if this run has none.
+    pub fn or_zero(&self, measure: &str) -> f64 {
+        self.measures.get(measure).copied().unwrap_or(0.0)
+    }
+
+    /// How often a rule broke.
+    pub fn broken(&self, rule: Rule) -> f64 {
+        let times = self.outcome.broken.iter().filter(|broken| broken.rule == rule).map(|broken| broken.times);
+        times.sum::<u64>() as f64
+    }
+
+    /// The requests that were served, also in the drain.
+    pub fn granted(&self) -> impl Iterator<Item = &Request> {
+        self.outcome.requests.iter().filter(|request| request.granted.is_some())
+    }
+}
+
 impl Samples {
+    /// How the runs ended.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.0.iter().map(|sample| &sample.outcome)
+    }
+
     /// One measure of all runs; runs without it are left out.
     pub fn values(&self, measure: &str) -> Vec<f64> {
         self.0.iter().filter_map(|sample| sample.measures.get(measure).copied()).collect()
@@ -103,8 +132,50 @@ impl Samples {
         Estimate::of(&self.values(measure), 0.95)
     }
 
+    /// The mean of a number of every run; runs without it are left out.
+    pub fn estimate_of(&self, of: impl Fn(&Sample) -> f64) -> Estimate {
+        Estimate::of(&self.finite(of), 0.95)
+    }
+
+    /// The median of a number of every run: for counts, most of which are small.
+    pub fn median_of(&self, of: impl Fn(&Sample) -> f64) -> Median {
+        Median::of(&self.finite(of), 0.95)
+    }
+
+    fn finite(&self, of: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        self.0.iter().map(of).filter(|value| value.is_finite()).collect()
+    }
+
     /// A sum over all runs, such as of violations.
     pub fn sum(&self, of: impl Fn(&Sample) -> f64) -> f64 {
         self.0.iter().map(of).sum()
     }
+
+    /// The sum of a measure; a run without it counts as 0.
+    pub fn total(&self, measure: &str) -> f64 {
+        self.values(measure).iter().sum()
+    }
+
+    /// All requests that were served.
+    pub fn granted(&self) -> u64 {
+        self.0.iter().map(|sample| sample.granted().count() as u64).sum()
+    }
+
+    /// The greatest sum of `weight` over all requests inside at one moment of any run.
+    pub fn peak(&self, weight: impl Fn(&Request) -> i64) -> i64 {
+        self.0.iter().map(|sample| peak(sample, &weight)).max().unwrap_or(0)
+    }
+}
+
+fn peak(sample: &Sample, weight: &dyn Fn(&Request) -> i64) -> i64 {
+    let enter = sample.granted().filter_map(|request| Some((request.granted?, weight(request))));
+    let leave = sample.granted().filter_map(|request| Some((request.released?, -weight(request))));
+    let mut steps: Vec<(Time, i64)> = enter.chain(leave).collect();
+    // Leaving makes room for an entry at the same moment.
+    steps.sort_unstable();
+    let inside = steps.iter().scan(0, |inside, (_, step)| {
+        *inside += step;
+        Some(*inside)
+    });
+    inside.max().unwrap_or(0).max(0)
 }

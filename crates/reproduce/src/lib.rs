@@ -18,8 +18,12 @@ pub mod jiang;
 pub mod lab;
 pub mod page;
 pub mod psar;
+mod scenarios;
+mod show;
 pub mod swaroop;
+
 pub mod verdict;
+mod watching;
 
 pub use claim::{Check, Claim, Evidence, Finding};
 pub use lab::{Effort, Lab};

@@ -13,9 +13,9 @@ use crate::verdict::{Column, Conclusion, Text, Verdict};
 /// A claim that was measured.
 #[derive(Clone)]
 pub struct Measured {
-    /// What was claimed.
+    /// The claim.
     pub claim: Claim,
-    /// What came out.
+    /// Its measurement.
     pub finding: Finding,
 }
 
@@ -311,7 +311,7 @@ mod tests {
     const EXPECTS: &[(&str, Option<Verdict>)] =
         &[("printed", Some(Verdict::Fails)), ("repaired", Some(Verdict::Holds))];
 
-    /// The printed text leaves so many waiting, the repaired one nobody.
+    /// The printed text leaves so many waiting, the repaired one none.
     fn measured(id: &'static str, stuck: f64) -> Measured {
         let column = |text, stuck| Column::new(text, Runs::default(), vec![Fact::exact("stuck", stuck)]);
         let of_size = Table { columns: vec![head("n")], rows: vec![vec![Cell::Number(12.0)]] };

@@ -17,7 +17,7 @@ use crate::verdict::{Verdict, at_least, at_most, between, needs, none};
 /// The report's own protocol.
 const FLOOD: Name = Name::Flood;
 
-/// All of them, in order.
+/// The claims of the report, in order.
 pub fn claims() -> Vec<Claim> {
     CLAIMS.to_vec()
 }

@@ -12,12 +12,12 @@
 //! | `switches`, `game` | S4-8 to S4-10: sessions opened before one that waits |
 //! | `order` | S4-11, S4-13, S4-16: when and in which order |
 //! | `safety` | S4-14: never two sessions at once |
-//! | `radio` | what an entry costs where not everybody reaches everybody |
+//! | `radio` | what an entry costs on a multi-hop network |
 //! | `ledger` | who entered in which role, at what cost |
-//! | `bench` | processes driven by hand |
+//! | `by_hand` | processes driven by hand |
 //! | `setting` | the network of the paper, and words for tables |
 
-mod bench;
+mod by_hand;
 mod cost;
 mod game;
 mod ledger;
@@ -32,7 +32,7 @@ mod switches;
 use crate::claim::Claim;
 use crate::verdict::{Verdict, at_least, at_most, needs, none, positive};
 
-/// All of them, in order.
+/// The claims of the group paper, in order.
 pub fn claims() -> Vec<Claim> {
     CLAIMS.to_vec()
 }

@@ -59,7 +59,7 @@ pub const fn needs(fact: &'static str, least: f64) -> Demand {
 pub struct Fact {
     /// As in the demand.
     pub name: &'static str,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
     /// The least that it may be; the value itself for what was counted.
     pub low: f64,
@@ -70,7 +70,7 @@ pub struct Fact {
 impl Fact {
     /// Of something counted or computed: it is what it is.
     pub const fn exact(name: &'static str, value: f64) -> Self {
-        // The sum of nothing is minus zero, which nobody wants to read.
+        // The sum of nothing is minus zero; print it as zero.
         let value = value + 0.0;
         Self { name, value, low: value, high: value }
     }
@@ -149,9 +149,9 @@ impl fmt::Display for Text {
 /// How the runs of a text ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// All of them.
+    /// The number of runs.
     pub all: u64,
-    /// Those in which somebody was never served.
+    /// Those with a request that was never served.
     pub stuck: u64,
     /// Those that exceeded a limit.
     pub storms: u64,
@@ -187,7 +187,7 @@ impl Runs {
 
 impl From<&Samples> for Runs {
     fn from(samples: &Samples) -> Self {
-        Self::of(samples.0.iter().map(|sample| &sample.outcome))
+        Self::of(samples.outcomes())
     }
 }
 
@@ -207,7 +207,7 @@ impl fmt::Display for Runs {
 /// What a text has shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Which text.
+    /// The text that ran.
     pub text: Text,
     /// Its numbers. One that could not be measured is not finite, or not there.
     pub facts: Vec<Fact>,
@@ -221,12 +221,37 @@ impl Column {
         Self { text, facts, runs: runs.into() }
     }
 
+    /// The column of a text among others, or a new one behind them; these runs are added to it.
+    pub fn of<'a>(columns: &'a mut Vec<Self>, text: &Text, runs: impl Into<Runs>) -> &'a mut Self {
+        let place = columns.iter().position(|column| column.text == *text).unwrap_or(columns.len());
+        if place == columns.len() {
+            columns.push(Self::new(text.clone(), Runs::default(), Vec::new()));
+        }
+        let column = &mut columns[place];
+        column.runs = column.runs.and(runs.into());
+        column
+    }
+
     /// Adds to a number that is counted.
     pub fn add(&mut self, name: &'static str, value: f64) {
+        self.fold(name, value, |sum, value| sum + value);
+    }
+
+    /// Keeps the greatest of several numbers.
+    pub fn most(&mut self, name: &'static str, value: f64) {
+        self.fold(name, value, f64::max);
+    }
+
+    fn fold(&mut self, name: &'static str, value: f64, with: fn(f64, f64) -> f64) {
         match self.facts.iter_mut().find(|fact| fact.name == name) {
-            Some(fact) => *fact = Fact::exact(name, fact.value + value),
+            Some(fact) => *fact = Fact::exact(name, with(fact.value, value)),
             None => self.facts.push(Fact::exact(name, value)),
         }
+    }
+
+    /// A number of it; `NaN` if it was not measured.
+    pub fn value(&self, name: &str) -> f64 {
+        self.fact(name).map_or(f64::NAN, |fact| fact.value)
     }
 
     fn fact(&self, name: &str) -> Option<&Fact> {
@@ -252,6 +277,12 @@ impl Column {
             Some((demand, Some(fact))) => format!("{}: {fact}, {demand}", demand.fact),
         }
     }
+}
+
+/// Every text with some words on it, as `printed 3, repaired 0`.
+pub fn told(columns: &[Column], words: impl Fn(&Column) -> String) -> String {
+    let one = |column: &Column| format!("{} {}", column.text, words(column));
+    columns.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// As `at most 0`.

@@ -40,6 +40,13 @@ impl Estimate {
         Self { samples: samples.len(), mean, deviation, half_width }
     }
 
+    /// The same in another unit: `to` is linear.
+    #[must_use]
+    pub fn converted(self, to: impl Fn(f64) -> f64) -> Self {
+        let Self { samples, mean, deviation, half_width } = self;
+        Self { samples, mean: to(mean), deviation: to(deviation), half_width: to(half_width) }
+    }
+
     /// The half width as a share of the mean. Zero if the samples do not differ, infinite if nothing is known of the
     /// mean or it is zero.
     pub fn relative_half_width(&self) -> f64 {

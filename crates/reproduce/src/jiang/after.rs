@@ -1,42 +1,11 @@
 //! What the requests of a run tell beyond its measures.
 
-use meshlock_properties::Rule;
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_sim::time::Time;
-
-use crate::lab::{Sample, Samples};
-
-/// The greatest sum of `weight` over all requests that were inside at one moment of the whole run.
-pub(super) fn peak(outcome: &Outcome, weight: impl Fn(&Request) -> i64) -> i64 {
-    let enter = |request: &Request| Some((request.granted?, weight(request)));
-    let leave =
-        |request: &Request| request.released.filter(|_| request.granted.is_some()).map(|at| (at, -weight(request)));
-    let requests = || outcome.requests.iter();
-    let mut steps: Vec<(Time, i64)> = requests().filter_map(enter).chain(requests().filter_map(leave)).collect();
-    // Who leaves makes room for who enters at the same moment.
-    steps.sort_unstable();
-    let mut inside = 0;
-    steps.into_iter().fold(0, |most, (_, step)| {
-        inside += step;
-        most.max(inside)
-    })
-}
 
 /// How many units a request has.
 pub(super) fn units(request: &Request) -> i64 {
     request.units.0.into()
-}
-
-/// How often a rule broke in a run.
-pub(super) fn breaks(sample: &Sample, rule: Rule) -> f64 {
-    let times = sample.outcome.broken.iter().filter(|broken| broken.rule == rule).map(|broken| broken.times);
-    times.sum::<u64>() as f64
-}
-
-/// All grants of the whole runs.
-pub(super) fn grants(samples: &Samples) -> u64 {
-    let granted = |sample: &Sample| sample.outcome.requests.iter().filter(|request| request.granted.is_some()).count();
-    samples.0.iter().map(|sample| granted(sample) as u64).sum()
 }
 
 /// How many requests made later were granted while this one waited.

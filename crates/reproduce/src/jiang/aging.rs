@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 
 use meshlock_core::reverse_link::Height;
 use meshlock_core::view::Origin;
-use meshlock_core::{Demand, Event, NodeId, Protocol, Rank, RequestId, Units};
-use meshlock_protocols::printed::reverse_link::{Body, Config, Message, Node, network};
-use meshlock_report::table::Cell;
+use meshlock_core::{Demand, Effect, Event, Misuse, NodeId, Protocol, Rank, RequestId, Units};
+use meshlock_protocols::printed::reverse_link as printed;
+use meshlock_protocols::{Message, Node};
 use meshlock_sim::distribution::Distribution;
+use meshlock_sim::observe::Observer;
 use meshlock_sim::scenario::{Scenario, Shape, UrgencyOf};
 use meshlock_sim::time::Time;
 use meshlock_statistics::{Median, line as fit};
 
 use super::setup::{PUT_BACK, With, twelve, wired};
-use super::show::{mean, note, table, words};
 use super::size;
-use super::watching::{Seen, Watcher, watch};
 use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::lab::{Lab, Samples};
+use crate::show::{count, mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Runs, with};
+use crate::watching::{received, sent, watch};
 
 /// Follows the claims in the queue of node 0, the middle of a star that asks for nothing itself: how much more urgent
 /// each one is than when it came, over how often the token has left since.
@@ -30,14 +31,14 @@ struct Claims {
     points: Vec<(f64, f64)>,
 }
 
-impl Watcher for Claims {
-    fn handled(&mut self, _now: Time, seen: Seen) {
-        if seen.node != NodeId(0) {
+impl Observer for Claims {
+    fn handled(&mut self, _: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
+        if node.id() != NodeId(0) {
             return;
         }
-        self.passes += seen.sends("token");
-        let queue: BTreeMap<NodeId, i64> = seen
-            .view
+        self.passes += sent(node, effects, |kind| kind == "token");
+        let queue: BTreeMap<NodeId, i64> = node
+            .view()
             .queue
             .iter()
             .filter_map(|claim| match claim.origin {
@@ -47,7 +48,7 @@ impl Watcher for Claims {
             .collect();
         self.came.retain(|node, _| queue.contains_key(node));
         for (node, rank) in queue {
-            let speaks = seen.received.is_some_and(|(from, _)| from == node);
+            let speaks = received(&event).is_some_and(|(from, _)| from == node);
             if speaks {
                 self.came.insert(node, (rank, self.passes));
             }
@@ -62,12 +63,12 @@ impl Watcher for Claims {
 /// The middle of a star is inside while two neighbours ask; then it leaves. By how much the one that stays behind has
 /// aged: once for the leaving, once for the pass.
 fn aged_by_leaving(epsilon: u32) -> Option<i64> {
-    let mut middle: Node =
-        network(3, &[(0, 1), (0, 2)], NodeId(0), Config::printed(1).aging(epsilon)).into_iter().next()?;
+    let config = printed::Config::printed(1).aging(epsilon);
+    let mut middle = printed::network(3, &[(0, 1), (0, 2)], NodeId(0), config).into_iter().next()?;
     middle.handle(Event::Request { request: RequestId(1), demand: Demand::units(1, 1) }).ok()?;
     for (id, rank) in [(1, 50), (2, 10)] {
         let height = Height { level: 0, depth: 1, id: NodeId(id) };
-        let message = Message { height, body: Body::Request(Rank(rank)) };
+        let message = printed::Message { height, body: printed::Body::Request(Rank(rank)) };
         middle.handle(Event::Receive { from: NodeId(id), message }).ok()?;
     }
     middle.handle(Event::Release { request: RequestId(1), units: Units(1) }).ok()?;
@@ -101,9 +102,9 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
             for class in &mut star.traffic.classes {
                 class.nodes.retain(|node| *node != 0);
             }
-            let (claims, outcome) = watch(&star, 1, Claims::default());
-            ended = ended.and(Runs::of([&outcome]));
-            let (xs, ys): (Vec<f64>, Vec<f64>) = claims.points.into_iter().unzip();
+            let watched = watch(&star, 1, |_| Claims::default());
+            ended = ended.and(Runs::of(watched.iter().map(|(_, outcome)| outcome)));
+            let (xs, ys): (Vec<f64>, Vec<f64>) = watched.into_iter().flat_map(|(claims, _)| claims.points).unzip();
             let slope = fit(&xs, &ys, 0.95);
             let off = xs.iter().zip(&ys).map(|(x, y)| (y - x * f64::from(epsilon)).abs()).fold(0.0, f64::max);
             let leaving = aged_by_leaving(epsilon);
@@ -113,50 +114,34 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
             slopes.push(format!("{:.3}", slope.slope));
             rows.push(vec![
                 words(format!("{text}, epsilon {epsilon}")),
-                Cell::Number(xs.len() as f64),
-                Cell::Number(slope.slope),
-                Cell::Number(off),
-                Cell::Number(leaving.unwrap_or(-1) as f64),
+                count(xs.len()),
+                number(slope.slope),
+                number(off),
+                count(leaving.unwrap_or(-1)),
             ]);
         }
         let facts =
-            vec![Fact::exact(OFF, farthest), Fact::count(OFF_LEAVING, off_leaving), Fact::count(POINTS, points as u64)];
+            vec![Fact::exact(OFF, farthest), Fact::count(OFF_LEAVING, off_leaving), Fact::count(POINTS, points)];
         columns.push(Column::new(text, ended, facts));
     }
     let mut costs = Vec::new();
-    let mut medians = Vec::new();
-    let epsilons = [("epsilon 0", 0), ("epsilon a tenth of a step", 1), ("epsilon one step", 10)];
-    for (name, epsilon) in epsilons {
-        let samples = lab.replicate(&in_tens(twelve(10.0, duration)).published(PUT_BACK).epsilon(epsilon), seeds);
+    let mut cost = |name: &str, samples: &Samples| {
         // A few runs have so many that a mean says nothing.
         let messages = Median::of(&samples.values("messages/entry"), 0.95);
-        medians.push(messages);
-        let stuck = samples.estimate("stuck");
-        costs.push(vec![
-            words(format!("printed with p1 and p2, {name}")),
-            words(format!("{messages:.1}")),
-            mean(samples.estimate("entries/s")),
-            mean(stuck),
-        ]);
-    }
-    let mut ours = Vec::new();
-    for worth in [0, 10, 1] {
-        let samples = lab.replicate(&twelve(10.0, duration).aging(worth), seeds);
-        let messages = Median::of(&samples.values("messages/entry"), 0.95);
-        ours.push(messages.median);
-        costs.push(vec![
-            words(if worth == 0 {
-                "repaired, strict".to_owned()
-            } else {
-                format!("repaired, one step is worth {worth} grants")
-            }),
-            words(format!("{messages:.1}")),
-            mean(samples.estimate("entries/s")),
-            mean(samples.estimate("stuck")),
-        ]);
-    }
-    let at = |place: usize| medians.get(place).copied().unwrap_or(Median::of(&[], 0.95));
-    let thrashes = at(2).median > 3.0 * at(0).median;
+        let more = ["entries/s", "stuck"].map(|measure| mean(samples.estimate(measure)));
+        costs.push([words(name), words(format!("{messages:.1}"))].into_iter().chain(more).collect());
+        messages
+    };
+    let theirs =
+        [("epsilon 0", 0), ("epsilon a tenth of a step", 1), ("epsilon one step", 10)].map(|(name, epsilon)| {
+            let scenario = in_tens(twelve(10.0, duration)).published(PUT_BACK).epsilon(epsilon);
+            cost(&format!("printed with p1 and p2, {name}"), &lab.replicate(&scenario, seeds))
+        });
+    let ours =
+        [("strict", 0), ("one step is worth 10 grants", 10), ("one step is worth 1 grants", 1)].map(|(name, worth)| {
+            cost(&format!("repaired, {name}"), &lab.replicate(&twelve(10.0, duration).aging(worth), seeds)).median
+        });
+    let thrashes = theirs[2].median > 3.0 * theirs[0].median;
     let ours_flat = ours.iter().all(|messages| *messages < 1.25 * ours[0]);
     Finding {
         columns,
@@ -165,8 +150,8 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
              {:.1} without, {:.1} with aging by one step (p1 and p2), repaired {:.1} and {:.1}",
             slopes[..3].join(", "),
             slopes[3..].join(", "),
-            at(0),
-            at(2),
+            theirs[0],
+            theirs[2],
             ours[0],
             ours[2]
         ),
@@ -176,27 +161,22 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
         ],
         evidence: vec![
             table(
-                "Printed text, middle of a star: urgency gained by queued claims over passes of the token; and \
-                 when the middle itself leaves",
-                &[
-                    "text",
-                    "points",
-                    "slope",
-                    "greatest distance from epsilon x passes",
-                    "gained by a leaving and the pass after it",
-                ],
+                "Printed text, middle of a star: urgency gained by queued claims over passes of the token; and when \
+                 the middle itself leaves",
+                "text | points | slope | greatest distance from epsilon x passes | gained by a leaving and the pass \
+                 after it",
                 rows,
             ),
             table(
                 "What aging costs, h = k = 1, think 10",
-                &["run", "messages per entry (median)", "entries per unit", "stuck"],
+                "run | messages per entry (median) | entries per unit | stuck",
                 costs,
             ),
             note(
-                "A request that waits at the holder is out of its queue and does not age (line 10), while those \
-                 behind it do. So the token is taken from who has it, again and again: with a large epsilon most \
-                 messages carry it to and fro. The repaired protocol has another rule: a rank is given once and carried \
-                 along, so there is no epsilon to be measured, and aging costs nothing.",
+                "A request that waits at the holder is out of its queue and does not age (line 10), while those behind \
+                 it do. So the token is taken from who has it, again and again: with a large epsilon most messages \
+                 carry it to and fro. The repaired protocol has another rule: a rank is given once and carried along, \
+                 so there is no epsilon to be measured, and aging costs nothing.",
             ),
         ],
     }

@@ -1,8 +1,10 @@
 //! J-8, J-13 and J-15: how well the units are used.
 
 use meshlock_core::view::Origin;
-use meshlock_report::table::Cell;
+use meshlock_core::{Effect, Event, Misuse, Protocol};
+use meshlock_protocols::{Message, Node};
 use meshlock_sim::distribution::Distribution;
+use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_sim::scenario::{Class, Name, Scenario, UrgencyOf};
 use meshlock_sim::time::Time;
@@ -10,13 +12,13 @@ use meshlock_statistics::{Estimate, paired};
 
 use super::after::{idle_for_large, units};
 use super::setup::{ALL_BUT_GUARD, PUT_BACK, Variant, With, in_texts, twelve};
-use super::show::{figure, line, log_scale, mean, note, point, scale, table, words};
 use super::size;
 use super::waiting::STUCK;
-use super::watching::{Seen, Watcher, watch};
 use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
+use crate::show::{figure, line, log_scale, mean, note, number, point, scale, table, words};
 use crate::verdict::{Column, Fact, Runs, Text, with};
+use crate::watching::{sent, watch};
 
 /// Sees whether nodes that are inside pass the token on when another one asks and a unit is free.
 #[derive(Default)]
@@ -25,14 +27,15 @@ struct Inside {
     kept: u64,
 }
 
-impl Watcher for Inside {
-    fn handled(&mut self, _now: Time, seen: Seen) {
-        if seen.view.holding.is_empty() {
+impl Observer for Inside {
+    fn handled(&mut self, _: Time, node: &Node, _: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
+        let view = node.view();
+        if view.holding.is_empty() {
             return;
         }
-        self.passed += seen.sends("token");
-        let another_asks = seen.view.queue.first().is_some_and(|claim| matches!(claim.origin, Origin::Node(_)));
-        let has_one = seen.view.token.as_ref().is_some_and(|token| token.free.0 > 0);
+        self.passed += sent(node, effects, |kind| kind == "token");
+        let another_asks = view.queue.first().is_some_and(|claim| matches!(claim.origin, Origin::Node(_)));
+        let has_one = view.token.is_some_and(|token| token.free.0 > 0);
         self.kept += u64::from(another_asks && has_one);
     }
 }
@@ -68,12 +71,11 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
         let more = measures.map(|name| mean(samples.estimate(name)));
         rows.push([words(*name), mean(share)].into_iter().chain(more).collect());
         if let Some(text) = text {
-            let seen: Vec<Inside> =
-                (1..=lab.choose(1, 2, 5)).map(|seed| watch(&scenario, seed, Inside::default()).0).collect();
-            let sum = |of: fn(&Inside) -> u64| seen.iter().map(of).sum::<u64>();
+            let watched = watch(&scenario, lab.choose(1, 2, 5), |_| Inside::default());
+            let sum = |of: fn(&Inside) -> u64| watched.iter().map(|(inside, _)| of(inside)).sum::<u64>();
             let facts = vec![
-                Fact::count(KEPT_INSIDE, sum(|seen| seen.kept)),
-                Fact::count(PASSED_INSIDE, sum(|seen| seen.passed)),
+                Fact::count(KEPT_INSIDE, sum(|inside| inside.kept)),
+                Fact::count(PASSED_INSIDE, sum(|inside| inside.passed)),
                 Fact::mean(IDLE, share),
             ];
             columns.push(Column::new(text.clone(), &samples, facts));
@@ -94,8 +96,8 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
     let near = |place: usize, low: f64, high: f64| (low..=high).contains(&of(place).mean);
     Finding {
         measured: format!(
-            "time in which a request waits that would fit: {} with the printed guard (p1, p2 repaired), {} repaired, {} \
-             omniscient",
+            "time in which a request waits that would fit: {} with the printed guard (p1, p2 repaired), {} repaired, \
+             {} omniscient",
             of(1),
             of(3),
             of(5).mean
@@ -110,14 +112,8 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
         evidence: vec![
             table(
                 "k = 3, h = 1, think 10",
-                &[
-                    "run",
-                    "share of the time in which a waiting request fits",
-                    "units in use",
-                    "mean wait",
-                    "entries per unit",
-                    "stuck",
-                ],
+                "run | share of the time in which a waiting request fits | units in use | mean wait | entries per unit \
+                 | stuck",
                 rows,
             ),
             figure(
@@ -127,8 +123,8 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
                 series,
             ),
             note(
-                "REQUEST 4 lets a holder inside keep the token (p3), so the others wait for it to leave although \
-                 units are free. In the text as printed the lost requests count too: they wait for ever.",
+                "REQUEST 4 lets a holder inside keep the token (p3), so the others wait for it to leave although units \
+                 are free. In the text as printed the lost requests count too: they wait for ever.",
             ),
         ],
     }
@@ -155,21 +151,18 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
     let mut longest_of_three = f64::NAN;
     for (text, scenario) in in_texts(&base()).into_iter().chain(others) {
         let samples = lab.replicate(&scenario, seeds);
-        let over = |of: &dyn Fn(&Outcome) -> f64| {
-            Estimate::of(&samples.0.iter().map(|sample| of(&sample.outcome)).collect::<Vec<_>>(), 0.95)
-        };
-        let cost = over(&|outcome| idle_for_large(outcome, 3).0);
-        let time = over(&|outcome| idle_for_large(outcome, 3).1);
-        let (one, three) = (over(&|outcome| longest(outcome, 1)), over(&|outcome| longest(outcome, 3)));
-        let stuck: f64 = samples.values("stuck").iter().sum();
+        let cost = samples.estimate_of(|sample| idle_for_large(&sample.outcome, 3).0);
+        let time = samples.estimate_of(|sample| idle_for_large(&sample.outcome, 3).1);
+        let [one, three] = [1, 3].map(|amount| samples.estimate_of(|sample| longest(&sample.outcome, amount)));
+        let stuck = samples.total("stuck");
         rows.push(vec![
-            words(text.to_string()),
+            words(&text),
             mean(samples.estimate("wait.mean")),
             mean(one),
             mean(three),
             mean(cost),
             mean(time),
-            Cell::Number(stuck),
+            number(stuck),
         ]);
         costs.push(cost.mean);
         if matches!(text, Text::Other(_)) {
@@ -181,10 +174,7 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
         told.push(format!("{text}: {stuck} stuck in {seeds} runs, longest wait {one} for one, {three} for all three"));
         let runs = Runs::from(&samples);
         let ended = (runs.broken + runs.storms) as f64;
-        let entered = |sample: &Sample| {
-            let entered = |request: &&Request| units(request) == 3 && request.granted.is_some();
-            sample.outcome.requests.iter().filter(entered).count() as f64
-        };
+        let entered = |sample: &Sample| sample.granted().filter(|request| units(request) == 3).count() as f64;
         let facts = vec![Fact::exact(STUCK, stuck + ended), Fact::exact(ALL_THREE, samples.sum(entered))];
         columns.push(Column::new(text, runs, facts));
     }
@@ -206,21 +196,14 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
         evidence: vec![
             table(
                 "Whiteboard: three pens, nine of ten want one, one of ten wants all; equal priorities, think 4",
-                &[
-                    "run",
-                    "mean wait",
-                    "longest wait, h = 1",
-                    "longest wait, h = 3",
-                    "units idle for h = 3",
-                    "time in which h = 3 waits",
-                    "stuck",
-                ],
+                "run | mean wait | longest wait, h = 1 | longest wait, h = 3 | units idle for h = 3 | time in which h \
+                 = 3 waits | stuck",
                 rows,
             ),
             note(
-                "Units idle for h = 3: the share of all units times time that nobody uses while somebody waits \
-                 for all three. A part of it is the price of letting nobody pass the front; the omniscient \
-                 scheduler pays it too.",
+                "Units idle for h = 3: the share of all units times time that nobody uses while somebody waits for all \
+                 three. A part of it is the price of letting nobody pass the front; the omniscient scheduler pays it \
+                 too.",
             ),
         ],
     }
@@ -254,27 +237,20 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
     ];
     let mut rows = Vec::new();
     let mut found: Vec<Samples> = Vec::new();
-    let runs = [Text::Printed, with(PUT_BACK), Text::Repaired].into_iter().flat_map(|text| {
-        // As printed aging is another rule.
-        let many = if text == Text::Repaired { 4 } else { 3 };
-        policies.into_iter().take(many).map(move |policy| (text.clone(), policy))
-    });
-    for (text, (policy, priorities, aging)) in runs {
-        let base = amounts(1.0, duration, priorities, aging);
-        let scenario = match &text {
-            Text::Printed => base.published(&[]),
-            Text::With(_) => base.published(PUT_BACK),
-            Text::Repaired | Text::Other(_) => base,
-        };
+    // As printed aging is another rule.
+    let runs = [0, 1, 2]
+        .into_iter()
+        .flat_map(|place| policies.into_iter().take(if place == 2 { 4 } else { 3 }).map(move |policy| (place, policy)));
+    // How many requests of a class entered before the end.
+    let entries = |sample: &Sample, class: u16| {
+        sample.granted().filter(|request| request.class == class && request.granted <= Some(sample.outcome.end)).count()
+            as f64
+    };
+    for (place, (policy, priorities, aging)) in runs {
+        let [one, two, three] = in_texts(&amounts(1.0, duration, priorities, aging));
+        let (text, scenario) = [one, two, three][place].clone();
         let samples = lab.replicate(&scenario, seeds);
-        let entered = |class: u16| {
-            let count = |outcome: &Outcome| {
-                let entered =
-                    |request: &&Request| request.class == class && request.granted.is_some_and(|at| at <= outcome.end);
-                outcome.requests.iter().filter(entered).count() as f64 / outcome.end.seconds()
-            };
-            Estimate::of(&samples.0.iter().map(|sample| count(&sample.outcome)).collect::<Vec<_>>(), 0.95)
-        };
+        let entered = |class| samples.estimate_of(|sample| entries(sample, class) / sample.outcome.end.seconds());
         let name = format!("{text}, {policy}");
         rows.push(
             [words(name)]
@@ -287,8 +263,8 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
         found.push(samples);
     }
     let difference = |one: usize, other: usize, measure: &str| {
-        let of = |place: usize| found.get(place).map(|samples| samples.values(measure)).unwrap_or_default();
-        paired(&of(one), &of(other), 0.95).map_or(Estimate::of(&[], 0.95), |comparison| comparison.difference)
+        paired(&found[one].values(measure), &found[other].values(measure), 0.95)
+            .map_or(Estimate::of(&[], 0.95), |comparison| comparison.difference)
     };
     let inside = "concurrency.mean-all-time";
     let columns: Vec<Column> = [(Text::Printed, 0), (with(PUT_BACK), 3), (Text::Repaired, 6)]
@@ -303,20 +279,9 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
         })
         .collect();
     let large_uses_more = difference(8, 6, "units.used").low() > 0.0;
-    // Of the class that wants everything: how many of its requests entered in all runs.
-    let of_three = |place: usize| {
-        let entered = |request: &&Request| request.class == 2 && request.granted.is_some();
-        let count = |samples: &Samples| {
-            let in_time = |outcome: &Outcome| {
-                outcome.requests.iter().filter(entered).filter(|request| request.granted <= Some(outcome.end)).count()
-                    as f64
-            };
-            samples.sum(|sample| in_time(&sample.outcome))
-        };
-        found.get(place).map_or(f64::NAN, count)
-    };
-    let (starved, aged) = (of_three(6), of_three(9));
-    let told = |place: usize| found.get(place).map_or_else(String::new, |samples| samples.estimate(inside).to_string());
+    // Of the class that wants everything.
+    let [starved, aged] = [6, 9].map(|place: usize| found[place].sum(|sample| entries(sample, 2)));
+    let told = |place: usize| found[place].estimate(inside).to_string();
     let all = |first: usize| [first, first + 1, first + 2].map(told).join(", ");
     Finding {
         columns,
@@ -334,21 +299,13 @@ pub(super) fn priority_by_amount(lab: &Lab) -> Finding {
         evidence: vec![
             table(
                 "Four nodes each ask for 1, 2 and 3 of 3 units, think 1 (overload)",
-                &[
-                    "policy",
-                    "inside at once",
-                    "units in use",
-                    "entries/unit, h = 1",
-                    "h = 2",
-                    "h = 3",
-                    "longest wait, h = 3",
-                ],
+                "policy | inside at once | units in use | entries/unit, h = 1 | h = 2 | h = 3 | longest wait, h = 3",
                 rows,
             ),
             note(format!(
-                "Repaired, priority to small amounts gives the most grants at once. It does not give the most \
-                 units in use, which we had expected too: large first uses {} units more, since one hand-over of \
-                 the token then fills all three.",
+                "Repaired, priority to small amounts gives the most grants at once. It does not give the most units in \
+                 use, which we had expected too: large first uses {} units more, since one hand-over of the token then \
+                 fills all three.",
                 difference(8, 6, "units.used")
             )),
         ],

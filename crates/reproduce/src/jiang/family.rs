@@ -3,14 +3,13 @@
 
 use meshlock_report::chart::Series;
 use meshlock_report::table::Cell;
-use meshlock_sim::scenario::{Name, Scenario};
-use meshlock_statistics::Estimate;
+use meshlock_sim::scenario::Name;
 
 use super::messages::{Pair, half_of_the_messages};
 use super::setup::{With, thirty};
-use super::show::{figure, line, log_scale, mean, note, point, scale, table, words};
 use crate::claim::Evidence;
 use crate::lab::{Lab, Samples};
+use crate::show::{figure, line, log_scale, mean, note, point, scale, table, words};
 
 /// One set of links and changes at all loads.
 struct Sweep {
@@ -37,8 +36,7 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
             let load = |think: &f64| {
                 // Long enough for some hundred entries also where they are rare.
                 let duration = lab.choose(600.0, 1_500.0, 4_000.0) * (think / 100.0).clamp(1.0, 3.0);
-                let base = thirty(connectivity, *think, duration);
-                let base: Scenario = if let Some(every) = every { base.changing(*every) } else { base };
+                let base = thirty(connectivity, *think, duration).changing(*every);
                 let name = format!("{:.0} % of the links, changes {changes}, think {think}", 100.0 * connectivity);
                 let raymond = lab.replicate(&base.clone().protocol(Name::Raymond), seeds);
                 (*think, Pair::run(lab, name, &base, seeds), raymond)
@@ -50,7 +48,7 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
     let rows = sweeps.iter().flat_map(Sweep::rows).collect();
     let mut evidence = vec![table(
         "Thirty nodes, critical section 1, delay 1, k = 1 (Raymond: over ideal routing; hops count as messages)",
-        &["run", "wait, printed", "repaired", "Raymond", "messages per entry, printed", "repaired", "Raymond"],
+        "run | wait, printed | repaired | Raymond | messages per entry, printed | repaired | Raymond",
         rows,
     )];
     for connectivity in [0.2, 0.8] {
@@ -78,20 +76,20 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
         ));
     }
     evidence.push(note(
-        "The numbers of the paper that this set-up comes from are not known to us; its finding \
-        was that adapting to changes shortens waits compared with a static tree. That is seen here too: \
-        Raymond's tree does not know the links, so each of its messages takes several hops.",
+        "The numbers of the paper that this set-up comes from are not known to us; its finding was that adapting to \
+         changes shortens waits compared with a static tree. That is seen here too: Raymond's tree does not know the \
+         links, so each of its messages takes several hops.",
     ));
     let pairs: Vec<Pair> = sweeps.into_iter().flat_map(|sweep| sweep.loads).map(|(_, pair, _)| pair).collect();
     evidence.extend(half_of_the_messages(&pairs));
     (evidence, right)
 }
 
-/// Nobody is stuck, Raymond waits longer than both, and ours needs fewer messages than the printed text.
+/// No request is stuck, Raymond waits longer than both, and ours needs fewer messages than the printed text.
 fn as_expected(sweep: &Sweep) -> bool {
     sweep.loads.iter().all(|(_, pair, raymond)| {
         let all = [&pair.printed, &pair.repaired, raymond];
-        let stuck = all.iter().map(|samples| samples.values("stuck").iter().sum::<f64>()).sum::<f64>();
+        let stuck = all.iter().map(|samples| samples.total("stuck")).sum::<f64>();
         let wait = |samples: &Samples| samples.estimate("wait.mean").mean;
         let messages = |samples: &Samples| samples.estimate("messages/entry").mean;
         let slowest = wait(raymond) > wait(&pair.printed).max(wait(&pair.repaired));
@@ -104,14 +102,13 @@ impl Sweep {
         self.loads.iter().map(|(_, pair, raymond)| {
             let all = [&pair.printed, &pair.repaired, raymond];
             let cells = |measure: &'static str| all.map(|samples| mean(samples.estimate(measure)));
-            [words(pair.name.as_str())].into_iter().chain(cells("wait.mean")).chain(cells("frames/entry")).collect()
+            [words(&pair.name)].into_iter().chain(cells("wait.mean")).chain(cells("frames/entry")).collect()
         })
     }
 
     fn series(&self, measure: &str) -> Vec<Series> {
         let curve = |name: &str, of: fn(&(f64, Pair, Samples)) -> &Samples| {
-            let at = |load: &(f64, Pair, Samples)| -> (f64, Estimate) { (load.0, of(load).estimate(measure)) };
-            let points = self.loads.iter().map(at).map(|(x, estimate)| point(x, estimate)).collect();
+            let points = self.loads.iter().map(|load| point(load.0, of(load).estimate(measure))).collect();
             Series { dashed: self.changes != "none", ..line(format!("{name}, changes {}", self.changes), points) }
         };
         vec![

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use meshlock_core::NodeId;
 use meshlock_core::view::View;
-use meshlock_report::chart::Point;
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+use meshlock_protocols::{Message, Node};
 use meshlock_report::table::Cell;
+use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::scenario::{Scenario, ScriptedChange, Shape};
 use meshlock_sim::time::Time;
@@ -13,12 +14,12 @@ use meshlock_statistics::{Estimate, Median};
 
 use super::messages::by_kind;
 use super::setup::{With, in_texts, seconds, thirty, twelve};
-use super::show::{figure, line, mean, note, scale, table, words};
 use super::size;
-use super::watching::{Seen, Watcher, watch};
 use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
-use crate::verdict::{Column, Fact, Runs, Text, with};
+use crate::show::{count, exact_point, figure, line, mean, note, number, point, scale, table, words};
+use crate::verdict::{Column, Fact, Runs, Text, told, with};
+use crate::watching::{received, sent, watch};
 
 /// The kinds of messages that only keep the graph: heights, and questions where the token is.
 const KEEPING: [&str; 3] = ["link", "here", "news"];
@@ -36,24 +37,21 @@ struct Graph {
     sent: Vec<(Time, u64)>,
 }
 
-impl Watcher for Graph {
-    fn starts(&mut self, views: &[View]) {
-        self.views = (0..).map(NodeId).zip(views.iter().cloned()).collect();
-    }
-
-    fn handled(&mut self, now: Time, seen: Seen) {
-        let messages: u64 = KEEPING.iter().map(|kind| seen.sends(kind)).sum();
+impl Observer for Graph {
+    fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
+        let messages = sent(node, effects, |kind| KEEPING.contains(&kind));
         if messages > 0 {
             self.sent.push((now, messages));
         }
-        let by_token = seen.received.is_some_and(|(_, kind)| kind == "token");
+        let by_token = received(&event).is_some_and(|(_, kind)| kind == "token");
         let level = |view: &View| view.height.map(|height| height.level);
-        let before = self.views.insert(seen.node, seen.view.clone());
-        let rises = before.is_some_and(|before| level(&seen.view) > level(&before));
+        let view = node.view();
+        let rises = self.views.get(&node.id()).is_some_and(|before| level(&view) > level(before));
+        self.views.insert(node.id(), view);
         self.raises += u64::from(rises && !by_token);
     }
 
-    fn linked(&mut self, now: Time) {
+    fn linked(&mut self, now: Time, _: (NodeId, NodeId), _: bool) {
         (self.last_change, self.raises) = (now, 0);
         let levels = || self.views.values().filter_map(|view| view.height).map(|height| height.level);
         self.spread = levels().max().unwrap_or(0).abs_diff(levels().min().unwrap_or(0));
@@ -61,6 +59,10 @@ impl Watcher for Graph {
 }
 
 impl Graph {
+    fn at_first(nodes: &[Node]) -> Self {
+        Self { views: nodes.iter().map(|node| (node.id(), node.view())).collect(), ..Self::default() }
+    }
+
     /// The greatest number of reversals that partial reversal can need from here, but for a constant factor: every node
     /// may have to rise through all levels, and then n times more.
     fn bound(&self) -> u64 {
@@ -95,12 +97,10 @@ pub(super) fn token_oriented(lab: &Lab) -> Finding {
     let twelve = twelve(10.0, duration).changing(0.05);
     let thirty = thirty(0.2, 30.0, duration).changing(0.05).links(|wired| wired.delay = delay());
     let (mut rows, mut curves) = (Vec::new(), Vec::new());
-    let mut columns: Vec<Column> = Vec::new();
-    let (mut within, mut most) = (true, 0);
-    for (place, nodes, base) in [(0, 12, &twelve), (1, 30, &thirty)] {
+    let (mut columns, mut within, mut most) = (Vec::new(), true, 0);
+    for (nodes, base) in [(12, &twelve), (30, &thirty)] {
         for (text, scenario) in in_texts(base) {
-            let runs: Vec<(Graph, Outcome)> =
-                (1..=seeds).map(|seed| watch(&scenario, seed, Graph::default())).collect();
+            let runs = watch(&scenario, seeds, Graph::at_first);
             let settle = |(graph, outcome): &(Graph, Outcome)| {
                 outcome.quiet.map(|quiet| quiet.since(graph.last_change).seconds())
             };
@@ -112,32 +112,27 @@ pub(super) fn token_oriented(lab: &Lab) -> Finding {
             within &= greatest <= 1.0;
             most = runs.iter().map(|(graph, _)| graph.raises).fold(most, u64::max);
             let late = runs.iter().map(|(graph, outcome)| graph.after_rest(outcome.quiet)).sum::<u64>();
-            if place == 0 {
-                columns.push(Column::new(text.clone(), Runs::default(), Vec::new()));
-            }
-            if let Some(column) = columns.iter_mut().find(|column| column.text == text) {
-                column.runs = column.runs.and(Runs::of(runs.iter().map(|(_, outcome)| outcome)));
-                column.add(RESTLESS, (runs.len() - quiet.len()) as f64);
-                column.add(DEAD_ENDS, ends as f64);
-                column.add(LATE, late as f64);
-                column.add(REVERSALS, raises.iter().sum());
-            }
+            let column = Column::of(&mut columns, &text, Runs::of(runs.iter().map(|(_, outcome)| outcome)));
+            column.add(RESTLESS, (runs.len() - quiet.len()) as f64);
+            column.add(DEAD_ENDS, ends as f64);
+            column.add(LATE, late as f64);
+            column.add(REVERSALS, raises.iter().sum());
             rows.push(vec![
                 words(format!("{nodes} nodes, {text}")),
-                Cell::Number(runs.len() as f64),
-                Cell::Number(quiet.len() as f64),
+                count(runs.len()),
+                count(quiet.len()),
                 mean(Estimate::of(&quiet, 0.95)),
                 mean(Estimate::of(&raises, 0.95)),
-                Cell::Number(raises.iter().copied().fold(0.0, f64::max)),
-                Cell::Number(greatest),
-                Cell::Number(ends as f64),
+                number(raises.iter().copied().fold(0.0, f64::max)),
+                number(greatest),
+                count(ends),
             ]);
             if nodes == 30 {
                 let rate = |step: u32| {
                     let (low, high) = (f64::from(step) * 0.2, f64::from(step + 1) * 0.2);
                     let sent: Vec<f64> =
                         runs.iter().map(|(graph, _)| graph.between(graph.last_change, low, high) / 0.2).collect();
-                    super::show::point(f64::midpoint(low, high), Estimate::of(&sent, 0.95))
+                    point(f64::midpoint(low, high), Estimate::of(&sent, 0.95))
                 };
                 curves.push(line(text.to_string(), (0..20).map(rate).collect()));
             }
@@ -146,7 +141,7 @@ pub(super) fn token_oriented(lab: &Lab) -> Finding {
     let told: Vec<String> = columns
         .iter()
         .map(|column| {
-            let [restless, dead_ends, late, _] = [0, 1, 2, 3].map(|place: usize| column.facts[place].value);
+            let [restless, dead_ends, late] = [RESTLESS, DEAD_ENDS, LATE].map(|name| column.value(name));
             let all = column.runs.all;
             format!(
                 "{}: {restless} of {all} runs do not come to rest, {dead_ends} dead ends, {late} late messages",
@@ -164,16 +159,8 @@ pub(super) fn token_oriented(lab: &Lab) -> Finding {
         evidence: vec![
             table(
                 "After 20 changes of links per unit, when they stop",
-                &[
-                    "run",
-                    "runs",
-                    "came to rest",
-                    "time from the last change to rest",
-                    "reversals after it",
-                    "most",
-                    "most, by n a + n n",
-                    "nodes without a way down",
-                ],
+                "run | runs | came to rest | time from the last change to rest | reversals after it | most | most, by \
+                 n a + n n | nodes without a way down",
                 rows,
             ),
             figure(
@@ -183,11 +170,11 @@ pub(super) fn token_oriented(lab: &Lab) -> Finding {
                 curves,
             ),
             note(
-                "Links stop changing when everybody is served, so that the graph is looked at by itself. Every \
-                 node but the holder must then have a neighbour lower than itself; heights are totally ordered, \
-                 so all ways down end at the token. Partial reversal needs of the order of n a + n n reversals \
-                 in the worst case, where a is the difference between the highest and the lowest level; after \
-                 many changes a is large, and n n alone is exceeded.",
+                "Links stop changing when everybody is served, so that the graph is looked at by itself. Every node \
+                 but the holder must then have a neighbour lower than itself; heights are totally ordered, so all ways \
+                 down end at the token. Partial reversal needs of the order of n a + n n reversals in the worst case, \
+                 where a is the difference between the highest and the lowest level; after many changes a is large, \
+                 and n n alone is exceeded.",
             ),
         ],
     }
@@ -218,8 +205,7 @@ pub(super) fn local_repair(lab: &Lab) -> Finding {
     for repairs in [Some(&[][..]), Some(&["p1", "p2", "p7"]), None] {
         let text = repairs.map_or(Text::Repaired, with);
         let run = |every: Option<f64>| {
-            let base = twelve(10.0, duration).units(3, 1, 1);
-            let base = if let Some(every) = every { base.changing(every) } else { base };
+            let base = twelve(10.0, duration).units(3, 1, 1).changing(every);
             let scenario = if let Some(repairs) = repairs { base.published(repairs) } else { base };
             lab.replicate(&scenario, seeds)
         };
@@ -245,7 +231,7 @@ pub(super) fn local_repair(lab: &Lab) -> Finding {
                 words(format!("{text}, {links}")),
                 mean(samples.estimate("messages/entry")),
                 if every.is_some() { mean(more) } else { Cell::Empty },
-                if every.is_some() { words(per_change.to_string()) } else { Cell::Empty },
+                if every.is_some() { words(per_change) } else { Cell::Empty },
                 mean(samples.estimate("wait.mean")),
                 mean(samples.estimate("stuck")),
             ]);
@@ -279,21 +265,15 @@ pub(super) fn local_repair(lab: &Lab) -> Finding {
         evidence: vec![
             table(
                 "k = 3, h = 1, think 10; a change cuts one link and adds one",
-                &[
-                    "run",
-                    "messages per entry",
-                    "more than with fixed links",
-                    "more messages per link that came or went",
-                    "mean wait",
-                    "stuck",
-                ],
+                "run | messages per entry | more than with fixed links | more messages per link that came or went | \
+                 mean wait | stuck",
                 rows,
             ),
             by_kind("Messages per entry by kind", "messages", &kinds),
             note(
-                "A change concerns the two ends of a link and, if it was somebody's last way down, those above \
-                 it. The worst case is not local: reversals can reach every node as often as the height of the \
-                 graph allows (of the order of n squared).",
+                "A change concerns the two ends of a link and, if it was somebody's last way down, those above it. The \
+                 worst case is not local: reversals can reach every node as often as the height of the graph allows \
+                 (of the order of n squared).",
             ),
         ],
     }
@@ -325,20 +305,15 @@ pub(super) fn partition(lab: &Lab) -> Finding {
     let seeds = lab.choose(3, 20, 50);
     let (mut rows, mut curves, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     for ((text, scenario), (_, joined)) in in_texts(&parted(false)).into_iter().zip(in_texts(&parted(true))) {
-        let runs: Vec<(Graph, Outcome)> = (1..=seeds).map(|seed| watch(&scenario, seed, Graph::default())).collect();
+        let runs = watch(&scenario, seeds, Graph::at_first);
         let cut = Time::ZERO + seconds(50.0);
         let late: Vec<f64> = runs.iter().map(|(graph, _)| graph.between(cut, 50.0, 100.0) / 50.0).collect();
         let rate = Estimate::of(&late, 0.95);
         let silent = runs.iter().filter(|(_, outcome)| outcome.quiet.is_some()).count();
-        rows.push(vec![
-            words(text.to_string()),
-            Cell::Number(runs.len() as f64),
-            mean(rate),
-            Cell::Number(silent as f64),
-        ]);
+        rows.push(vec![words(&text), count(runs.len()), mean(rate), count(silent)]);
         let healed = lab.replicate(&joined, seeds);
         let not_healed = Runs::from(&healed);
-        let stuck = healed.values("stuck").iter().sum::<f64>() + (not_healed.broken + not_healed.storms) as f64;
+        let stuck = healed.total("stuck") + (not_healed.broken + not_healed.storms) as f64;
         let facts = vec![
             Fact::mean(AFTER_CUT, rate),
             Fact::count(TALKATIVE, (runs.len() - silent) as u64),
@@ -349,33 +324,29 @@ pub(super) fn partition(lab: &Lab) -> Finding {
         let at = |step: u32| {
             let low = f64::from(step) * 5.0;
             let sent: f64 = runs.iter().map(|(graph, _)| graph.between(Time::ZERO, low, low + 5.0)).sum();
-            let y = sent / runs.len() as f64 / 5.0;
-            Point { x: low + 2.5, y, low: y, high: y }
+            exact_point(low + 2.5, sent / runs.len() as f64 / 5.0)
         };
         curves.push(line(text.to_string(), (0..30).map(at).collect()));
     }
-    let told: Vec<String> = columns
-        .iter()
-        .map(|column| format!("{} {} ({} stuck)", column.text, column.facts[0], column.facts[2].value))
-        .collect();
+    let told = told(&columns, |column| format!("{} ({} stuck)", column.facts[0], column.value(STUCK_HEALED)));
     Finding {
         columns,
         measured: format!(
-            "messages per unit 50 to 100 units after the cut, nobody asking (and requests stuck when the link is back): {}",
-            told.join(", ")
+            "messages per unit 50 to 100 units after the cut, nobody asking (and requests stuck when the link is \
+             back): {told}"
         ),
         checks: Vec::new(),
         evidence: vec![
             table(
                 "Two rings of six, the link between them cut at 50, nobody asks after 40",
-                &["run", "runs", "messages per unit from 100 to 150", "runs that came to rest"],
+                "run | runs | messages per unit from 100 to 150 | runs that came to rest",
                 rows,
             ),
             figure("Messages that keep the graph", scale("time", "s"), scale("messages", "1/s"), curves),
             note(
-                "The paper excludes partitions, and must: nodes of the part without the token see no way down \
-                 and raise themselves in turns for ever (p12). Repaired, they first ask whether the token is \
-                 there, and where nobody answers nothing is sent.",
+                "The paper excludes partitions, and must: nodes of the part without the token see no way down and \
+                 raise themselves in turns for ever (p12). Repaired, they first ask whether the token is there, and \
+                 where nobody answers nothing is sent.",
             ),
         ],
     }

@@ -9,33 +9,33 @@ use meshlock_statistics::{Estimate, paired};
 
 use super::family::family;
 use super::setup::{PUT_BACK, With, twelve};
-use super::show::{mean, note, scale, table, words};
 use super::size;
 use crate::claim::{Evidence, Finding, check};
 use crate::lab::{Lab, Sample, Samples};
+use crate::show::{drawn, mean, note, number, scale, table, words};
 
 /// What is sent per entry, by kind. `what` is `messages` or `frames`.
 pub(super) fn by_kind(caption: &str, what: &str, runs: &[(String, Samples)]) -> Evidence {
-    let kinds: BTreeSet<&str> = runs
-        .iter()
-        .flat_map(|(_, samples)| &samples.0)
-        .flat_map(|sample| sample.outcome.kinds.iter().map(|kind| kind.name))
-        .collect();
+    let kinds: BTreeSet<&str> = runs.iter().flat_map(|(_, samples)| kinds(samples)).collect();
     let row = |(name, samples): &(String, Samples)| {
         let by_kind = kinds.iter().map(|kind| mean(of_kind(samples, &format!("{what}.{kind}/entry"))));
         let all = mean(samples.estimate(&format!("{what}/entry")));
-        [words(name.as_str()), all].into_iter().chain(by_kind).collect()
+        [words(name), all].into_iter().chain(by_kind).collect()
     };
     let columns: Vec<&str> = ["run", "all"].into_iter().chain(kinds.iter().copied()).collect();
-    table(caption, &columns, runs.iter().map(row).collect())
+    table(caption, &columns.join(" | "), runs.iter().map(row).collect())
+}
+
+fn kinds(samples: &Samples) -> BTreeSet<&'static str> {
+    samples.outcomes().flat_map(|outcome| outcome.kinds.iter().map(|kind| kind.name)).collect()
 }
 
 /// The mean of what is sent of one kind. A run without it counts as none, unless no run has it.
 fn of_kind(samples: &Samples, measure: &str) -> Estimate {
-    let of = |sample: &Sample| sample.measures.get(measure).copied();
-    let some = samples.0.iter().any(|sample| of(sample).is_some());
-    let values: Vec<f64> = samples.0.iter().filter(|_| some).map(|sample| of(sample).unwrap_or(0.0)).collect();
-    Estimate::of(&values, 0.95)
+    if samples.values(measure).is_empty() {
+        return Estimate::of(&[], 0.95);
+    }
+    samples.estimate_of(|sample| sample.or_zero(measure))
 }
 
 /// The printed text and ours on the same runs.
@@ -66,10 +66,9 @@ impl Pair {
 /// Messages per entry of all our runs by that of all printed ones.
 fn pooled(pairs: &[Pair]) -> f64 {
     let of = |samples: fn(&Pair) -> &Samples| {
-        let entries = |sample: &Sample| sample.measures.get("entries").copied().unwrap_or(0.0);
-        let sent = |sample: &Sample| entries(sample) * sample.measures.get("messages/entry").copied().unwrap_or(0.0);
-        let total = |count: &dyn Fn(&Sample) -> f64| pairs.iter().map(|pair| samples(pair).sum(count)).sum::<f64>();
-        total(&sent) / total(&entries)
+        let sent = |sample: &Sample| sample.or_zero("entries") * sample.or_zero("messages/entry");
+        let sent: f64 = pairs.iter().map(|pair| samples(pair).sum(sent)).sum();
+        sent / pairs.iter().map(|pair| samples(pair).total("entries")).sum::<f64>()
     };
     of(|pair| &pair.repaired) / of(|pair| &pair.printed)
 }
@@ -81,13 +80,13 @@ pub(super) fn half_of_the_messages(pairs: &[Pair]) -> Vec<Evidence> {
         let reached = ratios.iter().filter(|ratio| **ratio <= 0.5).count();
         let fewer = paired(&pair.printed.values("messages/entry"), &pair.repaired.values("messages/entry"), 0.95);
         vec![
-            words(pair.name.as_str()),
+            words(&pair.name),
             mean(pair.printed.estimate("messages/entry")),
             mean(pair.repaired.estimate("messages/entry")),
             fewer.map_or(Cell::Empty, |fewer| mean(fewer.difference)),
             mean(Estimate::of(&ratios, 0.95)),
             words(format!("{reached} of {}", ratios.len())),
-            Cell::Number(pair.pooled()),
+            number(pair.pooled()),
         ]
     };
     let mut rows: Vec<Vec<Cell>> = pairs.iter().map(row).collect();
@@ -100,19 +99,19 @@ pub(super) fn half_of_the_messages(pairs: &[Pair]) -> Vec<Evidence> {
         Cell::Empty,
         mean(Estimate::of(&all, 0.95)),
         words(format!("{reached} of {}", all.len())),
-        Cell::Number(pooled(pairs)),
+        number(pooled(pairs)),
     ]);
     vec![
         table(
-            "Goal: the repaired protocol needs at most half of the messages of the printed text (with p1 and \
-             p2), on the same runs",
-            &["run", "printed", "repaired", "fewer", "repaired / printed", "runs at or below half", "pooled"],
+            "Goal: the repaired protocol needs at most half of the messages of the printed text (with p1 and p2), on \
+             the same runs",
+            "run | printed | repaired | fewer | repaired / printed | runs at or below half | pooled",
             rows,
         ),
         note(format!(
-            "The goal is reached in {reached} of {} runs. All runs together need {:.3} of the printed messages: \
-             the goal is {}. Ours is dearest where several are inside at once: a release then has to follow the \
-             token, and is confirmed at every hop, so that a broken link does not lose it.",
+            "The goal is reached in {reached} of {} runs. All runs together need {:.3} of the printed messages: the \
+             goal is {}. Ours is dearest where several are inside at once: a release then has to follow the token, and \
+             is confirmed at every hop, so that a broken link does not lose it.",
             all.len(),
             pooled(pairs),
             if pooled(pairs) <= 0.5 { "reached" } else { "missed" },
@@ -171,9 +170,8 @@ pub(super) fn per_entry(lab: &Lab) -> Finding {
     evidence.extend(family);
     Finding {
         measured: format!(
-            "printed (with p1, p2), light load: {} messages per entry, LINK {:.0} % ({per_pass:.2} per pass of \
-             the token); heavy: {}, LINK {:.0} %. Repaired by printed, pooled: {:.2} with k = 1, {:.2} with k = \
-             3",
+            "printed (with p1, p2), light load: {} messages per entry, LINK {:.0} % ({per_pass:.2} per pass of the \
+             token); heavy: {}, LINK {:.0} %. Repaired by printed, pooled: {:.2} with k = 1, {:.2} with k = 3",
             pairs[0].printed.estimate("messages/entry"),
             100.0 * link_share(0),
             pairs[2].printed.estimate("messages/entry"),
@@ -202,13 +200,11 @@ pub(super) fn per_entry(lab: &Lab) -> Finding {
 /// Bars by kind, stacked.
 fn bars(pairs: &[Pair]) -> Evidence {
     let group = |name: String, samples: &Samples| {
-        let kinds: BTreeSet<&str> =
-            samples.0.iter().flat_map(|sample| sample.outcome.kinds.iter().map(|kind| kind.name)).collect();
         let bar = |kind: &&str| {
             let estimate = of_kind(samples, &format!("messages.{kind}/entry"));
             Bar { name: (*kind).to_owned(), value: estimate.mean, low: estimate.low(), high: estimate.high() }
         };
-        BarGroup { name, bars: kinds.iter().map(bar).collect() }
+        BarGroup { name, bars: kinds(samples).iter().map(bar).collect() }
     };
     let both = |pair: &Pair| {
         [
@@ -216,15 +212,15 @@ fn bars(pairs: &[Pair]) -> Evidence {
             group(format!("{}, repaired", pair.name), &pair.repaired),
         ]
     };
-    let title = "Messages per entry by kind".to_owned();
+    let title = "Messages per entry by kind";
     let bars = Bars {
-        title: title.clone(),
+        title: title.to_owned(),
         y: scale("messages per entry", ""),
         groups: pairs.iter().take(4).flat_map(both).collect(),
         stacked: true,
         note: Some("printed: with p1 and p2".to_owned()),
     };
-    Evidence::Figure(title, bars.svg())
+    drawn(title, bars.svg())
 }
 
 /// The first scenario on a radio: 25 nodes in a grid of 80 m, so that neighbours in all directions are in range.

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use meshlock_core::NodeId;
-use meshlock_core::view::{Origin, View};
+use meshlock_core::view::Origin;
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+use meshlock_protocols::{Message, Node};
 use meshlock_report::table::Cell;
+use meshlock_sim::observe::Observer;
 use meshlock_sim::scenario::Name;
 use meshlock_sim::time::Time;
-use meshlock_statistics::{Estimate, proportion};
+use meshlock_statistics::proportion;
 
 use super::after::passing_share;
 use super::safety::ENTRIES;
 use super::setup::{With, in_texts, twelve};
-use super::show::{mean, note, table, words};
 use super::size;
-use super::watching::{Seen, Watcher, watch};
 use crate::claim::{Check, Evidence, Finding, check};
 use crate::lab::{Lab, Samples};
-use crate::verdict::{Column, Fact, Text};
+use crate::show::{count, mean, note, table, words};
+use crate::verdict::{Column, Fact, Text, told};
+use crate::watching::{received, watch};
 
 /// Names of numbers.
 pub(super) const KNOWN: &str = "inversions known to the granter, per entry";
@@ -42,11 +44,8 @@ fn inversions(lab: &Lab, (seeds, duration): (u64, f64)) -> Inversions {
             let samples = lab.replicate(&scenario, seeds);
             let known = samples.estimate("inversions.known");
             // All entries of all runs together: a mean over runs of a share that is nearly 0 says little.
-            let entries = samples.sum(|sample| sample.measures.get("entries").copied().unwrap_or(0.0));
-            let settled = samples.sum(|sample| {
-                let of = |name: &str| sample.measures.get(name).copied().unwrap_or(0.0);
-                of("inversions.settled/entry") * of("entries")
-            });
+            let entries = samples.total("entries");
+            let settled = samples.sum(|sample| sample.or_zero("inversions.settled/entry") * sample.or_zero("entries"));
             let settled = proportion(settled.round() as u64, entries as u64, 0.95);
             let any = samples.estimate("inversions.any/entry");
             told.push(format!("{amounts}, {text}: {:.4}", settled.share));
@@ -61,19 +60,9 @@ fn inversions(lab: &Lab, (seeds, duration): (u64, f64)) -> Inversions {
                 checks.push(check(what, (0.06..0.3).contains(&any.mean)));
             }
             // The worse of the two amounts decides; each is 0 or not.
-            let facts = vec![
-                Fact::exact(KNOWN, known.mean),
-                Fact::exact(SETTLED, settled.share),
-                Fact::exact(ENTRIES, entries),
-            ];
-            match columns.iter_mut().find(|column| column.text == text) {
-                Some(column) => {
-                    column.runs = column.runs.and((&samples).into());
-                    for (fact, other) in column.facts.iter_mut().zip(facts) {
-                        *fact = Fact::exact(fact.name, fact.value.max(other.value));
-                    }
-                }
-                None => columns.push(Column::new(text, &samples, facts)),
+            let column = Column::of(&mut columns, &text, &samples);
+            for (name, value) in [(KNOWN, known.mean), (SETTLED, settled.share), (ENTRIES, entries)] {
+                column.most(name, value);
             }
         }
         for (name, protocol) in [("central", Name::Central), ("omniscient", Name::Omniscient)] {
@@ -94,10 +83,10 @@ pub(super) fn most_urgent_known_first(lab: &Lab) -> Finding {
     let (seeds, duration) = size(lab);
     // Every grant of every run is looked at, so a third of the runs will do.
     let Inversions { columns, rows, checks, .. } = inversions(lab, (seeds.div_ceil(3), duration));
-    let told: Vec<String> = columns.iter().map(|column| format!("{} {}", column.text, column.facts[0].value)).collect();
+    let known = told(&columns, |column| column.value(KNOWN).to_string());
     Finding {
         columns,
-        measured: format!("inversions known to the granter, per entry: {}", told.join(", ")),
+        measured: format!("inversions known to the granter, per entry: {known}"),
         checks,
         evidence: vec![inversions_table(rows)],
     }
@@ -106,7 +95,7 @@ pub(super) fn most_urgent_known_first(lab: &Lab) -> Finding {
 /// J-4b.
 pub(super) fn most_urgent_first(lab: &Lab) -> Finding {
     let Inversions { columns, rows, told, .. } = inversions(lab, size(lab));
-    let settled = |place: usize| columns.get(place).map_or(f64::NAN, |column| column.facts[1].value);
+    let settled = |place: usize| columns.get(place).map_or(f64::NAN, |column| column.value(SETTLED));
     let checks = vec![
         check("repaired: below 0.01", settled(2) < 0.01),
         check("printed with p1, p2: more than twice as many as repaired", settled(1) > 2.0 * settled(2)),
@@ -118,9 +107,9 @@ pub(super) fn most_urgent_first(lab: &Lab) -> Finding {
         evidence: vec![
             inversions_table(rows),
             note(
-                "0 is claimed, and no text reaches it: a claim is given the time of a message across the network, but the \
-                 token may move away from it meanwhile. The printed text does not report a more urgent request on every \
-                 way (p4 to p6), so it passes settled requests far more often.",
+                "0 is claimed, and no text reaches it: a claim is given the time of a message across the network, but \
+                 the token may move away from it meanwhile. The printed text does not report a more urgent request on \
+                 every way (p4 to p6), so it passes settled requests far more often.",
             ),
         ],
     }
@@ -129,7 +118,7 @@ pub(super) fn most_urgent_first(lab: &Lab) -> Finding {
 fn inversions_table(rows: Vec<Vec<Cell>>) -> Evidence {
     table(
         "Inversions per entry, k = 3, think 10, strict priority",
-        &["run", "(a) known to the granter", "(b) settled", "(c) any"],
+        "run | (a) known to the granter | (b) settled | (c) any",
         rows,
     )
 }
@@ -142,13 +131,12 @@ struct Queues {
     swapped: u64,
 }
 
-impl Watcher for Queues {
-    fn handled(&mut self, _now: Time, seen: Seen) {
-        let View { queue, .. } = seen.view;
-        let after: Vec<Origin> = queue.into_iter().map(|claim| claim.origin).collect();
+impl Observer for Queues {
+    fn handled(&mut self, _: Time, node: &Node, event: Event<Message>, _: Result<&[Effect<Message>], Misuse>) {
+        let after: Vec<Origin> = node.view().queue.into_iter().map(|claim| claim.origin).collect();
         // What the sender of the message says now is a new claim.
-        let renewed = seen.received.map(|(from, _)| Origin::Node(from));
-        let before = self.before.insert(seen.node, after.clone()).unwrap_or_default();
+        let renewed = received(&event).map(|(from, _)| Origin::Node(from));
+        let before = self.before.insert(node.id(), after.clone()).unwrap_or_default();
         let place = |origin: &Origin| after.iter().position(|other| other == origin);
         let places: Vec<usize> = before.iter().filter(|origin| Some(**origin) != renewed).filter_map(place).collect();
         self.kept += places.len().saturating_sub(1) as u64;
@@ -160,22 +148,18 @@ impl Watcher for Queues {
 pub(super) fn equal_priorities(lab: &Lab) -> Finding {
     let (seeds, duration) = size(lab);
     let base = || twelve(5.0, duration).equals();
-    let passing = |samples: &Samples| {
-        let shares: Vec<f64> = samples.0.iter().map(|sample| passing_share(&sample.outcome)).collect();
-        Estimate::of(&shares, 0.95)
-    };
+    let passing = |samples: &Samples| samples.estimate_of(|sample| passing_share(&sample.outcome));
     let others = [("Raymond", Name::Raymond), ("central", Name::Central), ("omniscient", Name::Omniscient)];
     let (mut rows, mut queues, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     let mut shares = Vec::new();
     for (text, scenario) in in_texts(&base()) {
         let samples = lab.replicate(&scenario, seeds);
         let share = passing(&samples);
-        rows.push(vec![words(text.to_string()), mean(share)]);
-        let seen: Vec<Queues> =
-            (1..=lab.choose(1, 3, 10)).map(|seed| watch(&scenario, seed, Queues::default()).0).collect();
-        let (kept, swapped): (u64, u64) =
-            (seen.iter().map(|seen| seen.kept).sum(), seen.iter().map(|seen| seen.swapped).sum());
-        queues.push(vec![words(text.to_string()), Cell::Number(kept as f64), Cell::Number(swapped as f64)]);
+        rows.push(vec![words(&text), mean(share)]);
+        let watched = watch(&scenario, lab.choose(1, 3, 10), |_| Queues::default());
+        let (kept, swapped) =
+            watched.iter().fold((0, 0), |(kept, swapped), (of, _)| (kept + of.kept, swapped + of.swapped));
+        queues.push(vec![words(&text), count(kept), count(swapped)]);
         shares.push(format!("{text} {share}"));
         let facts = vec![
             Fact::count(SWAPPED, swapped),
@@ -202,12 +186,12 @@ pub(super) fn equal_priorities(lab: &Lab) -> Finding {
         ],
         columns,
         evidence: vec![
-            table("Entries that pass a request made before, all priorities equal, h = k = 1", &["run", "share"], rows),
-            table("Order in the queues", &["run", "pairs kept over an event", "changed places"], queues),
+            table("Entries that pass a request made before, all priorities equal, h = k = 1", "run | share", rows),
+            table("Order in the queues", "run | pairs kept over an event | changed places", queues),
             note(
-                "With equal priorities and h = k = 1 the printed text with its lost requests put back is the \
-                 algorithm it builds on. Each queue is first come, first served; the network as a whole is not, \
-                 since a node asks once for all that wait behind it.",
+                "With equal priorities and h = k = 1 the printed text with its lost requests put back is the algorithm \
+                 it builds on. Each queue is first come, first served; the network as a whole is not, since a node \
+                 asks once for all that wait behind it.",
             ),
         ],
     }

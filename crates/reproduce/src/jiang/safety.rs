@@ -1,76 +1,67 @@
 //! J-1 to J-3: never too many units, the special cases, one token.
 
-use meshlock_core::view::View;
+use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
 use meshlock_properties::Rule;
-use meshlock_report::table::Cell;
+use meshlock_protocols::{Message, Node};
 use meshlock_sim::distribution::Distribution;
+use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::scenario::{Arrivals, Class, Scenario, ScriptedChange, Shape};
 use meshlock_sim::time::Time;
 use meshlock_statistics::proportion;
 
-use super::after::{breaks, grants, peak, units};
+use super::after::units;
 use super::setup::{With, in_texts, seconds, twelve};
-use super::show::{note, table, words};
 use super::size;
-use super::watching::{Seen, Watcher, watch};
 use crate::claim::{Finding, check};
 use crate::lab::Lab;
-use crate::verdict::{Column, Fact, Runs, Text};
+use crate::show::{count, note, number, table, words};
+use crate::verdict::{Column, Runs, Text};
+use crate::watching::{received, sent, watch};
 
 /// The printed text and ours.
 fn texts(scenario: &Scenario) -> [(Text, Scenario); 2] {
     [(Text::Printed, scenario.clone().published(&[])), (Text::Repaired, scenario.clone())]
 }
 
-/// What both texts have shown so far.
-fn both() -> [Column; 2] {
-    [Text::Printed, Text::Repaired].map(|text| Column::new(text, Runs::default(), Vec::new()))
-}
-
 /// J-1.
 pub(super) fn units_in_use(lab: &Lab) -> Finding {
     let (seeds, duration) = size(lab);
-    let mut rows = Vec::new();
-    let (mut columns, mut sums, mut reached) = (both(), [(0.0, 0); 2], true);
+    let (mut rows, mut columns, mut reached) = (Vec::new(), Vec::new(), true);
     for k in [1, 2, 3, 5, 8] {
         for (links, every) in [("fixed links", None), ("0.2 changes/unit", Some(5.0))] {
-            let base = twelve(5.0, duration).units(k, 1, k);
-            let base = if let Some(every) = every { base.changing(every) } else { base };
-            for (place, (text, scenario)) in texts(&base).into_iter().enumerate() {
+            let base = twelve(5.0, duration).units(k, 1, k).changing(every);
+            for (text, scenario) in texts(&base) {
                 let samples = lab.replicate(&scenario, seeds);
-                let broken = samples.sum(|sample| breaks(sample, Rule::Exclusion));
-                let most = samples.0.iter().map(|sample| peak(&sample.outcome, units)).max().unwrap_or(0);
-                let granted = grants(&samples);
-                columns[place].runs = columns[place].runs.and((&samples).into());
-                sums[place].0 += broken + f64::from(u8::from(most > k.into()));
-                sums[place].1 += granted;
+                let broken = samples.sum(|sample| sample.broken(Rule::Exclusion));
+                let most = samples.peak(units);
+                let column = Column::of(&mut columns, &text, &samples);
+                column.add(VIOLATIONS, broken + f64::from(u8::from(most > k.into())));
+                column.add(ENTRIES, samples.granted() as f64);
                 reached &= most == i64::from(k);
                 rows.push(vec![
                     words(format!("k = {k}, h 1..{k}, {links}, {text}")),
-                    Cell::Number(granted as f64),
-                    Cell::Number(most as f64),
-                    Cell::Number(broken),
+                    count(samples.granted()),
+                    count(most),
+                    number(broken),
                 ]);
             }
         }
     }
-    for (column, (violations, entries)) in columns.iter_mut().zip(sums) {
-        column.facts = vec![Fact::exact(VIOLATIONS, violations), Fact::count(ENTRIES, entries)];
-    }
-    let (violations, entries) = (sums[0].0 + sums[1].0, sums[0].1 + sums[1].1);
-    let bound = proportion(violations as u64, entries, 0.95).high;
+    let [violations, entries] =
+        [VIOLATIONS, ENTRIES].map(|name| columns.iter().map(|all| all.value(name)).sum::<f64>());
+    let bound = proportion(violations as u64, entries as u64, 0.95).high;
     Finding {
-        columns: columns.to_vec(),
+        columns,
         measured: format!(
             "{violations} violations in {entries} entries of both texts (95 %: a share of at most {bound:.1e})"
         ),
         checks: vec![check("k units are in use at once in some run of every setting", reached)],
         evidence: vec![
-            table("Units in use", &["run", "entries", "most units at once", "violations"], rows),
+            table("Units in use", "run | entries | most units at once | violations", rows),
             note(
-                "The rule is watched at every event, and the most units at once are counted again from the \
-                 grants and releases of the finished run.",
+                "The rule is watched at every event, and the most units at once are counted again from the grants and \
+                 releases of the finished run.",
             ),
         ],
     }
@@ -88,41 +79,24 @@ pub(super) const SCRIPT_LEAKS: &str = "scripted runs that lose a unit";
 /// J-2.
 pub(super) fn special_cases(lab: &Lab) -> Finding {
     let (seeds, duration) = size(lab);
-    let mut rows = Vec::new();
-    let (mut columns, mut off, mut entries) = (both(), [0_u32; 2], [0; 2]);
-    let mut told = Vec::new();
+    let (mut rows, mut columns, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for (mode, k, high) in [("h = k = 1, mutual exclusion", 1, 1), ("h = 1, k = 3", 3, 1), ("h 1..3, k = 3", 3, 3)] {
-        for (place, (text, scenario)) in texts(&twelve(2.0, duration).units(k, 1, high)).into_iter().enumerate() {
+        for (text, scenario) in texts(&twelve(2.0, duration).units(k, 1, high)) {
             let samples = lab.replicate(&scenario, seeds);
-            let at_once = |weight: fn(&meshlock_sim::outcome::Request) -> i64| {
-                samples.0.iter().map(|sample| peak(&sample.outcome, weight)).max().unwrap_or(0)
-            };
-            let (inside, used) = (at_once(|_| 1), at_once(units));
+            let (inside, used) = (samples.peak(|_| 1), samples.peak(units));
             let exact = used == i64::from(k) && (high > 1 || inside == i64::from(k));
-            off[place] += u32::from(!exact);
-            entries[place] += grants(&samples);
-            columns[place].runs = columns[place].runs.and((&samples).into());
+            let column = Column::of(&mut columns, &text, &samples);
+            column.add(OFF_K, f64::from(u8::from(!exact)));
+            column.add(ENTRIES, samples.granted() as f64);
             told.push(format!("{inside}"));
-            rows.push(vec![
-                words(format!("{mode}, {text}")),
-                Cell::Number(grants(&samples) as f64),
-                Cell::Number(inside as f64),
-                Cell::Number(used as f64),
-            ]);
+            rows.push(vec![words(format!("{mode}, {text}")), count(samples.granted()), count(inside), count(used)]);
         }
     }
-    for (place, column) in columns.iter_mut().enumerate() {
-        column.facts = vec![Fact::count(OFF_K, off[place]), Fact::count(ENTRIES, entries[place])];
-    }
     Finding {
-        columns: columns.to_vec(),
+        columns,
         measured: format!("most inside at once, printed and repaired: {}", told.join(", ")),
         checks: Vec::new(),
-        evidence: vec![table(
-            "The three modes",
-            &["mode", "entries", "most inside at once", "most units at once"],
-            rows,
-        )],
+        evidence: vec![table("The three modes", "mode | entries | most inside at once | most units at once", rows)],
     }
 }
 
@@ -136,25 +110,28 @@ struct Tokens {
     free_at_first: Option<u32>,
 }
 
-impl Watcher for Tokens {
-    fn starts(&mut self, views: &[View]) {
-        self.holds = views.iter().map(|view| view.token.is_some()).collect();
-        self.free_at_first = views.iter().filter_map(|view| view.token.as_ref()).map(|token| token.free.0).next();
+impl Tokens {
+    fn at_first(nodes: &[Node]) -> Self {
+        let tokens = || nodes.iter().map(|node| node.view().token);
+        let free_at_first = tokens().flatten().map(|token| token.free.0).next();
+        Self { holds: tokens().map(|token| token.is_some()).collect(), free_at_first, ..Self::default() }
     }
+}
 
-    fn handled(&mut self, _now: Time, seen: Seen) {
-        self.flying += seen.sends("token") as i64;
-        self.flying -= i64::from(seen.received.is_some_and(|(_, kind)| kind == "token"));
-        if let Some(holds) = self.holds.get_mut(seen.node.0 as usize) {
-            *holds = seen.view.token.is_some();
+impl Observer for Tokens {
+    fn handled(&mut self, _: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
+        self.flying += sent(node, effects, |kind| kind == "token") as i64;
+        self.flying -= i64::from(received(&event).is_some_and(|(_, kind)| kind == "token"));
+        if let Some(holds) = self.holds.get_mut(node.id().0 as usize) {
+            *holds = node.view().token.is_some();
         }
         let held = self.holds.iter().filter(|holds| **holds).count() as i64;
         self.events += 1;
         self.wrong += u64::from(held + self.flying != 1);
     }
 
-    fn lost(&mut self, kind: &'static str) {
-        self.flying -= i64::from(kind == "token");
+    fn lost(&mut self, _: Time, _: NodeId, _: NodeId, message: &Message) {
+        self.flying -= i64::from(Node::kind(message) == "token");
     }
 }
 
@@ -176,16 +153,6 @@ fn lonely_release() -> Scenario {
     scenario
 }
 
-/// Sums over the networks of J-3.
-#[derive(Default)]
-struct Sums {
-    events: u64,
-    not_one: u64,
-    not_k: usize,
-    leaking: usize,
-    leaking_fixed: usize,
-}
-
 /// J-3.
 pub(super) fn one_token(lab: &Lab) -> Finding {
     let (seeds, duration) = lab.choose((4, 200.0), (10, 500.0), (20, 1_000.0));
@@ -196,72 +163,57 @@ pub(super) fn one_token(lab: &Lab) -> Finding {
         ("20 links, 1 change/unit", base().changing(1.0)),
         ("13 links, 2 changes/unit", sparse(base()).changing(0.5)),
     ];
-    let mut rows = Vec::new();
-    let mut found: Vec<(Column, Sums)> = in_texts(&base())
-        .into_iter()
-        .map(|(text, _)| (Column::new(text, Runs::default(), Vec::new()), Sums::default()))
-        .collect();
+    let (mut rows, mut columns, mut fixed) = (Vec::new(), Vec::new(), 0);
     for (links, base) in networks {
-        for ((text, scenario), (column, sums)) in in_texts(&base).into_iter().zip(&mut found) {
-            let runs: Vec<_> = (1..=seeds).map(|seed| watch(&scenario, seed, Tokens::default())).collect();
+        for (text, scenario) in in_texts(&base) {
+            let runs = watch(&scenario, seeds, Tokens::at_first);
             let watched: u64 = runs.iter().map(|(tokens, _)| tokens.events).sum();
             let not_one: u64 = runs.iter().map(|(tokens, _)| tokens.wrong).sum();
             let is_wrong = |outcome: &Outcome| outcome.broken.iter().any(|broken| broken.rule == Rule::Conservation);
             let leaking = runs.iter().filter(|(_, outcome)| is_wrong(outcome)).count();
-            sums.not_k += runs.iter().filter(|(tokens, _)| tokens.free_at_first != Some(3)).count();
-            sums.events += watched;
-            sums.not_one += not_one;
-            sums.leaking += leaking;
-            sums.leaking_fixed += if links.ends_with("fixed") { leaking } else { 0 };
-            column.runs = column.runs.and(Runs::of(runs.iter().map(|(_, outcome)| outcome)));
+            let not_k = runs.iter().filter(|(tokens, _)| tokens.free_at_first != Some(3)).count();
+            fixed += if links.ends_with("fixed") { leaking } else { 0 };
+            let column = Column::of(&mut columns, &text, Runs::of(runs.iter().map(|(_, outcome)| outcome)));
+            column.add(NOT_ONE_TOKEN, not_one as f64);
+            column.add(NOT_K_AT_FIRST, not_k as f64);
+            column.add(WRONG_SUM, leaking as f64);
+            column.add(SCRIPT_LEAKS, 0.0);
+            column.add("events", watched as f64);
             rows.push(vec![
                 words(format!("{links}, {text}")),
-                Cell::Number(watched as f64),
-                Cell::Number(not_one as f64),
+                count(watched),
+                count(not_one),
                 words(format!("{leaking} of {seeds}")),
             ]);
         }
     }
     let mut scripts = Vec::new();
-    for ((_, scenario), (column, sums)) in in_texts(&lonely_release()).into_iter().zip(&mut found) {
+    for (text, scenario) in in_texts(&lonely_release()) {
         let samples = lab.replicate(&scenario, 1);
-        let leaks = samples.sum(|sample| breaks(sample, Rule::Conservation)) > 0.0;
-        scripts.push((leaks, samples.values("stuck").iter().sum::<f64>()));
-        column.facts = vec![
-            Fact::count(NOT_ONE_TOKEN, sums.not_one),
-            Fact::count(NOT_K_AT_FIRST, sums.not_k as u64),
-            Fact::count(WRONG_SUM, sums.leaking as u64),
-            Fact::count(SCRIPT_LEAKS, u64::from(leaks)),
-            Fact::count("events", sums.events),
-        ];
+        let leaks = samples.sum(|sample| sample.broken(Rule::Conservation)) > 0.0;
+        scripts.push(samples.total("stuck"));
+        Column::of(&mut columns, &text, Runs::default()).add(SCRIPT_LEAKS, f64::from(u8::from(leaks)));
     }
-    let told: Vec<String> = found
-        .iter()
-        .zip(&scripts)
-        .map(|((column, sums), (leaks, _))| {
-            format!(
-                "{}: {} of {} events without exactly one token, {} runs with a wrong sum{}",
-                column.text,
-                sums.not_one,
-                sums.events,
-                sums.leaking,
-                if *leaks { ", and the scripted one" } else { "" }
-            )
-        })
-        .collect();
-    let fixed: usize = found.iter().map(|(_, sums)| sums.leaking_fixed).sum();
+    let one = |column: &Column| {
+        let [not_one, events, leaking] = [NOT_ONE_TOKEN, "events", WRONG_SUM].map(|name| column.value(name));
+        let script = if column.value(SCRIPT_LEAKS) > 0.0 { ", and the scripted one" } else { "" };
+        format!(
+            "{}: {not_one} of {events} events without exactly one token, {leaking} runs with a wrong sum{script}",
+            column.text
+        )
+    };
     Finding {
-        columns: found.into_iter().map(|(column, _)| column).collect(),
-        measured: told.join("; "),
+        measured: columns.iter().map(one).collect::<Vec<_>>().join("; "),
+        columns,
         checks: vec![
             check("on fixed links the sum is k in all texts", fixed == 0),
-            check("who waits in the scripted run is never served as printed (with p1, p2)", scripts[1].1 > 0.0),
-            check("and is served repaired", scripts[2].1 == 0.0),
+            check("who waits in the scripted run is never served as printed (with p1, p2)", scripts[1] > 0.0),
+            check("and is served repaired", scripts[2] == 0.0),
         ],
         evidence: vec![
             table(
                 "Tokens held and on their way, k = 3, h 1..3",
-                &["run", "events", "not one token", "runs with a wrong sum"],
+                "run | events | not one token | runs with a wrong sum",
                 rows,
             ),
             note(

@@ -5,14 +5,13 @@
 use meshlock_core::{Aging, Order};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Changes, Class, Limits, MessageSize, Name, Network, Over, ProtocolChoice, Scenario, Shape, Text, Traffic,
-    UrgencyOf, Warmup, Wired,
+    Class, Limits, Name, Network, Over, ProtocolChoice, Scenario, Shape, Text, Traffic, UrgencyOf, Warmup, Wired,
 };
 use meshlock_sim::time::Span;
 
-use crate::verdict;
+use crate::{scenarios, verdict};
 
-/// Waiting longer than this many critical sections after everybody stopped asking is being stuck.
+/// A request is stuck if it waits this many critical sections after the last one was made.
 pub(super) const STUCK_AFTER: f64 = 200.0;
 
 /// The repairs that put lost requests back, and nothing else.
@@ -64,15 +63,7 @@ pub(super) fn thirty(connectivity: f64, think: f64, duration: f64) -> Scenario {
 
 /// Links in order that lose nothing; one that fails delivers first, as the paper assumes.
 pub(super) fn wired(shape: Shape, delay: Distribution) -> Network {
-    Network::Wired(Wired {
-        shape,
-        delay,
-        fifo: true,
-        loss: 0.0,
-        message: MessageSize::Encoded { header: 0 },
-        gentle: true,
-        changes: Changes::default(),
-    })
+    Network::Wired(Wired { gentle: true, ..scenarios::wired(shape, delay) })
 }
 
 /// A scenario as printed, with the lost requests put back, and repaired.
@@ -96,17 +87,17 @@ pub(super) trait With: Sized {
     fn aging(self, grants: u32) -> Self;
     /// With aging of the printed text.
     fn epsilon(self, epsilon: u32) -> Self;
-    /// With a random change of links every so many seconds, in the mean, that never cuts the network.
-    fn changing(self, every: f64) -> Self;
+    /// With a random change of links every so many seconds, in the mean, that never cuts the network; or with none.
+    fn changing(self, every: impl Into<Option<f64>>) -> Self;
     /// With links changed in some way.
     fn links(self, change: impl FnOnce(&mut Wired)) -> Self;
-    /// With everybody equally urgent.
+    /// With equal priorities.
     fn equals(self) -> Self;
 }
 
 impl With for Scenario {
     fn published(mut self, repairs: &[&str]) -> Self {
-        self.protocol.text = Text::Published { repairs: repairs.iter().map(|&repair| repair.to_owned()).collect() };
+        self.protocol.text = Text::with_repairs(repairs);
         self
     }
 
@@ -134,9 +125,9 @@ impl With for Scenario {
         self
     }
 
-    fn changing(self, every: f64) -> Self {
+    fn changing(self, every: impl Into<Option<f64>>) -> Self {
         self.links(|wired| {
-            wired.changes.every = Some(seconds(every));
+            wired.changes.every = every.into().map(seconds);
             wired.changes.keep_connected = true;
         })
     }

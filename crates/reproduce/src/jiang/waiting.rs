@@ -1,6 +1,5 @@
-//! J-5 and J-7: nobody waits for ever.
+//! J-5 and J-7: every wait is bounded.
 
-use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_sim::scenario::{Arrivals, Class, Scenario, UrgencyOf};
@@ -8,10 +7,10 @@ use meshlock_statistics::{Estimate, Median};
 
 use super::after::overtakes;
 use super::setup::{ALL, PUT_BACK, With, seconds, twelve};
-use super::show::{figure, line, mean, note, point, scale, table, words};
 use crate::claim::{Evidence, Finding, check};
 use crate::lab::{Lab, Samples};
-use crate::verdict::{Column, Fact, Runs, Text, with};
+use crate::show::{dashed, exact_point, figure, line, mean, note, number, point, scale, table, words};
+use crate::verdict::{Column, Fact, Runs, Text, told, with};
 
 /// J-5.
 pub(super) fn bounded_delay(lab: &Lab) -> Finding {
@@ -22,13 +21,12 @@ pub(super) fn bounded_delay(lab: &Lab) -> Finding {
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     for repairs in texts {
         let text = repairs.map_or(Text::Repaired, with);
-        let mut row = vec![words(text.to_string())];
+        let mut row = vec![words(&text)];
         let (mut all, mut fixed, mut ended) = (0.0, 0.0, Runs::default());
         for (links, every) in networks {
             let mut stuck = Vec::new();
             for (k, high) in [(1, 1), (3, 1), (3, 3)] {
-                let base = twelve(10.0, duration).units(k, 1, high);
-                let base = if let Some(every) = every { base.changing(every) } else { base };
+                let base = twelve(10.0, duration).units(k, 1, high).changing(every);
                 let scenario = if let Some(repairs) = repairs { base.published(repairs) } else { base };
                 let samples = lab.replicate(&scenario, seeds);
                 ended = ended.and((&samples).into());
@@ -37,7 +35,7 @@ pub(super) fn bounded_delay(lab: &Lab) -> Finding {
             let total: f64 = stuck.iter().sum();
             all += total;
             fixed += if links == "fixed links" { total } else { 0.0 };
-            row.extend([words(Median::of(&stuck, 0.95).to_string()), Cell::Number(total)]);
+            row.extend([words(Median::of(&stuck, 0.95).to_string()), number(total)]);
         }
         rows.push(row);
         // A run that a broken rule or a storm ended is as bad as a request that is never served.
@@ -47,12 +45,12 @@ pub(super) fn bounded_delay(lab: &Lab) -> Finding {
         ];
         columns.push(Column::new(text, ended, facts));
     }
-    let (overload, strict_grows, aged_stays, told) = overload(lab);
+    let (overload, strict_grows, aged_stays, longest) = overload(lab);
     let mut evidence = vec![
         table(
             "Requests stuck after 200 critical sections without new ones, of 12 nodes: median of a run (with its 95 % \
              interval) and sum; k = 1 h = 1, k = 3 h = 1, and k = 3 h 1..3 together",
-            &["repairs", "fixed links", "sum", "0.2 changes/unit", "sum", "1 change/unit", "sum"],
+            "repairs | fixed links | sum | 0.2 changes/unit | sum | 1 change/unit | sum",
             rows,
         ),
         note(
@@ -62,11 +60,10 @@ pub(super) fn bounded_delay(lab: &Lab) -> Finding {
         ),
     ];
     evidence.extend(overload);
-    let stuck: Vec<String> =
-        columns.iter().map(|column| format!("{} {}", column.text, column.facts[0].value)).collect();
+    let stuck = told(&columns, |column| column.value(STUCK).to_string());
     Finding {
         columns,
-        measured: format!("requests stuck in all {} runs of a text: {}; {told}", 9 * seeds, stuck.join(", ")),
+        measured: format!("requests stuck in all {} runs of a text: {stuck}; {longest}", 9 * seeds),
         checks: vec![
             check(
                 "repaired, under an overload of the urgent, others wait for most of the run with strict priority",
@@ -99,13 +96,11 @@ fn overloaded(duration: f64) -> Scenario {
 
 /// The longest wait of the low class until the end, served or not.
 fn longest_low(samples: &Samples) -> Estimate {
-    let longest = |outcome: &Outcome| {
-        let waited =
-            |request: &Request| request.granted.unwrap_or(outcome.end).min(outcome.end).since(request.asked).seconds();
-        outcome.requests.iter().filter(|request| request.class == 1).map(waited).fold(0.0, f64::max)
-    };
-    let all: Vec<f64> = samples.0.iter().map(|sample| longest(&sample.outcome)).collect();
-    Estimate::of(&all, 0.95)
+    samples.estimate_of(|sample| {
+        let end = sample.outcome.end;
+        let waited = |request: &Request| request.granted.unwrap_or(end).min(end).since(request.asked).seconds();
+        sample.outcome.requests.iter().filter(|request| request.class == 1).map(waited).fold(0.0, f64::max)
+    })
 }
 
 /// The longest wait of the unimportant under an overload by the important, over the length of the run.
@@ -128,9 +123,7 @@ fn overload(lab: &Lab) -> (Vec<Evidence>, bool, bool, String) {
     let strict_grows = last(0) > 0.8 * lengths[2];
     // Ten steps of priority at D = 4 are worth 36 grants, and a grant takes about 1.3.
     let aged_stays = last(1) < 0.5 * lengths[2] && last(1) < 120.0 && last(2) < last(1);
-    let columns = ["order".to_owned()].into_iter().chain(lengths.iter().map(|length| format!("run of {length}")));
-    let columns: Vec<String> = columns.collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let columns = format!("order{}", lengths.map(|length| format!(" | run of {length}")).concat());
     let evidence = vec![
         table(
             "Repaired: longest wait of the one node at priority 1 beside eleven at 10 that never rest",
@@ -167,11 +160,11 @@ fn stream(gap: u32, duration: f64) -> Scenario {
 
 /// By how many later requests the low one was overtaken, in each run.
 fn overtaken(samples: &Samples) -> Vec<f64> {
-    let of = |outcome: &Outcome| {
+    let low = |outcome: &Outcome| {
         let low = outcome.requests.iter().find(|request| request.class == 1)?;
         Some(overtakes(outcome, low) as f64)
     };
-    samples.0.iter().filter_map(|sample| of(&sample.outcome)).collect()
+    samples.outcomes().filter_map(low).collect()
 }
 
 /// In how many runs the low request was not served before all stopped asking.
@@ -187,16 +180,12 @@ fn not_in_time(samples: &Samples) -> f64 {
 pub(super) fn gap_is_bridged(lab: &Lab) -> Finding {
     let seeds = lab.choose(6, 20, 50);
     let others = 11.0;
-    let (mut rows, mut points) = (Vec::new(), Vec::new());
-    let mut columns: Vec<Column> = [Text::Printed, with(PUT_BACK), Text::Repaired]
-        .map(|text| Column::new(text, Runs::default(), vec![Fact::exact(NOT_IN_TIME, 0.0), Fact::exact(RUNS, 0.0)]))
-        .to_vec();
-    let mut note_down = |place: usize, samples: &Samples| {
+    let (mut rows, mut points, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+    let mut note_down = |text: &Text, samples: &Samples| {
         let found = overtaken(samples);
-        let column = &mut columns[place];
-        column.runs = column.runs.and(samples.into());
-        column.facts[0] = Fact::exact(NOT_IN_TIME, column.facts[0].value + not_in_time(samples));
-        column.facts[1] = Fact::exact(RUNS, column.facts[1].value + found.len() as f64);
+        let column = Column::of(&mut columns, text, samples);
+        column.add(NOT_IN_TIME, not_in_time(samples));
+        column.add(RUNS, found.len() as f64);
         found
     };
     let most_of = |found: &[f64]| found.iter().copied().fold(0.0, f64::max);
@@ -205,7 +194,7 @@ pub(super) fn gap_is_bridged(lab: &Lab) -> Finding {
         // Asking costs a message, and what a node has not heard of it cannot count: one more per other node.
         let bound = f64::from(gap * worth) + others;
         let duration = 100.0 + 2.5 * bound;
-        let found = note_down(2, &lab.replicate(&stream(gap, duration).aging(worth), seeds));
+        let found = note_down(&Text::Repaired, &lab.replicate(&stream(gap, duration).aging(worth), seeds));
         let most = most_of(&found);
         within &= most <= bound && found.len() as u64 == seeds;
         let overtaken = Estimate::of(&found, 0.95);
@@ -214,23 +203,24 @@ pub(super) fn gap_is_bridged(lab: &Lab) -> Finding {
         rows.push(vec![
             words(format!("repaired, gap {gap}, D = {worth}")),
             mean(overtaken),
-            Cell::Number(most),
-            Cell::Number(bound),
+            number(most),
+            number(bound),
         ]);
     }
     let mut printed_within = true;
-    for (place, repairs) in [(0, &[][..]), (1, PUT_BACK)] {
+    for repairs in [&[][..], PUT_BACK] {
+        let text = with(repairs);
         for (gap, epsilon) in [(9, 1), (9, 3), (90, 1)] {
             let bound = f64::from(gap / epsilon) + others;
             let duration = 100.0 + 2.5 * bound.max(100.0);
             let samples = lab.replicate(&stream(gap, duration).published(repairs).epsilon(epsilon), seeds);
-            let found = note_down(place, &samples);
-            printed_within &= place == 0 || most_of(&found) <= bound;
+            let found = note_down(&text, &samples);
+            printed_within &= text == Text::Printed || most_of(&found) <= bound;
             rows.push(vec![
-                words(format!("{}, gap {gap}, epsilon = {epsilon}", with(repairs))),
+                words(format!("{text}, gap {gap}, epsilon = {epsilon}")),
                 mean(Estimate::of(&found, 0.95)),
-                Cell::Number(most_of(&found)),
-                Cell::Number(bound),
+                number(most_of(&found)),
+                number(bound),
             ]);
         }
     }
@@ -239,9 +229,10 @@ pub(super) fn gap_is_bridged(lab: &Lab) -> Finding {
     rows.push(vec![
         words("repaired, gap 9, strict priority, until the end at 300"),
         mean(Estimate::of(&strict, 0.95)),
-        Cell::Number(most_of(&strict)),
+        number(most_of(&strict)),
         words("none"),
     ]);
+    columns.sort_by_key(|column| column.text == Text::Repaired);
     Finding {
         columns,
         measured: format!(
@@ -255,30 +246,19 @@ pub(super) fn gap_is_bridged(lab: &Lab) -> Finding {
             check("strict priority: more than 100", least > 100.0),
         ],
         evidence: vec![
-            table("Later requests that one low request saw served before it", &["run", "mean", "most", "bound"], rows),
+            table("Later requests that one low request saw served before it", "run | mean | most | bound", rows),
             figure(
                 "Overtakings with aging",
                 scale("gap x D", "grants"),
                 scale("later requests served before", "grants"),
                 vec![
                     line("repaired", points),
-                    meshlock_report::chart::Series {
-                        dashed: true,
-                        ..line(
-                            "bound",
-                            [0.0, 144.0]
-                                .map(|x| {
-                                    point(x, Estimate { samples: 1, mean: x + others, deviation: 0.0, half_width: 0.0 })
-                                })
-                                .to_vec(),
-                        )
-                    },
+                    dashed("bound", [0.0, 144.0].map(|x| exact_point(x, x + others)).to_vec()),
                 ],
             ),
             note(
-                "The bound of the printed text is gap / epsilon + queue length, if every grant ages every queue. \
-                 It does not: a queue ages when its own node passes the token or leaves, and nobody is told \
-                 (p10).",
+                "The bound of the printed text is gap / epsilon + queue length, if every grant ages every queue. It \
+                 does not: a queue ages when its own node passes the token or leaves, and nobody is told (p10).",
             ),
         ],
     }

@@ -1,20 +1,20 @@
 //! J-11a and J-11b: networks that do not move, in order and out of order.
 
+use std::collections::BTreeSet;
+
 use meshlock_properties::Rule;
-use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{Scenario, Shape};
-use meshlock_statistics::{Median, proportion};
+use meshlock_statistics::proportion;
 
-use super::after::breaks;
 use super::setup::{With, in_texts, twelve};
-use super::show::{mean, note, table, words};
 use super::size;
 use crate::claim::Finding;
 use crate::lab::{Lab, Sample};
-use crate::verdict::{Column, Runs};
+use crate::show::{count, mean, note, table, words};
+use crate::verdict::{Column, told};
 
-/// Whether somebody was not served, or a rule ended the run.
+/// Whether a request was never served, or a violation ended the run.
 fn fails(sample: &Sample) -> bool {
     sample.outcome.stopped || sample.measures.get("stuck").is_none_or(|stuck| *stuck > 0.0)
 }
@@ -48,32 +48,26 @@ pub(super) fn wired_networks(lab: &Lab) -> Finding {
                 words(format!("{name}, {text}")),
                 mean(samples.estimate("wait.mean")),
                 mean(samples.estimate("messages/entry")),
-                Cell::Number(failed as f64),
+                count(failed),
             ]);
-            let at = columns.iter().position(|column| column.text == text).unwrap_or_else(|| {
-                columns.push(Column::new(text, Runs::default(), Vec::new()));
-                columns.len() - 1
-            });
-            columns[at].runs = columns[at].runs.and((&samples).into());
-            columns[at].add(FAILING, failed as f64);
+            Column::of(&mut columns, &text, &samples).add(FAILING, failed as f64);
         }
     }
     Finding {
-        measured: format!("six fixed networks, in order; runs that fail: {}", told(&columns)),
+        measured: format!("six fixed networks, in order; runs that fail: {}", failing(&columns)),
         columns,
         checks: Vec::new(),
         evidence: vec![table(
             "Fixed networks of twelve nodes, messages in order, k = 3, h 1..3",
-            &["run", "mean wait", "messages per entry", "runs that fail"],
+            "run | mean wait | messages per entry | runs that fail",
             rows,
         )],
     }
 }
 
 /// The runs that fail of each text.
-fn told(columns: &[Column]) -> String {
-    let one = |column: &Column| format!("{} {} of {}", column.text, column.facts[0].value, column.runs.all);
-    columns.iter().map(one).collect::<Vec<_>>().join(", ")
+fn failing(columns: &[Column]) -> String {
+    told(columns, |column| format!("{} of {}", column.value(FAILING), column.runs.all))
 }
 
 /// J-11b.
@@ -92,46 +86,36 @@ pub(super) fn without_order(lab: &Lab) -> Finding {
             let samples = lab.replicate(&scenario, seeds);
             let failed = samples.0.iter().filter(|sample| fails(sample)).count() as u64;
             let share = proportion(failed, seeds, 0.95);
-            unsafe_runs += samples.sum(|sample| f64::from(u8::from(breaks(sample, Rule::Exclusion) > 0.0)));
-            let unserved: Vec<f64> = samples
-                .0
-                .iter()
-                .map(|sample| sample.outcome.requests.iter().filter(|request| request.granted.is_none()).count() as f64)
-                .collect();
-            let mut rules: Vec<&str> =
-                samples.0.iter().flat_map(|sample| &sample.outcome.broken).map(|broken| broken.rule.name()).collect();
-            rules.sort_unstable();
-            rules.dedup();
+            unsafe_runs += samples.sum(|sample| f64::from(u8::from(sample.broken(Rule::Exclusion) > 0.0)));
+            let unserved =
+                samples.median_of(|sample| (sample.outcome.requests.len() - sample.granted().count()) as f64);
+            let broken = samples.outcomes().flat_map(|outcome| &outcome.broken);
+            let rules: BTreeSet<&str> = broken.map(|broken| broken.rule.name()).collect();
             reordered.push(vec![
                 words(format!("delay {delay_name}, {text}")),
                 words(format!("{failed} of {seeds} ({:.0} to {:.0} %)", 100.0 * share.low, 100.0 * share.high)),
-                words(Median::of(&unserved, 0.95).to_string()),
+                words(unserved),
                 mean(samples.estimate("entries/s")),
-                words(rules.join(", ")),
+                words(rules.into_iter().collect::<Vec<_>>().join(", ")),
             ]);
-            let at = columns.iter().position(|column| column.text == text).unwrap_or_else(|| {
-                columns.push(Column::new(text, Runs::default(), Vec::new()));
-                columns.len() - 1
-            });
-            columns[at].runs = columns[at].runs.and((&samples).into());
-            columns[at].add(FAILING, failed as f64);
+            Column::of(&mut columns, &text, &samples).add(FAILING, failed as f64);
         }
     }
     Finding {
-        measured: format!("a random graph, out of order; runs that fail: {}", told(&columns)),
+        measured: format!("a random graph, out of order; runs that fail: {}", failing(&columns)),
         columns,
         checks: Vec::new(),
         evidence: vec![
             table(
                 "Twelve nodes on a random graph whose links do not keep the order, k = 3, h 1..3",
-                &["run", "runs that fail", "requests never served", "entries per unit", "rules that break"],
+                "run | runs that fail | requests never served | entries per unit | rules that break",
                 reordered,
             ),
             note(format!(
-                "A run fails if somebody is never served or a rule ends it. The paper says that wired systems \
-                 may drop its assumptions 3 and 4; 3 is the order of messages, and it cannot be dropped: without \
-                 it requests are lost in both texts, ours included, which is built for links that keep the \
-                 order. More than k units were in use in {unsafe_runs} runs."
+                "A run fails if somebody is never served or a rule ends it. The paper says that wired systems may drop \
+                 its assumptions 3 and 4; 3 is the order of messages, and it cannot be dropped: without it requests \
+                 are lost in both texts, ours included, which is built for links that keep the order. More than k \
+                 units were in use in {unsafe_runs} runs."
             )),
         ],
     }

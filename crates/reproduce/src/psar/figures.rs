@@ -3,13 +3,12 @@
 use meshlock_sim::scenario::{Mobility, Placement, ProtocolChoice, Scenario};
 use meshlock_statistics::{Estimate, line};
 
-use super::kit::{
-    HOP, SIDE, all_repairs, at_speed, cell, ms, number, on_air, over_runs, printed, repaired, same_density, sent_for,
-    table, text, timed, to_the_letter,
-};
+use super::kit::{HOP, SIDE, at_speed, ms, on_air, repaired, same_density, sent_for, timed, to_the_letter};
 use super::sweep::{Axis, BOUND, MENDED, Sweep, contestants, mended};
-use crate::claim::{Evidence, Finding, check};
+use crate::claim::{Finding, check};
 use crate::lab::Lab;
+use crate::scenarios::{self, F};
+use crate::show::{mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Text};
 
 /// What the report's clients do: ask 0 to 1 s after the last time, 0.5 s on average.
@@ -23,14 +22,14 @@ fn unloaded(lab: &Lab, nodes: u32) -> (Estimate, f64) {
     let protocol = repaired(super::FLOOD);
     let scenario = on_air(protocol, nodes, same_density(nodes), still, 2.0 * f64::from(nodes));
     let samples = lab.replicate(&timed(scenario, 0.0, lab.choose(60.0, 60.0, 120.0), 5.0), lab.choose(4, 4, 12));
-    let wait = over_runs(&samples.0, |sample| {
+    let wait = samples.estimate_of(|sample| {
         let waits: Vec<f64> = sent_for(sample).filter_map(|request| Some(request.wait()?.seconds())).collect();
         waits.iter().sum::<f64>() / waits.len() as f64
     });
     (wait, 2.0 * samples.estimate("network.hops").mean * HOP)
 }
 
-/// A network in which everybody always waits.
+/// A saturated network: every node always waits.
 struct Saturated {
     /// The mean time to enter.
     wait: Estimate,
@@ -52,7 +51,7 @@ impl Saturated {
             // All wait equally long here, so those still in the queue at the end may be left out; counted, they would
             // be cut off.
             wait: samples.estimate("wait.mean"),
-            hand_over: Estimate { mean: delay.mean / HOP, half_width: delay.half_width / HOP, ..delay },
+            hand_over: delay.converted(|seconds| seconds / HOP),
             distance: samples.estimate("network.hops").mean,
         }
     }
@@ -88,27 +87,27 @@ pub(super) fn over_nodes(lab: &Lab) -> Finding {
     let told: Vec<String> =
         flood.iter().map(|spot| format!("{:.1} ms at {}", 1e3 * spot.wait.median, spot.x)).collect();
     let laws = vec![
-        vec![text("idle: 2 x hops x 1.9 ms"), number(idle_law), cell(idle), number(idle.mean / idle_law)],
+        vec![words("idle: 2 x hops x 1.9 ms"), number(idle_law), mean(idle), number(idle.mean / idle_law)],
         vec![
-            text(format!("saturated, {largest} nodes: (n-1) x (hand-over + 1 ms)")),
+            words(format!("saturated, {largest} nodes: (n-1) x (hand-over + 1 ms)")),
             number(full_law),
-            cell(full.wait),
+            mean(full.wait),
             number(full.wait.mean / full_law),
         ],
         vec![
-            text("hand-over in hops, beside the mean distance of two nodes"),
+            words("hand-over in hops, beside the mean distance of two nodes"),
             number(full.distance),
-            cell(full.hand_over),
+            mean(full.hand_over),
             number(full.hand_over.mean / full.distance),
         ],
     ];
     let axis = Axis { label: "nodes", unit: "", log: false };
-    let note =
+    let under =
         format!("{seeds} runs of {duration} s per point, 95 % intervals; {SPEED} m/s, think {THINK} s, inside 1 ms");
     Finding {
         measured: format!(
-            "flood at fixed density (median of runs): {}; idle {} (law: {:.1}), saturated at {largest} nodes {} (law: {:.0}, with \
-             hand-overs of {:.2} hops where nodes are {:.2} apart)",
+            "flood at fixed density (median of runs): {}; idle {} (law: {:.1}), saturated at {largest} nodes {} (law: \
+             {:.0}, with hand-overs of {:.2} hops where nodes are {:.2} apart)",
             told.join(", "),
             ms(idle),
             1e3 * idle_law,
@@ -119,48 +118,53 @@ pub(super) fn over_nodes(lab: &Lab) -> Finding {
         ),
         checks: vec![
             check("idle: within a quarter of 2 x hops x 1.9 ms", (idle.mean / idle_law - 1.0).abs() < 0.25),
-            check("saturated: within a tenth of n - 1 hand-overs and stays", (full.wait.mean / full_law - 1.0).abs() < 0.1),
+            check(
+                "saturated: within a tenth of n - 1 hand-overs and stays",
+                (full.wait.mean / full_law - 1.0).abs() < 0.1,
+            ),
             check("a hand-over takes no more hops than nodes are apart", full.hand_over.mean <= 1.05 * full.distance),
             check("the wait grows with n at fixed density", grows),
             check("and is never below the bound", never_below),
-            check("no rule of safety broke, and nobody is stuck at fixed density", dense.is_sound() && area.is_sound() && dense.stuck("flood") == 0.0),
+            check(
+                "no rule of safety broke, and nobody is stuck at fixed density",
+                dense.is_sound() && area.is_sound() && dense.stuck("flood") == 0.0,
+            ),
         ],
         columns: Vec::new(),
         evidence: vec![
-            figure(
+            dense.waits(
                 "Report's figure 3 at fixed density: time to enter",
-                dense.waits("Time to enter at the density of 100 nodes in 600 m x 600 m", axis, &note),
+                "Time to enter at the density of 100 nodes in 600 m x 600 m",
+                axis,
+                &under,
             ),
-            figure(
+            dense.costs(
                 "The same: transmissions",
-                dense.costs("Transmissions per entry at the density of 100 nodes in 600 m x 600 m", axis, &note),
+                "Transmissions per entry at the density of 100 nodes in 600 m x 600 m",
+                axis,
+                &under,
             ),
-            figure(
+            area.waits(
                 "Report's figure 3 at fixed area: time to enter",
-                area.waits("Time to enter in 600 m x 600 m", axis, &format!("{note}; few nodes are mostly in several parts")),
+                "Time to enter in 600 m x 600 m",
+                axis,
+                &format!("{under}; few nodes are mostly in several parts"),
             ),
-            figure(
-                "The same: transmissions",
-                area.costs("Transmissions per entry in 600 m x 600 m", axis, &note),
-            ),
-            Evidence::Table("Laws for the flood, in seconds".to_owned(), table(&["law", "#expected", "#measured", "#ratio"], laws)),
-            Evidence::Table("Fixed density".to_owned(), dense.table("nodes")),
-            Evidence::Table("Fixed area".to_owned(), area.table("nodes")),
-            Evidence::Note(
-                "A hand-over is the time from a release to the next entry, by 1.9 ms. It takes fewer hops than two nodes \
-                 are apart on average, probably because the order of the queue was settled by who heard of whom first, when \
-                 all asked at once, and stays as it is. At a fixed area the wait falls where nodes are added to a network in parts: that is density, \
-                 not size. Routing is ideal and costs nothing of its own, so the baselines over it are better than \
-                 they could be; and on a radio without contention a flood is fast, since its copies do not wait for each \
-                 other (P-12). Runs of one point share seeds: same movements, same thinking."
-                    .to_owned(),
+            area.costs("The same: transmissions", "Transmissions per entry in 600 m x 600 m", axis, &under),
+            table("Laws for the flood, in seconds", "law | expected | measured | ratio", laws),
+            dense.table("Fixed density", "nodes"),
+            area.table("Fixed area", "nodes"),
+            note(
+                "A hand-over is the time from a release to the next entry, by 1.9 ms. It takes fewer hops than two \
+                 nodes are apart on average, probably because the order of the queue was settled by who heard of whom \
+                 first, when all asked at once, and stays as it is. At a fixed area the wait falls where nodes are \
+                 added to a network in parts: that is density, not size. Routing is ideal and costs nothing of its \
+                 own, so the baselines over it are better than they could be; and on a radio without contention a \
+                 flood is fast, since its copies do not wait for each other (P-12). Runs of one point share seeds: \
+                 same movements, same thinking.",
             ),
         ],
     }
-}
-
-fn figure(caption: &str, svg: String) -> Evidence {
-    Evidence::Figure(caption.to_owned(), svg)
 }
 
 /// How much the wait of a contestant changes from standing still to 20 m/s.
@@ -204,7 +208,7 @@ pub(super) fn over_speed(lab: &Lab) -> Finding {
     let scenario =
         |speed: f64, protocol| timed(on_air(protocol, nodes, side, at_speed(speed), THINK), 2.0, duration, 60.0);
     let sweep = Sweep::run(lab, &runners, &speeds, seeds, scenario);
-    let literal = lab.replicate(&to_the_letter(&scenario(SPEED, printed(&[]))), 2);
+    let literal = lab.replicate(&to_the_letter(&scenario(SPEED, repaired(super::FLOOD))), 2);
     let mut columns = vec![Column::new(Text::Printed, &literal, Vec::new())];
     let mut rows = Vec::new();
     let mut told = Vec::new();
@@ -212,14 +216,14 @@ pub(super) fn over_speed(lab: &Lab) -> Finding {
         let Change { slope, share } = change(&sweep, runner.label);
         let (stuck, runs) = (sweep.stuck(runner.label), sweep.runs(runner.label));
         rows.push(vec![
-            text(runner.label),
-            cell(slope),
-            text(if slope.contains(0.0) { "contains 0" } else { "does not contain 0" }),
-            cell(Estimate { mean: 100.0 * share.mean, half_width: 100.0 * share.half_width, ..share }),
+            words(runner.label),
+            mean(slope),
+            words(if slope.contains(0.0) { "contains 0" } else { "does not contain 0" }),
+            mean(share.converted(|share| 100.0 * share)),
             number(stuck),
         ]);
         let label = match runner.label {
-            MENDED => all_repairs(),
+            MENDED => scenarios::mended(&F).0,
             "flood" => Text::Repaired,
             _ => continue,
         };
@@ -233,30 +237,26 @@ pub(super) fn over_speed(lab: &Lab) -> Finding {
     }
     columns.sort_by_key(|column| column.text == Text::Repaired);
     let axis = Axis { label: "speed", unit: "m/s", log: false };
-    let note =
+    let under =
         format!("{nodes} nodes, {seeds} runs of {duration} s per point, 95 % intervals; think {THINK} s, inside 1 ms");
-    let columns_shown =
-        ["protocol", "#slope, ms per m/s", "95 % interval", "#change at 20 m/s, % of the wait at 0", "#stuck"];
+    let columns_shown = "protocol | slope, ms per m/s | 95 % interval | change at 20 m/s, % of the wait at 0 | stuck";
     Finding {
         columns,
         measured: told.join("; "),
-        checks: vec![check(
-            "no rule of safety broke",
-            sweep.spots.iter().filter(|spot| !spot.is(MENDED)).all(super::sweep::Spot::is_sound),
-        )],
+        checks: vec![check("no rule of safety broke", sweep.is_sound())],
         evidence: vec![
-            figure("Report's figure 4: time to enter", sweep.waits("Time to enter over speed", axis, &note)),
-            figure("The same: transmissions", sweep.costs("Transmissions per entry over speed", axis, &note)),
-            Evidence::Table(
-                "Wait over speed: the mean of a straight line for each seed, paired because seeds are shared".to_owned(),
-                table(&columns_shown, rows),
+            sweep.waits("Report's figure 4: time to enter", "Time to enter over speed", axis, &under),
+            sweep.costs("The same: transmissions", "Transmissions per entry over speed", axis, &under),
+            table(
+                "Wait over speed: the mean of a straight line for each seed, paired because seeds are shared",
+                columns_shown,
+                rows,
             ),
-            Evidence::Table("All numbers".to_owned(), sweep.table("m/s")),
-            Evidence::Note(
+            sweep.table("All numbers", "m/s"),
+            note(
                 "Little influence means here: from 0 to 20 m/s the wait changes by less than half, with all of its \
-                 interval, and everybody is served. As printed a moving network ends in a deadlock (P-5), and to the letter \
-                 floods never end."
-                    .to_owned(),
+                 interval, and everybody is served. As printed a moving network ends in a deadlock (P-5), and to the \
+                 letter floods never end.",
             ),
         ],
     }

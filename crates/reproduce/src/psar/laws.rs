@@ -3,31 +3,23 @@
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Kind;
 use meshlock_sim::scenario::{
-    Arrivals, Changes, MessageSize, Name, Network, Over, Placement, ProtocolChoice, Scenario, Shape, Wired,
+    Arrivals, Class, MessageSize, Mobility, Name, Network, Over, Placement, ProtocolChoice, Scenario, Shape, Wired,
 };
-use meshlock_sim::scenario::{Class, Mobility};
 use meshlock_sim::time::Span;
 use meshlock_statistics::Estimate;
 
 use super::kit::{
-    all_repairs, at_speed, cell, frames, in_a_row, number, on_air, over_runs, printed, repaired, same_density,
-    sent_for, table, text, timed, to_the_letter, with_quiet_end,
+    at_speed, flood, frames, in_a_row, on_air, repaired, same_density, sent_for, timed, to_the_letter, with_quiet_end,
 };
-use crate::claim::{Evidence, Finding, check};
+use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
-use crate::verdict::{Column, Fact, Text, with};
+use crate::scenarios::{F, REPAIRED, mended, wired, with};
+use crate::show::{mean, note, number, table, words};
+use crate::verdict::{Column, Fact, Text};
 
-/// Everybody reaches everybody in 1 ms, and everything asked for is over at the end.
+/// A complete graph with delays of 1 ms; all requests are done at the end.
 fn complete(name: Name, nodes: u32, think: f64, duration: f64) -> Scenario {
-    let wired = Wired {
-        shape: Shape::Complete,
-        delay: Distribution::Constant(0.001),
-        fifo: true,
-        loss: 0.0,
-        message: MessageSize::Fixed(200),
-        gentle: false,
-        changes: Changes::default(),
-    };
+    let wired = Wired { message: MessageSize::Fixed(200), ..wired(Shape::Complete, Distribution::Constant(0.001)) };
     let protocol = ProtocolChoice { over: Over::Links, ..repaired(name) };
     let mut scenario = on_air(protocol, nodes, 1.0, at_speed(0.0), think);
     scenario.network = Network::Wired(wired);
@@ -61,27 +53,19 @@ pub(super) fn message_laws(lab: &Lab) -> Finding {
                 let samples = lab.replicate(&complete(name, nodes, think, duration), seeds);
                 // Suzuki and Kasami's holder enters for nothing; the law is that of the others.
                 let token = name == Name::SuzukiKasami;
-                let per_entry = over_runs(&samples.0, |sample| {
+                let per_entry = samples.estimate_of(|sample| {
                     let messages: u64 = sample.outcome.kinds.iter().map(|kind| kind.totals.messages).sum();
-                    let entries = sample.outcome.requests.iter().filter(|request| request.granted.is_some()).count();
-                    messages as f64 / if token { sent_for(sample).count() as f64 } else { entries as f64 }
+                    let entries = if token { sent_for(sample).count() } else { sample.granted().count() };
+                    messages as f64 / entries as f64
                 });
                 lawful &= (per_entry.mean - law).abs() < 1e-9;
                 if let Some(claimed) = claimed {
                     // The setting that is farthest off decides.
-                    let text = Text::Other(name.name().to_owned());
-                    let off = Fact::exact(OFF_CLAIM, (per_entry.mean - claimed).abs() / claimed);
-                    match columns.iter_mut().find(|column| column.text == text) {
-                        Some(column) => {
-                            column.runs = column.runs.and((&samples).into());
-                            column.facts[0].value = column.facts[0].value.max(off.value);
-                            column.facts[0] = Fact::exact(OFF_CLAIM, column.facts[0].value);
-                        }
-                        None => columns.push(Column::new(text, &samples, vec![off])),
-                    }
+                    let column = Column::of(&mut columns, &Text::Other(name.name().to_owned()), &samples);
+                    column.most(OFF_CLAIM, (per_entry.mean - claimed).abs() / claimed);
                 }
                 last.push((name.name(), load, per_entry));
-                rows.push(vec![number(n), text(load), text(name.name()), number(law), cell(per_entry)]);
+                rows.push(vec![number(n), words(load), words(name.name()), number(law), mean(per_entry)]);
             }
         }
     }
@@ -91,29 +75,29 @@ pub(super) fn message_laws(lab: &Lab) -> Finding {
         .filter(|row| row.1 == "light")
         .map(|(name, _, found)| format!("{name} {:.0}", found.mean))
         .collect();
-    let columns_shown = ["#nodes", "load", "protocol", "#law", "#messages per entry"];
+    let columns_shown = "nodes | load | protocol | law | messages per entry";
     Finding {
         columns,
         measured: format!(
-            "at {n} nodes: {}, the same at light and heavy load in all {seeds} runs; an entry of the token's holder costs 0",
+            "at {n} nodes: {}, the same at light and heavy load in all {seeds} runs; an entry of the token's holder \
+             costs 0",
             light.join(", ")
         ),
         checks: vec![check("3(N-1), 2(N-1) and N exactly, in every setting", lawful)],
         evidence: vec![
-            Evidence::Table("Messages per entry on a complete graph".to_owned(), table(&columns_shown, rows)),
-            Evidence::Note(
+            table("Messages per entry on a complete graph", columns_shown, rows),
+            note(
                 "Lamport's 3(N-1) is right. N is the cost of Ricart and Agrawala's later algorithm with a token, which \
                  is Suzuki and Kasami's in this respect; their algorithm with permissions, which the report describes, \
-                 needs 2(N-1). Expected: the laws exactly, since nothing is lost and nobody waits at the end. Singhal's \
-                 dynamic information structure is not one of our baselines."
-                    .to_owned(),
+                 needs 2(N-1). Expected: the laws exactly, since nothing is lost and nobody waits at the end. \
+                 Singhal's dynamic information structure is not one of our baselines.",
             ),
         ],
     }
 }
 
-/// A network of the report's density that nobody leaves, asked so seldom that floods do not meet. Nobody asks before
-/// the warm-up is over, so that what nodes say to each other at first is left out.
+/// A static network of the report's density with requests so rare that floods do not meet. Requests start after the
+/// warm-up, so that what nodes say to each other at first is left out.
 fn idle(protocol: ProtocolChoice, nodes: u32, duration: f64) -> Scenario {
     let grid = Mobility::Static(Placement::Grid);
     let scenario = on_air(protocol, nodes, same_density(nodes), grid, f64::from(nodes));
@@ -142,13 +126,11 @@ pub(super) fn request_flood(lab: &Lab) -> Finding {
     let n = f64::from(nodes);
     let seeds = lab.choose(3, 6, 12);
     let samples = lab.replicate(&idle(repaired(super::FLOOD), nodes, lab.choose(10.0, 20.0, 60.0)), seeds);
-    let found = over_runs(&samples.0, |sample| per_request(sample, "REQUEST"));
+    let found = samples.estimate_of(|sample| per_request(sample, "REQUEST"));
 
     let times = [0.1, 0.2, 0.4, 0.8];
-    let texts =
-        [(Text::Printed, printed(&[])), (with(&["f1"]), printed(&["f1"])), (Text::Repaired, repaired(super::FLOOD))];
     let (mut columns, mut all) = (Vec::new(), Vec::new());
-    for (label, protocol) in texts {
+    for (label, protocol) in [with(&[]), with(&["f1"]), REPAIRED].map(flood) {
         let runs = times.map(|at| transmissions_until(lab, protocol.clone(), at));
         let counts = runs.iter().map(|samples| samples.sum(|sample| frames(sample, "REQUEST"))).collect::<Vec<f64>>();
         let last = counts.last().copied().unwrap_or(f64::NAN);
@@ -161,23 +143,27 @@ pub(super) fn request_flood(lab: &Lab) -> Finding {
     Finding {
         columns,
         measured: format!(
-            "one request on a row of 5 has {:.0} transmissions after {} s and {:.0} after {} s as printed, {:.0} with F1 \
-             repaired, {:.0} repaired; repaired at {nodes} nodes: {found} transmissions per request",
+            "one request on a row of 5 has {:.0} transmissions after {} s and {:.0} after {} s as printed, {:.0} with \
+             F1 repaired, {:.0} repaired; repaired at {nodes} nodes: {found} transmissions per request",
             all[0][0], times[0], all[0][3], times[3], all[1][3], all[2][3],
         ),
         checks: vec![
             check("as printed more than half as many again whenever the time doubles", grows),
-            check(format!("repaired, {} to {nodes} transmissions per request at {nodes} nodes, within 1 %", nodes - 1), within),
+            check(
+                format!("repaired, {} to {nodes} transmissions per request at {nodes} nodes, within 1 %", nodes - 1),
+                within,
+            ),
         ],
         evidence: vec![
-            Evidence::Table(
-                "Transmissions of one request on a row of five nodes".to_owned(),
-                table(&["#after, s", "#as printed", "#with F1 repaired", "#repaired"], (0..times.len()).map(row).collect()),
+            table(
+                "Transmissions of one request on a row of five nodes",
+                "after, s | as printed | with F1 repaired | repaired",
+                (0..times.len()).map(row).collect(),
             ),
-            Evidence::Note(
-                "The text says that a node repeats a request once, the printed algorithm has no memory (F1): it repeats for \
-                 ever, so that every transmitter is always busy. Those runs are cut off at the time given."
-                    .to_owned(),
+            note(
+                "The text says that a node repeats a request once, the printed algorithm has no memory (F1): it \
+                 repeats for ever, so that every transmitter is always busy. Those runs are cut off at the time \
+                 given.",
             ),
         ],
     }
@@ -193,61 +179,56 @@ pub(super) fn transmissions_per_entry(lab: &Lab) -> Finding {
     let mut unicast = Estimate::of(&[], 0.95);
     let mut hops = f64::NAN;
     let mut served = true;
-    let contestants = [
-        (all_repairs(), printed(&super::kit::ALL_REPAIRS)),
-        (Text::Repaired, repaired(super::FLOOD)),
-        (Text::Other("reverse-link".to_owned()), repaired(Name::ReverseLink)),
-        (Text::Other("central over ideal routing".to_owned()), repaired(Name::Central)),
-        (Text::Other("naimi-trehel over ideal routing".to_owned()), repaired(Name::NaimiTrehel)),
-    ];
-    let literal = lab.replicate(&to_the_letter(&idle(printed(&[]), nodes, duration)), 2);
+    let others = [
+        ("reverse-link", Name::ReverseLink),
+        ("central over ideal routing", Name::Central),
+        ("naimi-trehel over ideal routing", Name::NaimiTrehel),
+    ]
+    .map(|(label, name)| (Text::Other(label.to_owned()), repaired(name)));
+    let literal = lab.replicate(&to_the_letter(&idle(repaired(super::FLOOD), nodes, duration)), 2);
     columns.push(Column::new(Text::Printed, &literal, Vec::new()));
-    for (label, choice) in contestants {
+    for (label, choice) in [mended(&F), REPAIRED].map(flood).into_iter().chain(others) {
         let samples = lab.replicate(&idle(choice.clone(), nodes, duration), seeds);
         let sum = |kinds: &[Kind]| kinds.iter().map(|kind| kind.totals.frames as f64).sum::<f64>();
-        let estimate = over_runs(&samples.0, |sample| {
+        let estimate = samples.estimate_of(|sample| {
             (sum(&sample.outcome.kinds) - sum(&sample.outcome.kinds_before)) / sent_for(sample).count() as f64
         });
-        let unserved = samples.sum(|sample| sample.measures.get("stuck").copied().unwrap_or(0.0));
+        let unserved = samples.total("stuck");
         served &= unserved == 0.0;
         hops = samples.estimate("network.hops").mean;
-        rows.push(vec![text(label.to_string()), cell(estimate), number(unserved)]);
+        rows.push(vec![words(&label), mean(estimate), number(unserved)]);
         match label {
             Text::Other(name) if name == "reverse-link" => unicast = estimate,
             Text::Other(_) => {}
             Text::Printed | Text::With(_) | Text::Repaired => {
-                let by_law = Estimate {
-                    mean: estimate.mean / (2.0 * n),
-                    half_width: estimate.half_width / (2.0 * n),
-                    ..estimate
-                };
+                let by_law = estimate.converted(|frames| frames / (2.0 * n));
                 let facts = vec![Fact::mean(BY_LAW, by_law), Fact::exact(HOLDER, free_reentry(lab, choice))];
                 columns.push(Column::new(label, &samples, facts));
             }
         }
     }
     let of = |place: usize| columns[place].facts[0].value * 2.0 * n;
-    let (mended, flood) = (of(1), of(2));
+    let (theirs, ours) = (of(1), of(2));
     Finding {
         measured: format!(
-            "transmissions per entry at {nodes} nodes, 2(N-1) = {bound}: {mended:.1} with F1 to F7 repaired, {flood:.1} \
+            "transmissions per entry at {nodes} nodes, 2(N-1) = {bound}: {theirs:.1} with F1 to F7 repaired, {ours:.1} \
              repaired; reverse-link {unicast} where nodes are {hops:.2} hops apart"
         ),
         checks: vec![
-            check("at least nine tenths of 2(N-1)", mended >= 0.9 * bound && flood >= 0.9 * bound),
-            check("reverse-link needs less than a third", unicast.mean < flood / 3.0),
+            check("at least nine tenths of 2(N-1)", theirs >= 0.9 * bound && ours >= 0.9 * bound),
+            check("reverse-link needs less than a third", unicast.mean < ours / 3.0),
             check("nobody is stuck", served),
         ],
         columns,
         evidence: vec![
-            Evidence::Table(
+            table(
                 format!("Transmissions per entry of a node that had to ask, {nodes} nodes on a grid, idle network"),
-                table(&["protocol", "#transmissions", "#stuck"], rows),
+                "protocol | transmissions | stuck",
+                rows,
             ),
-            Evidence::Note(
+            note(
                 "With routes a request and a token need twice the distance: that is what flooding costs here. To the \
-                 letter floods never end (F1), so there is nothing to count per entry."
-                    .to_owned(),
+                 letter floods never end (F1), so there is nothing to count per entry.",
             ),
         ],
     }
@@ -261,7 +242,7 @@ fn free_reentry(lab: &Lab, protocol: ProtocolChoice) -> f64 {
         class.arrivals = Arrivals::Closed { think: Distribution::Constant(0.1) };
     }
     let samples = lab.replicate(&scenario, 1);
-    let entered = samples.sum(|sample| sample.measures.get("entries").copied().unwrap_or(0.0));
+    let entered = samples.total("entries");
     let sent = samples.sum(|sample| frames(sample, "REQUEST") + frames(sample, "TOKEN"));
     if entered > 0.0 { (sent / entered).abs() } else { f64::NAN }
 }

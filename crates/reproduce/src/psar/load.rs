@@ -2,19 +2,16 @@
 
 use meshlock_sim::scenario::{Mobility, Name, Placement};
 
-use super::kit::{all_repairs, at_speed, on_air, printed, repaired, same_density, timed, to_the_letter};
-use super::sweep::{Axis, Contestant, MENDED, Spot, Sweep, mended};
-use crate::claim::{Evidence, Finding, check};
+use super::kit::{at_speed, on_air, repaired, same_density, timed, to_the_letter};
+use super::sweep::{Axis, Contestant, MENDED, Sweep, mended};
+use crate::claim::{Finding, check};
 use crate::lab::Lab;
+use crate::scenarios::{self, F};
+use crate::show::note;
 use crate::verdict::{Column, Fact, Text};
 
 /// A number of P-10.
 pub(super) const PER_NODE: &str = "most transmissions per entry at low and medium load, by node";
-
-/// Whether no rule of safety broke, but for the printed text.
-fn sound(sweep: &Sweep) -> bool {
-    sweep.spots.iter().filter(|spot| !spot.is(MENDED)).all(Spot::is_sound)
-}
 
 /// P-10.
 pub(super) fn over_load(lab: &Lab) -> Finding {
@@ -58,22 +55,23 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
         let light = &spots[spots.len() / 2..];
         light.iter().map(|spot| spot.frames.mean / f64::from(nodes)).fold(f64::NAN, f64::max)
     };
-    let literal = timed(on_air(printed(&[]), nodes, same_density(nodes), at_speed(3.0), 5.0), 2.0, duration, 30.0);
+    let literal =
+        timed(on_air(repaired(super::FLOOD), nodes, same_density(nodes), at_speed(3.0), 5.0), 2.0, duration, 30.0);
     let literal = lab.replicate(&to_the_letter(&literal), 2);
     let column =
         |text: Text, label: &str| Column::new(text, still.runs(label), vec![Fact::exact(PER_NODE, per_node(label))]);
     let columns = vec![
         Column::new(Text::Printed, &literal, Vec::new()),
-        column(all_repairs(), MENDED),
+        column(scenarios::mended(&F).0, MENDED),
         column(Text::Repaired, "flood"),
     ];
     let flood: Vec<String> = still.of("flood").iter().map(|spot| format!("{} at {} s", spot.frames, spot.x)).collect();
     let axis = Axis { label: "mean think time", unit: "s", log: true };
-    let note = format!("{nodes} nodes, {seeds} runs of {duration} s per point, 95 % intervals; inside 1 ms");
+    let under = format!("{nodes} nodes, {seeds} runs of {duration} s per point, 95 % intervals; inside 1 ms");
     Finding {
         measured: format!(
-            "flood, {nodes} nodes, by think time: {} (2(N-1) = {law}); reverse-link needs of that, standing still, {}; at 3 \
-             m/s {}",
+            "flood, {nodes} nodes, by think time: {} (2(N-1) = {law}); reverse-link needs of that, standing still, {}; \
+             at 3 m/s {}",
             flood.join(", "),
             words(&still_ratio),
             words(&moving_ratio)
@@ -84,24 +82,18 @@ pub(super) fn over_load(lab: &Lab) -> Finding {
                 "reverse-link needs less than a fifth (of few nodes: half) where it is busiest",
                 busiest < lab.choose(0.5, 0.2, 0.2),
             ),
-            check("no rule of safety broke", sound(&still) && sound(&moving)),
+            check("no rule of safety broke", still.is_sound() && moving.is_sound()),
         ],
         columns,
         evidence: vec![
-            Evidence::Figure(
-                "Nobody moves".to_owned(),
-                still.costs("Transmissions per entry over load, standing still", axis, &note),
-            ),
-            Evidence::Figure(
-                "3 m/s".to_owned(),
-                moving.costs("Transmissions per entry over load, at 3 m/s", axis, &note),
-            ),
-            Evidence::Table("Standing still, on a grid".to_owned(), still.table("think, s")),
-            Evidence::Table("At 3 m/s".to_owned(), moving.table("think, s")),
-            Evidence::Note(format!(
-                "Few means here: not more than one per node. Our goal for reverse-link, a tenth of the flood at 100 nodes, \
-                 is reached at {} points standing still and at {} at 3 m/s: it mends its graph whenever a link changes, \
-                 asked for or not, and the fewer enter, the more of that each of them pays.",
+            still.costs("Nobody moves", "Transmissions per entry over load, standing still", axis, &under),
+            moving.costs("3 m/s", "Transmissions per entry over load, at 3 m/s", axis, &under),
+            still.table("Standing still, on a grid", "think, s"),
+            moving.table("At 3 m/s", "think, s"),
+            note(format!(
+                "Few means here: not more than one per node. Our goal for reverse-link, a tenth of the flood at 100 \
+                 nodes, is reached at {} points standing still and at {} at 3 m/s: it mends its graph whenever a link \
+                 changes, asked for or not, and the fewer enter, the more of that each of them pays.",
                 reached(&still_ratio),
                 reached(&moving_ratio)
             )),

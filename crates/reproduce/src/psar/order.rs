@@ -5,36 +5,36 @@ use std::collections::BTreeMap;
 use meshlock_core::view::Origin;
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
 use meshlock_protocols::{Message, Node};
-use meshlock_sim::build::world;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::observe::Observer;
-use meshlock_sim::run::drive;
-use meshlock_sim::scenario::{Arrivals, Class, ProtocolChoice, Scenario};
+use meshlock_sim::outcome::Outcome;
+use meshlock_sim::scenario::{self, Class, ProtocolChoice, Scenario};
 use meshlock_sim::time::{Span, Time};
-
-use super::kit::{all_repairs, cell, in_a_row, on_air, printed, repaired, table, text, timed, to_the_letter};
-use crate::claim::{Evidence, Finding, check};
-use crate::lab::Lab;
-use crate::verdict::{Column, Fact, Runs, Text, with};
 use meshlock_statistics::Estimate;
 
-/// Node 0 stays inside for so long; meanwhile everybody else asks once.
+use super::kit::{flood, in_a_row, on_air, timed, to_the_letter};
+use crate::claim::{Finding, check};
+use crate::lab::Lab;
+use crate::scenarios::{F, REPAIRED, mended, with};
+use crate::show::{mean, note, table, words};
+use crate::verdict::{Column, Fact, Runs, Text};
+use crate::watching::watch;
+
+/// Node 0 stays inside for so long; meanwhile every other node asks once.
 const INSIDE: f64 = 1.0;
 
 /// When node 0 first had each request in its queue.
 #[derive(Default)]
-struct Desk {
-    arrived: BTreeMap<NodeId, Time>,
-}
+struct Arrivals(BTreeMap<NodeId, Time>);
 
-impl Observer for Desk {
+impl Observer for Arrivals {
     fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, _effects: Result<&[Effect<Message>], Misuse>) {
         if node.id() != NodeId(0) || !matches!(event, Event::Receive { .. }) {
             return;
         }
         for claimant in node.view().token.into_iter().flat_map(|token| token.queue) {
             if let Origin::Node(asker) = claimant.origin {
-                self.arrived.entry(asker).or_insert(now);
+                self.0.entry(asker).or_insert(now);
             }
         }
     }
@@ -44,7 +44,7 @@ fn one_round(protocol: ProtocolChoice, nodes: u32) -> Scenario {
     let mut scenario = on_air(protocol, nodes, 100.0 * f64::from(nodes), in_a_row(nodes), 1.0);
     let first = Class {
         nodes: vec![0],
-        arrivals: Arrivals::Burst { at: Span::ZERO, requests: 1 },
+        arrivals: scenario::Arrivals::Burst { at: Span::ZERO, requests: 1 },
         ..Class::closed(nodes, Distribution::Constant(1.0), Distribution::Constant(INSIDE))
     };
     // So close together that distance decides as much as the time of asking.
@@ -82,11 +82,7 @@ const AGAINST_ASKING: &str = "share of pairs served against the order of asking"
 pub(super) const SERVED: &str = "mean number of requests served, by all that wait";
 
 /// One round.
-fn shares(protocol: &ProtocolChoice, nodes: u32, seed: u64) -> Option<Round> {
-    let scenario = one_round(protocol.clone(), nodes);
-    let scenario = if *protocol == printed(&[]) { to_the_letter(&scenario) } else { scenario };
-    let mut desk = Desk::default();
-    let outcome = drive(world(&scenario, seed).ok()?, &scenario, &mut (), &mut desk);
+fn shares((arrivals, outcome): &(Arrivals, Outcome)) -> Round {
     let mut granted: Vec<(Time, NodeId, Time)> = outcome
         .requests
         .iter()
@@ -96,31 +92,28 @@ fn shares(protocol: &ProtocolChoice, nodes: u32, seed: u64) -> Option<Round> {
     granted.sort_unstable();
     let served: Vec<NodeId> = granted.iter().map(|grant| grant.1).collect();
     let asked: BTreeMap<NodeId, Time> = granted.iter().map(|grant| (grant.1, grant.2)).collect();
-    // Our flood remembers what it hears and queues when it leaves: then nobody was seen in the queue before.
-    let arrival = swapped(&served, |node| desk.arrived.get(&node).copied());
+    // Our flood remembers what it hears and queues when it leaves: then no request was seen in the queue before.
+    let arrival = swapped(&served, |node| arrivals.0.get(&node).copied());
     let asking = swapped(&served, |node| asked.get(&node).copied());
-    Some(Round { arrival, asking, served: served.len(), runs: Runs::of([&outcome]) })
+    Round { arrival, asking, served: served.len(), runs: Runs::of([outcome]) }
 }
 
 /// P-6.
 pub(super) fn first_in_first_out(lab: &Lab) -> Finding {
     let (nodes, seeds) = (lab.choose(10, 20, 30), lab.choose(10, 20, 50));
-    let texts = [
-        (Text::Printed, printed(&[])),
-        (with(&["f1", "f2"]), printed(&["f1", "f2"])),
-        (all_repairs(), printed(&super::kit::ALL_REPAIRS)),
-        (Text::Repaired, repaired(super::FLOOD)),
-    ];
+    let texts = [with(&[]), with(&["f1", "f2"]), mended(&F), REPAIRED].map(flood);
     let everybody = f64::from(nodes - 1);
     let (mut rows, mut columns, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for (label, protocol) in texts {
-        let rounds: Vec<Round> = (1..=seeds).filter_map(|seed| shares(&protocol, nodes, seed)).collect();
+        let scenario = one_round(protocol, nodes);
+        let scenario = if label == Text::Printed { to_the_letter(&scenario) } else { scenario };
+        let rounds: Vec<Round> = watch(&scenario, seeds, |_| Arrivals::default()).iter().map(shares).collect();
         let all = |of: fn(&Round) -> f64| {
             let values: Vec<f64> = rounds.iter().map(of).filter(|value| value.is_finite()).collect();
             Estimate::of(&values, 0.95)
         };
         let (arrival, asking, served) = (all(|run| run.arrival), all(|run| run.asking), all(|run| run.served as f64));
-        rows.push(vec![text(label.to_string()), cell(arrival), cell(asking), cell(served)]);
+        rows.push(vec![words(&label), mean(arrival), mean(asking), mean(served)]);
         let enough = served.mean == everybody;
         told.push(format!("{label} {}", if enough { asking.to_string() } else { "unknown".to_owned() }));
         let runs = rounds.iter().fold(Runs::default(), |all, round| all.and(round.runs));
@@ -141,17 +134,19 @@ pub(super) fn first_in_first_out(lab: &Lab) -> Finding {
         ],
         columns,
         evidence: vec![
-            Evidence::Table(
-                format!("{nodes} nodes in a row; all others ask within 50 ms while the first stays inside; {seeds} runs"),
-                table(&["flood", "#against arrival", "#against asking", "#served"], rows),
+            table(
+                format!(
+                    "{nodes} nodes in a row; all others ask within 50 ms while the first stays inside; {seeds} runs"
+                ),
+                "flood | against arrival | against asking | served",
+                rows,
             ),
-            Evidence::Note(
-                "No repair touches the queue, and F1 is repaired because floods must end. The order is that of one holder's \
-                 ears, not of the whole network. Our flood queues everything it has heard when the holder leaves, from \
-                 its own place around as Suzuki and Kasami do, because arrival at the holder favours its neighbours; \
-                 once queued, nobody is overtaken twice by the same node. It shows no queue while the holder is inside, \
-                 so there is no arrival to compare with."
-                    .to_owned(),
+            note(
+                "No repair touches the queue, and F1 is repaired because floods must end. The order is that of one \
+                 holder's ears, not of the whole network. Our flood queues everything it has heard when the holder \
+                 leaves, from its own place around as Suzuki and Kasami do, because arrival at the holder favours its \
+                 neighbours; once queued, nobody is overtaken twice by the same node. It shows no queue while the \
+                 holder is inside, so there is no arrival to compare with.",
             ),
         ],
     }

@@ -1,17 +1,17 @@
 //! P-7, P-11 and P-12: the scenario itself, whether it is connected, and whether one channel would carry it.
 
 use meshlock_sim::distribution::Distribution;
-use meshlock_sim::scenario::{Area, Limits, Warmup};
-use meshlock_sim::scenario::{Arrivals, Class, Mobility, Name, Network, Placement, Radio, Scenario, Traffic};
+use meshlock_sim::scenario::{
+    Area, Arrivals, Class, Limits, Mobility, Name, Network, Placement, Radio, Scenario, Traffic, Warmup,
+};
 use meshlock_sim::time::Span;
 use meshlock_statistics::{Estimate, proportion};
 
-use super::kit::{
-    AIRTIME, ALL_REPAIRS, HOP, SIDE, all_repairs, cell, in_a_row, ms, number, on_air, over_runs, printed, repaired,
-    same_density, table, text, timed, to_the_letter,
-};
-use crate::claim::{Evidence, Finding, check};
+use super::kit::{AIRTIME, HOP, SIDE, flood, in_a_row, ms, on_air, repaired, same_density, timed, to_the_letter};
+use crate::claim::{Finding, check};
 use crate::lab::Lab;
+use crate::scenarios::{F, REPAIRED, mended};
+use crate::show::{mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Text};
 
 /// The time from asking to entering, by hops between the one that asks and the holder, on a quiet row.
@@ -47,7 +47,7 @@ pub(super) fn scenario(lab: &Lab) -> Finding {
     let scenario = reference(lab);
     let seeds = lab.choose(2, 4, 12);
     let samples = lab.replicate(&scenario, seeds);
-    let row = |name: &str, measure: &str| vec![text(name), cell(samples.estimate(measure))];
+    let row = |name: &str, measure: &str| vec![words(name), mean(samples.estimate(measure))];
     let rows = vec![
         row("neighbours per node", "network.degree"),
         row("share of the time in one part", "network.connected"),
@@ -65,7 +65,7 @@ pub(super) fn scenario(lab: &Lab) -> Finding {
         .iter()
         .zip(&waits)
         .zip(&per_hop)
-        .map(|((hops, wait), each)| vec![number(f64::from(*hops)), cell(*wait), number(*each)]);
+        .map(|((hops, wait), each)| vec![number(*hops), mean(*wait), number(*each)]);
     Finding {
         measured: format!(
             "a hop takes {:.3} ms (request and token over 1 to 8 hops); the whole scenario with {} nodes: wait {}, {} \
@@ -78,20 +78,17 @@ pub(super) fn scenario(lab: &Lab) -> Finding {
         checks: vec![check("1.9 ms per hop, within a microsecond", lawful)],
         columns: Vec::new(),
         evidence: vec![
-            Evidence::Table(
-                "Time to enter on a quiet row".to_owned(),
-                table(&["#hops", "#wait, s", "#per hop, s"], hops_rows.collect()),
-            ),
-            Evidence::Table(
+            table("Time to enter on a quiet row", "hops | wait, s | per hop, s", hops_rows.collect()),
+            table(
                 format!("The report's scenario, {} nodes, our flood, {seeds} runs", scenario.nodes),
-                table(&["what", "#per run"], rows),
+                "what | per run",
+                rows,
             ),
-            Evidence::Note(
+            note(
                 "Expected: 1.6 ms on the air and 0.3 ms on the way, within a microsecond. The report gives 100 nodes, \
                  120 m, 1 Mb/s, 300 us, 200 bytes and a send interval of 0 to 1 s. It gives neither area nor speed nor \
                  how long a node stays inside; ours are 600 m x 600 m, 1 to 5 m/s and 10 ms. 1 Mb/s is no rate of \
-                 802.11a, and a radio without contention is a very good one: see P-12."
-                    .to_owned(),
+                 802.11a, and a radio without contention is a very good one: see P-12.",
             ),
         ],
     }
@@ -137,10 +134,10 @@ pub(super) fn connected(lab: &Lab) -> Finding {
             limits: Limits::of(nodes),
         };
         let samples = lab.replicate(&scenario, seeds);
-        let together = samples.0.iter().filter(|sample| sample.outcome.network.connected == 1.0).count();
+        let together = samples.outcomes().filter(|outcome| outcome.network.connected == 1.0).count();
         let found = proportion(together as u64, seeds, 0.95);
-        let degrees = over_runs(&samples.0, |sample| sample.outcome.network.mean_degree);
-        let hops = over_runs(&samples.0, |sample| sample.outcome.network.mean_hops);
+        let degrees = samples.estimate_of(|sample| sample.outcome.network.mean_degree);
+        let hops = samples.estimate_of(|sample| sample.outcome.network.mean_hops);
         // Both shares are estimates: three standard errors of their difference, and half a percent for rounding.
         let variance = |share: f64, draws: f64| share * (1.0 - share) / draws;
         let error = (variance(found.share, seeds as f64) + variance(expected, 200.0)).sqrt();
@@ -153,17 +150,17 @@ pub(super) fn connected(lab: &Lab) -> Finding {
         degrees_fit &= degree.is_none_or(|degree| (degrees.mean - degree).abs() <= 0.03 * degree);
         told.push(format!("{:.2} ({nodes} in {side} m)", found.share));
         rows.push(vec![
-            number(f64::from(nodes)),
+            number(nodes),
             number(side),
             number(expected),
-            text(format!("{:.3} ({:.3} to {:.3})", found.share, found.low, found.high)),
+            words(format!("{:.3} ({:.3} to {:.3})", found.share, found.low, found.high)),
             degree.map_or(meshlock_report::table::Cell::Empty, number),
-            cell(degrees),
-            cell(hops),
+            mean(degrees),
+            mean(hops),
         ]);
     }
     let columns_shown =
-        ["#nodes", "#side, m", "#connected, expected", "connected", "#degree, expected", "#degree", "#hops in a part"];
+        "nodes | side, m | connected, expected | connected | degree, expected | degree | hops in a part";
     Finding {
         columns,
         measured: format!("share of random placements in one part: {}", told.join(", ")),
@@ -172,13 +169,13 @@ pub(super) fn connected(lab: &Lab) -> Finding {
             check("its degrees within 3 %", degrees_fit),
         ],
         evidence: vec![
-            Evidence::Table(format!("{seeds} random placements each, range 120 m"), table(&columns_shown, rows)),
-            Evidence::Note(
+            table(format!("{seeds} random placements each, range 120 m"), columns_shown, rows),
+            note(
                 "Expected: the shares of an independent Monte Carlo of 200 draws, within three standard errors of the \
-                 difference, and its degrees within 3 %. A network of the report is in one part only where it is dense: \
-                 a sweep over nodes at a fixed area measures partitions before it measures a protocol. Nodes that move \
-                 straight and bounce are spread evenly at all times, so these shares are shares of time as well."
-                    .to_owned(),
+                 difference, and its degrees within 3 %. A network of the report is in one part only where it is \
+                 dense: a sweep over nodes at a fixed area measures partitions before it measures a protocol. Nodes \
+                 that move straight and bounce are spread evenly at all times, so these shares are shares of time as \
+                 well.",
             ),
         ],
     }
@@ -197,66 +194,51 @@ pub(super) fn airtime(lab: &Lab) -> Finding {
         let grid = Mobility::Static(Placement::Grid);
         timed(on_air(protocol, nodes, side, grid, think), 1.0, duration, 10.0)
     };
-    let literal = lab.replicate(&to_the_letter(&scenario(printed(&[]), thinks[0])), 2);
+    let literal = lab.replicate(&to_the_letter(&scenario(repaired(super::FLOOD), thinks[0])), 2);
     columns.push(Column::new(Text::Printed, &literal, Vec::new()));
-    for (label, protocol) in [(all_repairs(), printed(&ALL_REPAIRS)), (Text::Repaired, repaired(super::FLOOD))] {
+    for (label, protocol) in [mended(&F), REPAIRED].map(flood) {
         for (place, &think) in thinks.iter().enumerate() {
             let samples = lab.replicate(&scenario(protocol.clone(), think), seeds);
             let rate = samples.estimate("entries/s");
-            let on_air = over_runs(&samples.0, |sample| {
-                let get = |name: &str| sample.measures.get(name).copied().unwrap_or(f64::NAN);
-                get("frames/entry") * get("entries/s") * AIRTIME
-            });
+            let on_air = samples.estimate_of(|sample| sample.get("frames/entry") * sample.get("entries/s") * AIRTIME);
             let degree = samples.estimate("network.degree").mean;
-            // Whoever is in range hears it: so busy would one shared channel be around a node.
-            let around = Estimate {
-                mean: on_air.mean * (degree + 1.0) / n,
-                half_width: on_air.half_width * (degree + 1.0) / n,
-                ..on_air
-            };
+            // All nodes in range hear a transmission: the load of one shared channel around a node.
+            let around = on_air.converted(|busy| busy * (degree + 1.0) / n);
             let law = rate.mean * 2.0 * (n - 1.0) * AIRTIME;
             lawful &= label != Text::Repaired || (on_air.mean / law - 1.0).abs() < 0.15;
             if place == 0 {
-                // What clients would ask for if nobody had to wait.
+                // The offered load: what clients would ask for without waiting.
                 let offered = n / think * 2.0 * (n - 1.0) * AIRTIME;
                 told.push(format!(
-                    "{label}, {nodes} nodes that think {think} s: {on_air} s of transmissions per second at {rate} entries \
-                     per second (offered: {offered:.1} s), around each node {around} times what one channel carries"
+                    "{label}, {nodes} nodes that think {think} s: {on_air} s of transmissions per second at {rate} \
+                     entries per second (offered: {offered:.1} s), around each node {around} times what one channel \
+                     carries"
                 ));
                 columns.push(Column::new(label.clone(), &samples, vec![Fact::mean(CHANNEL, around)]));
             }
-            let unserved = samples.estimate("unserved");
             rows.push(vec![
-                text(label.to_string()),
+                words(&label),
                 number(think),
-                cell(rate),
-                cell(on_air),
+                mean(rate),
+                mean(on_air),
                 number(law),
-                cell(around),
-                cell(unserved),
+                mean(around),
+                mean(samples.estimate("unserved")),
             ]);
         }
     }
-    let columns_shown = [
-        "flood",
-        "#think, s",
-        "#entries per second",
-        "#airtime, s per s",
-        "#2(N-1) x 1.6 ms x entries",
-        "#load of a shared channel",
-        "#unserved at the end",
-    ];
+    let columns_shown = "flood | think, s | entries per second | airtime, s per s | 2(N-1) x 1.6 ms x entries | load \
+                         of a shared channel | unserved at the end";
     Finding {
         columns,
         measured: told.join("; "),
         checks: vec![check("repaired, 2(N-1) transmissions of 1.6 ms for every entry, within 15 %", lawful)],
         evidence: vec![
-            Evidence::Table(format!("Airtime of the flood, {nodes} nodes on a grid"), table(&columns_shown, rows)),
-            Evidence::Note(
-                "One shared channel carries 1. At 200 requests per second and 100 nodes that \
-                 would be 63 s of airtime per second. The report's radio never collides and never waits for another \
-                 one; ours does the same here, and a real one would be saturated many times over."
-                    .to_owned(),
+            table(format!("Airtime of the flood, {nodes} nodes on a grid"), columns_shown, rows),
+            note(
+                "One shared channel carries 1. At 200 requests per second and 100 nodes that would be 63 s of airtime \
+                 per second. The report's radio never collides and never waits for another one; ours does the same \
+                 here, and a real one would be saturated many times over.",
             ),
         ],
     }

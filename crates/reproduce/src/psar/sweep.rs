@@ -3,37 +3,40 @@
 use std::collections::BTreeSet;
 
 use meshlock_properties::Rule;
-use meshlock_report::chart::{Chart, Point, Series};
-use meshlock_report::table::{Cell, Table};
+use meshlock_report::chart::{Chart, Point};
+use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Request;
 use meshlock_sim::scenario::{Name, Over, ProtocolChoice, Scenario};
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Estimate, Median};
 
-use super::kit::{cell, number, repaired, scale, table, text};
+use super::kit::{flood, repaired};
+use crate::claim::Evidence;
 use crate::lab::{Lab, Sample, Samples};
+use crate::scenarios::{self, F};
+use crate::show::{dashed, drawn, line, log_scale, mean, number, scale, table, words};
 use crate::verdict::Runs;
 
 /// A protocol in a comparison.
 pub(super) struct Contestant {
     /// In legends.
     pub(super) label: &'static str,
-    /// What it runs.
+    /// Its protocol.
     pub(super) protocol: ProtocolChoice,
     /// It takes part up to so many nodes.
     pub(super) most: u32,
 }
 
-/// Nobody can be faster.
+/// A scheduler that knows everything at once: a lower bound on every wait.
 pub(super) const BOUND: &str = "omniscient bound";
 
 /// The report's flood with all repairs that change no line but their own.
 pub(super) const MENDED: &str = "printed flood, f1 to f7";
 
-/// It as a contestant.
+/// The contestant [`MENDED`].
 pub(super) fn mended() -> Contestant {
-    Contestant { label: MENDED, protocol: super::kit::printed(&super::kit::ALL_REPAIRS), most: u32::MAX }
+    Contestant { label: MENDED, protocol: flood(scenarios::mended(&F)).1, most: u32::MAX }
 }
 
 /// Ours, and what they are measured against.
@@ -55,7 +58,7 @@ pub(super) fn contestants(most_group: u32) -> Vec<Contestant> {
 pub(super) struct Spot {
     label: &'static str,
     pub(super) x: f64,
-    /// By run, in the order of seeds: the mean wait, with those unserved; `NaN` where nobody asked.
+    /// By run, in the order of seeds: the mean wait, with those unserved; `NaN` without requests.
     pub(super) waits: Vec<f64>,
     /// How the runs ended.
     pub(super) runs: Runs,
@@ -71,7 +74,7 @@ pub(super) struct Spot {
     broken: BTreeSet<Rule>,
 }
 
-/// What is varied.
+/// The quantity that is varied.
 #[derive(Clone, Copy)]
 pub(super) struct Axis<'a> {
     pub(super) label: &'a str,
@@ -79,7 +82,7 @@ pub(super) struct Axis<'a> {
     pub(super) log: bool,
 }
 
-/// All of them.
+/// All contestants at all points.
 pub(super) struct Sweep {
     pub(super) spots: Vec<Spot>,
 }
@@ -121,10 +124,11 @@ impl Sweep {
         self.spots.iter().filter(|spot| spot.label == label).collect()
     }
 
-    /// Whether no rule of safety broke anywhere. Of those who wait in vain tells [`Self::stuck`]: a baseline that needs
-    /// a node in another part lets others of its own part wait, and that is no mistake of it.
+    /// Whether no rule of safety broke anywhere but in the printed text. Requests never served are no violation: a
+    /// baseline that needs a node in another part lets its own part wait. See [`Self::stuck`].
     pub(super) fn is_sound(&self) -> bool {
-        self.spots.iter().all(Spot::is_sound)
+        let safe = |spot: &&Spot| spot.broken.iter().all(|rule| *rule == Rule::NobodyWaits);
+        self.spots.iter().filter(|spot| spot.label != MENDED).all(|spot| safe(&spot))
     }
 
     /// The requests of a contestant that were not served in the drain either.
@@ -133,16 +137,16 @@ impl Sweep {
     }
 
     /// The mean waiting time over the points.
-    pub(super) fn waits(&self, title: &str, axis: Axis<'_>, note: &str) -> String {
-        self.chart(title, axis, ("time to enter, unserved included (median of runs)", "s"), note, |spot| {
+    pub(super) fn waits(&self, caption: &str, title: &str, axis: Axis<'_>, note: &str) -> Evidence {
+        self.chart((caption, title), axis, ("time to enter, unserved included (median of runs)", "s"), note, |spot| {
             let Median { median, low, high, .. } = spot.wait;
             if low.is_finite() { (median, low, high) } else { (median, median, median) }
         })
     }
 
     /// The transmissions over the points.
-    pub(super) fn costs(&self, title: &str, axis: Axis<'_>, note: &str) -> String {
-        self.chart(title, axis, ("transmissions per entry", ""), note, |spot| {
+    pub(super) fn costs(&self, caption: &str, title: &str, axis: Axis<'_>, note: &str) -> Evidence {
+        self.chart((caption, title), axis, ("transmissions per entry", ""), note, |spot| {
             // Who knows everything sends nothing.
             let frames = if spot.is_bound() { Estimate::of(&[], 0.95) } else { spot.frames };
             (frames.mean, frames.low(), frames.high())
@@ -151,70 +155,53 @@ impl Sweep {
 
     fn chart(
         &self,
-        title: &str,
+        (caption, title): (&str, &str),
         axis: Axis<'_>,
         (y, y_unit): (&str, &str),
         note: &str,
         of: impl Fn(&Spot) -> (f64, f64, f64),
-    ) -> String {
+    ) -> Evidence {
         let mut labels: Vec<&'static str> = Vec::new();
         for spot in self.spots.iter().filter(|spot| !of(spot).0.is_nan()) {
             if !labels.contains(&spot.label) {
                 labels.push(spot.label);
             }
         }
-        let series = |label: &&'static str| Series {
-            name: (*label).to_owned(),
-            points: self
-                .of(label)
-                .into_iter()
-                .map(|spot| {
-                    let (y, low, high) = of(spot);
-                    Point { x: spot.x, y, low, high }
-                })
-                .collect(),
-            dashed: *label == BOUND,
+        let point = |spot: &Spot| {
+            let (y, low, high) = of(spot);
+            Point { x: spot.x, y, low, high }
         };
-        Chart {
-            title: title.to_owned(),
-            x: scale(axis.label, axis.unit, axis.log),
-            y: scale(y, y_unit, true),
-            series: labels.iter().map(series).collect(),
-            note: Some(note.to_owned()),
-        }
-        .svg()
+        let series = |label: &&'static str| {
+            let points = self.of(label).into_iter().map(point).collect();
+            if *label == BOUND { dashed(label, points) } else { line(label, points) }
+        };
+        let x = if axis.log { log_scale } else { scale }(axis.label, axis.unit);
+        let (y, series) = (log_scale(y, y_unit), labels.iter().map(series).collect());
+        drawn(caption, Chart { title: title.to_owned(), x, y, series, note: Some(note.to_owned()) }.svg())
     }
 
     /// Everything in numbers.
-    pub(super) fn table(&self, axis: &str) -> Table {
+    pub(super) fn table(&self, caption: &str, axis: &str) -> Evidence {
         let row = |spot: &Spot| {
+            let seen = |estimate| if spot.is_bound() { Cell::Empty } else { mean(estimate) };
             vec![
                 number(spot.x),
-                text(spot.label),
-                text(format!("{:.4}", spot.wait)),
-                cell(spot.served_wait),
+                words(spot.label),
+                words(format!("{:.4}", spot.wait)),
+                mean(spot.served_wait),
                 number(spot.unserved),
                 number(spot.stuck),
-                if spot.is_bound() { Cell::Empty } else { cell(spot.frames) },
-                if spot.is_bound() { Cell::Empty } else { cell(spot.connected) },
-                if spot.is_bound() { Cell::Empty } else { cell(spot.degree) },
-                text(spot.broken.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(", ")),
+                seen(spot.frames),
+                seen(spot.connected),
+                seen(spot.degree),
+                words(spot.broken.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(", ")),
             ]
         };
-        let axis = format!("#{axis}");
-        let columns = [
-            axis.as_str(),
-            "protocol",
-            "#wait with unserved, s (median)",
-            "#wait of served, s",
-            "#share unserved",
-            "#stuck",
-            "#transmissions per entry",
-            "#connected",
-            "#degree",
-            "broken rules",
-        ];
-        table(&columns, self.spots.iter().map(row).collect())
+        let columns = format!(
+            "{axis} | protocol | wait with unserved, s (median) | wait of served, s | share unserved | stuck | \
+             transmissions per entry | connected | degree | broken rules"
+        );
+        table(caption, &columns, self.spots.iter().map(row).collect())
     }
 }
 
@@ -229,7 +216,7 @@ struct Waited {
 impl Waited {
     fn of(sample: &Sample) -> Self {
         let end = sample.outcome.end;
-        let start = Span::from_seconds(sample.measures.get("warmup").copied().unwrap_or(0.0));
+        let start = Span::from_seconds(sample.or_zero("warmup"));
         let mut all = Self { requests: 0.0, unserved: 0.0, seconds: 0.0 };
         for request in sample.outcome.requests.iter().filter(|request| request.asked <= end) {
             let over = request.granted.or(request.cancelled).unwrap_or(Time::NEVER);
@@ -244,25 +231,14 @@ impl Waited {
 }
 
 impl Spot {
-    /// Whether it is of this contestant.
-    pub(super) fn is(&self, label: &str) -> bool {
-        self.label == label
-    }
-
-    /// Whether no rule of safety broke.
-    pub(super) fn is_sound(&self) -> bool {
-        self.broken.iter().all(|rule| *rule == Rule::NobodyWaits)
-    }
-
     fn is_bound(&self) -> bool {
         self.label == BOUND
     }
 
     fn of(label: &'static str, x: f64, samples: &Samples) -> Self {
-        let for_ever = |request: &&Request| request.granted.is_none() && request.cancelled.is_none();
-        let stuck = samples.sum(|sample| sample.outcome.requests.iter().filter(for_ever).count() as f64);
-        let broken =
-            samples.0.iter().flat_map(|sample| sample.outcome.broken.iter().map(|broken| broken.rule)).collect();
+        let never_granted = |request: &&Request| request.granted.is_none() && request.cancelled.is_none();
+        let stuck = samples.sum(|sample| sample.outcome.requests.iter().filter(never_granted).count() as f64);
+        let broken = samples.outcomes().flat_map(|outcome| outcome.broken.iter().map(|broken| broken.rule)).collect();
         let waited: Vec<Waited> = samples.0.iter().map(Waited::of).collect();
         let waits: Vec<f64> = waited.iter().map(|run| run.seconds / run.requests).collect();
         let known: Vec<f64> = waits.iter().copied().filter(|wait| wait.is_finite()).collect();

@@ -1,4 +1,4 @@
-//! The game behind S4-8, played to the end: one request waits at the lowest level, and all others try to keep it waiting.
+//! The game behind S4-8, played to the end: one request waits at the lowest level, all others try to keep it waiting.
 //!
 //! Every move is tried: any process that is idle asks for any session at any level, any process that is inside leaves,
 //! and the victim asks at any moment. Between moves all messages arrive, so the request is accepted at once; what is
@@ -8,8 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::bench::{Bench, repaired};
-use super::switches::exact;
+use meshlock_sim::scenario::Text;
+
+use super::by_hand::HandDriven;
+use super::switches::{WANTED, exact};
 use crate::lab::Lab;
 
 /// A game that was played out.
@@ -18,7 +20,7 @@ pub(super) struct Game {
     nodes: u32,
     sessions: u32,
     levels: u32,
-    /// The most sessions that were opened for the victim; `None` if it can be kept waiting for ever.
+    /// The most sessions that were opened for the victim; `None` if it can be kept waiting without end.
     pub(super) longest: Option<u32>,
     /// Positions in which it waits.
     positions: usize,
@@ -32,46 +34,43 @@ impl Game {
 
     /// Plays everything.
     fn play(nodes: u32, sessions: u32, levels: u32) -> Self {
-        let mut table =
-            Table { sessions, levels, victim: nodes as usize - 1, known: BTreeMap::new(), open: BTreeSet::new() };
+        let mut positions =
+            Positions { sessions, levels, victim: nodes as usize - 1, known: BTreeMap::new(), open: BTreeSet::new() };
         let mut longest = Some(0);
         let mut seen = BTreeSet::new();
-        let mut starts = vec![repaired(nodes, levels)];
+        let mut starts = vec![HandDriven::new(Text::Repaired, nodes, levels)];
         while let Some(start) = starts.pop() {
             if !seen.insert(start.position()) {
                 continue;
             }
             let mut asked = start.clone();
-            if asked.ask(table.victim, WANTED, 1) {
-                let opened = u32::from(asked.is_inside(table.victim));
-                longest = longest.zip(table.value(&asked)).map(|(longest, value)| longest.max(opened + value));
+            if asked.ask(positions.victim, WANTED, 1) {
+                let opened = u32::from(asked.is_inside(positions.victim));
+                longest = longest.zip(positions.value(&asked)).map(|(longest, value)| longest.max(opened + value));
             }
-            starts.extend(table.moves(&start).into_iter().map(|(next, _)| next));
+            starts.extend(positions.moves(&start).into_iter().map(|(next, _)| next));
         }
-        Self { nodes, sessions, levels, longest, positions: table.known.len() }
+        Self { nodes, sessions, levels, longest, positions: positions.known.len() }
     }
 }
 
-/// The session the victim wants.
-const WANTED: u64 = 0;
-
-struct Table {
+struct Positions {
     sessions: u32,
     levels: u32,
     victim: usize,
-    /// What is still to come in each position; `None` for ever.
+    /// What is still to come in each position; `None` without end.
     known: BTreeMap<Vec<i64>, Option<u32>>,
     /// Positions on the way to the present one.
     open: BTreeSet<Vec<i64>>,
 }
 
-impl Table {
+impl Positions {
     /// The most sessions opened from here until the victim is inside.
-    fn value(&mut self, bench: &Bench) -> Option<u32> {
-        if bench.is_inside(self.victim) {
+    fn value(&mut self, network: &HandDriven) -> Option<u32> {
+        if network.is_inside(self.victim) {
             return Some(0);
         }
-        let position = bench.position();
+        let position = network.position();
         if let Some(known) = self.known.get(&position) {
             return *known;
         }
@@ -79,7 +78,7 @@ impl Table {
             return None;
         }
         let mut longest = Some(0);
-        for (next, opens) in self.moves(bench) {
+        for (next, opens) in self.moves(network) {
             let value = self.value(&next).map(|value| value + u32::from(opens));
             longest = longest.zip(value).map(|(longest, value)| longest.max(value));
         }
@@ -89,23 +88,23 @@ impl Table {
     }
 
     /// Everything that the others can do, and whether it opens a session.
-    fn moves(&self, bench: &Bench) -> Vec<(Bench, bool)> {
+    fn moves(&self, network: &HandDriven) -> Vec<(HandDriven, bool)> {
         let mut moves = Vec::new();
-        for node in bench.idle().into_iter().filter(|node| *node != self.victim) {
+        for node in network.idle().into_iter().filter(|node| *node != self.victim) {
             for session in 0..u64::from(self.sessions) {
                 for level in 1..=self.levels {
-                    let mut next = bench.clone();
+                    let mut next = network.clone();
                     if next.ask(node, session, level) {
                         moves.push((next, false));
                     }
                 }
             }
         }
-        for node in bench.all_inside() {
-            let mut next = bench.clone();
+        for node in network.all_inside() {
+            let mut next = network.clone();
             next.leave(node);
             // Who left last made room for the next session, if there is one.
-            let opens = bench.all_inside() == [node] && !next.all_inside().is_empty();
+            let opens = network.all_inside() == [node] && !next.all_inside().is_empty();
             moves.push((next, opens));
         }
         moves

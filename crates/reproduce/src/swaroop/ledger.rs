@@ -1,15 +1,14 @@
-//! What every entry cost and in which role it was made: told by somebody who looks at every event of a run.
+//! What every entry cost and in which role it was made, from every event of a run.
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, Session};
 use meshlock_protocols::{Message, Node};
-use meshlock_sim::build::world;
 use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
-use meshlock_sim::run::drive;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
 
 use crate::verdict::Runs;
+use crate::watching::{received, sent, watch};
 
 /// How a process got in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub(super) enum Role {
     Captain,
     /// By a start.
     Follower,
-    /// The token was there: nobody was asked, or its own request was the next.
+    /// The token was there: no request was sent, or its own was the next.
     Holder,
 }
 
@@ -47,7 +46,6 @@ pub(super) struct Ledger {
     looks_at_queue: bool,
     /// By node: what is asked for and not yet left.
     open: Vec<Open>,
-    nodes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +67,10 @@ enum Stage {
 }
 
 impl Ledger {
+    fn of_nodes(nodes: &[Node]) -> Self {
+        Self { open: vec![Open::default(); nodes.len()], ..Self::default() }
+    }
+
     /// The costliest entry in this role, if there is one.
     pub(super) fn costliest(&self, role: Role) -> Option<u64> {
         self.of(role).map(|entry| entry.messages).max()
@@ -77,23 +79,6 @@ impl Ledger {
     /// The entries in this role.
     pub(super) fn of(&self, role: Role) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.role == role)
-    }
-
-    /// How many messages of a kind that begins so there are among the effects.
-    fn sent(&self, effects: &[Effect<Message>], kind: &str) -> u64 {
-        let is = |message: &Message| Node::kind(message).starts_with(kind);
-        let count = |effect: &Effect<Message>| match effect {
-            Effect::Send { message, .. } if is(message) => 1,
-            Effect::Multicast { to, message } if is(message) => to.len() as u64,
-            Effect::Broadcast { message } if is(message) => self.nodes - 1,
-            Effect::Send { .. }
-            | Effect::Multicast { .. }
-            | Effect::Broadcast { .. }
-            | Effect::Granted { .. }
-            | Effect::Arm { .. }
-            | Effect::Reject { .. } => 0,
-        };
-        effects.iter().map(count).sum()
     }
 
     fn enter(&mut self, node: NodeId, now: Time, role: Role) {
@@ -133,36 +118,28 @@ impl Ledger {
 
 impl Observer for Ledger {
     fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
-        let (Ok(effects), id) = (effects, node.id()) else { return };
-        let place = id.0 as usize;
+        if effects.is_err() {
+            return;
+        }
+        let (id, place) = (node.id(), node.id().0 as usize);
         if let Event::Request { demand, .. } = &event
             && let Some(open) = self.open.get_mut(place)
         {
             *open = Open { session: demand.session, asked: now, requests: 0, stage: Stage::Waits };
         }
-        let requests = self.sent(effects, "request");
+        let requests = sent(node, effects, |kind| kind.starts_with("request"));
         if let Some(open) = self.open.get_mut(place).filter(|open| open.stage == Stage::Waits) {
             open.requests += requests;
         }
-        let role = match &event {
-            Event::Receive { message, .. } if Node::kind(message) == "token" => Role::Captain,
-            Event::Receive { message, .. } if Node::kind(message) == "start" => Role::Follower,
-            Event::Receive { .. }
-            | Event::Request { .. }
-            | Event::Cancel { .. }
-            | Event::Reprioritize { .. }
-            | Event::Release { .. }
-            | Event::LinkUp { .. }
-            | Event::LinkDown { .. }
-            | Event::Expired { .. }
-            | Event::Resize { .. }
-            | Event::Leave
-            | Event::Resume => Role::Holder,
+        let role = match received(&event) {
+            Some((_, "token")) => Role::Captain,
+            Some((_, "start")) => Role::Follower,
+            Some(_) | None => Role::Holder,
         };
         if matches!(event, Event::Release { .. }) {
-            self.leave(id, now, self.sent(effects, "complete"));
+            self.leave(id, now, sent(node, effects, |kind| kind.starts_with("complete")));
         }
-        if effects.iter().any(|effect| matches!(effect, Effect::Granted { .. })) {
+        if effects.is_ok_and(|effects| effects.iter().any(|effect| matches!(effect, Effect::Granted { .. }))) {
             self.enter(id, now, role);
         }
         if self.looks_at_queue {
@@ -171,30 +148,14 @@ impl Observer for Ledger {
     }
 }
 
-/// Runs a scenario with a seed and keeps the books.
-///
-/// # Panics
-///
-/// If the scenario cannot be run: claims make only scenarios that can.
-pub(super) fn watched(scenario: &Scenario, seed: u64) -> (Outcome, Ledger) {
-    watch(scenario, seed, false)
-}
-
 /// The most entries that the queue of the token ever had in runs with seeds 1 to `seeds`, and how these ended.
 pub(super) fn longest_queue(scenario: &Scenario, seeds: u64) -> (usize, Runs) {
-    let (outcomes, ledgers): (Vec<_>, Vec<_>) = (1..=seeds).map(|seed| watch(scenario, seed, true)).unzip();
-    (ledgers.iter().map(|ledger| ledger.longest_queue).max().unwrap_or(0), Runs::of(&outcomes))
+    let runs = watch(scenario, seeds, |nodes| Ledger { looks_at_queue: true, ..Ledger::of_nodes(nodes) });
+    let longest = runs.iter().map(|(ledger, _)| ledger.longest_queue).max().unwrap_or(0);
+    (longest, Runs::of(runs.iter().map(|(_, outcome)| outcome)))
 }
 
-/// Runs a scenario with seeds 1 to `seeds`.
-pub(super) fn watched_often(scenario: &Scenario, seeds: u64) -> Vec<(Outcome, Ledger)> {
-    (1..=seeds).map(|seed| watched(scenario, seed)).collect()
-}
-
-fn watch(scenario: &Scenario, seed: u64, looks_at_queue: bool) -> (Outcome, Ledger) {
-    let world = world(scenario, seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
-    let open = vec![Open::default(); world.nodes().len()];
-    let mut ledger = Ledger { nodes: open.len() as u64, open, looks_at_queue, ..Ledger::default() };
-    let outcome = drive(world, scenario, &mut (), &mut ledger);
-    (outcome, ledger)
+/// Runs a scenario with seeds 1 to `seeds` and keeps the books.
+pub(super) fn watched(scenario: &Scenario, seeds: u64) -> Vec<(Ledger, Outcome)> {
+    watch(scenario, seeds, Ledger::of_nodes)
 }

@@ -1,19 +1,18 @@
 //! S4-11, S4-13 and S4-16: when and in which order sessions follow each other.
 
 use meshlock_core::Order;
-use meshlock_report::chart::{Bar, BarGroup, Bars, Scale};
+use meshlock_report::chart::{Bar, BarGroup, Bars};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::scenario::{Class, Name, ProtocolChoice, Scenario, Text};
 use meshlock_statistics::{Proportion, paired, proportion};
 
-use super::ledger::{Entry, Ledger, Role, watched_often};
-use super::setting::{
-    at_levels, busy, chart, count, estimate, group, in_t, point, same, series, table, three_texts, words,
-};
-use crate::claim::{Evidence, Finding, check};
+use super::ledger::{Entry, Ledger, Role, watched};
+use super::setting::{at_levels, busy, group, in_t, same, three_texts};
+use crate::claim::{Finding, check};
 use crate::lab::{Lab, Samples};
-use crate::verdict::{self, Column, Fact, Runs};
+use crate::show::{captioned, count, drawn, line, mean, note, point, scale, table, words};
+use crate::verdict::{self, Column, Fact, Runs, told};
 
 /// From the last exit of a session to the first entry into the next.
 struct HandOver {
@@ -75,14 +74,14 @@ pub(super) fn sync_delay(lab: &Lab) -> Finding {
     for (label, text) in three_texts() {
         let scenario = group(text, nodes, seconds, vec![busy(nodes, sessions, 0.05, 0.05)]);
         let seeds = if label == verdict::Text::Repaired { seeds } else { seeds.div_ceil(4) };
-        let (outcomes, ledgers): (Vec<Outcome>, Vec<Ledger>) = watched_often(&scenario, seeds).into_iter().unzip();
+        let (ledgers, outcomes): (Vec<Ledger>, Vec<Outcome>) = watched(&scenario, seeds).into_iter().unzip();
         found = ledgers.iter().flat_map(hand_overs).collect();
         let moved = || found.iter().filter(|one| one.moved);
         let outside = moved().filter(|one| one.delay < 1.0 - 1e-6 || one.delay > 2.0 + 1e-6).count();
         let follower = moved().filter(|one| one.last == Role::Follower && !same(one.delay, 2.0)).count();
         let facts = vec![
-            Fact::count(OUTSIDE, outside as u64),
-            Fact::count(NOT_TWO, follower as u64),
+            Fact::count(OUTSIDE, outside),
+            Fact::count(NOT_TWO, follower),
             Fact::count(HAND_OVERS, moved().count() as u64),
         ];
         columns.push(Column::new(label, Runs::of(&outcomes), facts));
@@ -115,8 +114,8 @@ pub(super) fn sync_delay(lab: &Lab) -> Finding {
     let percent =
         |of: Proportion| format!("{:.1} % ({:.1} to {:.1})", 100.0 * of.share, 100.0 * of.low, 100.0 * of.high);
     let measured = format!(
-        "repaired: of {} hand-overs to another captain {} take T and {} take 2T; the last to leave is a follower in {}; {} \
-         lie between, where a follower left less than T before the captain",
+        "repaired: of {} hand-overs to another captain {} take T and {} take 2T; the last to leave is a follower in \
+         {}; {} lie between, where a follower left less than T before the captain",
         moved.len(),
         percent(one),
         percent(two),
@@ -127,10 +126,9 @@ pub(super) fn sync_delay(lab: &Lab) -> Finding {
         name: name.to_owned(),
         bars: vec![Bar { name: "share".to_owned(), value: share.share, low: share.low, high: share.high }],
     };
-    let y = Scale { label: "share of hand-overs".to_owned(), unit: String::new(), log: false, from_zero: true };
     let bars = Bars {
         title: "From the last exit to the next entry".to_owned(),
-        y,
+        y: scale("share of hand-overs", ""),
         groups: vec![bar("T", one), bar("between", between), bar("2T", two), bar("follower last", follower_last)],
         stacked: false,
         note: None,
@@ -147,21 +145,20 @@ pub(super) fn sync_delay(lab: &Lab) -> Finding {
         ],
         columns,
         evidence: vec![
-            Evidence::Table(
-                "Hand-overs of the repaired text under heavy load, n = 12, three sessions".to_owned(),
-                table(&["last to leave:", "next captain:", "hand-overs", "0", "T", "2T", "others"], rows),
+            table(
+                "Hand-overs of the repaired text under heavy load, n = 12, three sessions",
+                "last to leave | next captain | hand-overs | 0 | T | 2T | others",
+                rows,
             ),
-            Evidence::Figure("Two atoms, and the share of the second.".to_owned(), bars.svg()),
-            Evidence::Note(
+            drawn("Two atoms, and the share of the second.", bars.svg()),
+            note(
                 "The captain has to hear of every exit. If it leaves last, but less than T after a follower, that \
                  follower's complete is still on its way, and the delay lies between T and 2T. Every delay is exactly \
-                 what this rule says."
-                    .to_owned(),
+                 what this rule says.",
             ),
-            Evidence::Note(
+            note(
                 "If the captain itself is one of the next to enter, the repaired protocol keeps the token there and \
-                 saves one T; the paper does not have this case."
-                    .to_owned(),
+                 saves one T; the paper does not have this case.",
             ),
         ],
     }
@@ -199,15 +196,14 @@ pub(super) fn first_come(lab: &Lab) -> Finding {
         for (place, (name, classes)) in runs.iter().enumerate() {
             let scenario = group(text.clone(), nodes, seconds, classes.clone());
             let samples = lab.replicate(&scenario, seeds);
-            let sum = |by: f64| samples.0.iter().map(|sample| passed(&sample.outcome, by)).sum::<usize>();
-            let entries =
-                samples.0.iter().flat_map(|sample| &sample.outcome.requests).filter(|r| r.granted.is_some()).count();
+            let sum = |by: f64| samples.outcomes().map(|outcome| passed(outcome, by)).sum::<usize>();
+            let entries = samples.granted();
             let (any, beyond) = (sum(0.0), sum(2.0));
-            rows.push(vec![words(label.to_string()), words(*name), count(entries), count(any), count(beyond)]);
+            rows.push(vec![words(&label), words(*name), count(entries), count(any), count(beyond)]);
             if place == 0 {
                 let facts = vec![
-                    Fact::count(PASSED, beyond as u64),
-                    Fact::count(ENTRIES, entries as u64),
+                    Fact::count(PASSED, beyond),
+                    Fact::count(ENTRIES, entries),
                     Fact::count("entries that pass one asked for at all before", any as u64),
                 ];
                 columns.push(Column::new(label.clone(), &samples, facts));
@@ -216,29 +212,26 @@ pub(super) fn first_come(lab: &Lab) -> Finding {
             }
         }
     }
-    let told: Vec<String> = columns
-        .iter()
-        .map(|column| format!("{} {} of {}", column.text, column.facts[0].value, column.facts[1].value))
-        .collect();
+    let told = told(&columns, |column| format!("{} of {}", column.value(PASSED), column.value(ENTRIES)));
     Finding {
         columns,
         measured: format!(
-            "each process its own session, entries that pass a request of the same level asked for more than 2T before: {}; \
-             with three sessions, repaired, {} do, because who joins an entry of the queue goes with it",
-            told.join(", "),
+            "each process its own session, entries that pass a request of the same level asked for more than 2T \
+             before: {told}; with three sessions, repaired, {} do, because who joins an entry of the queue goes with \
+             it",
             joined.1
         ),
         checks: vec![check("with three sessions some pass others", joined.0 > 0)],
         evidence: vec![
-            Evidence::Table(
-                "Entries that pass an earlier request of the same level, n = 12, one level".to_owned(),
-                table(&["text:", "sessions:", "entries", "pass an earlier one", "by more than 2T"], rows),
+            table(
+                "Entries that pass an earlier request of the same level, n = 12, one level",
+                "text | sessions | entries | pass an earlier one | by more than 2T",
+                rows,
             ),
-            Evidence::Note(
+            note(
                 "A request needs T to the holder, and the token may be on its way for another T: who asks in that time \
                  has no order that anybody could know. What arrives while the token is under way is taken up in the \
-                 order of names."
-                    .to_owned(),
+                 order of names.",
             ),
         ],
     }
@@ -273,10 +266,9 @@ pub(super) fn levels(lab: &Lab) -> Finding {
     let mut tell = |name: &str, samples: &Samples, levels: [u32; 3]| {
         let waits = levels.map(|level| wait(samples, level));
         let inversions = samples.estimate("inversions.any/entry");
-        lines
-            .push(series(name, levels.iter().zip(waits).map(|(level, wait)| point(f64::from(*level), wait)).collect()));
-        let [low, middle, high] = waits.map(estimate);
-        rows.push(vec![words(name), low, middle, high, estimate(inversions)]);
+        lines.push(line(name, levels.iter().zip(waits).map(|(level, wait)| point(f64::from(*level), wait)).collect()));
+        let [low, middle, high] = waits.map(mean);
+        rows.push(vec![words(name), low, middle, high, mean(inversions)]);
         inversions
     };
     let (narrow, strict) = (run(Text::Repaired, &close, 3), central(&apart));
@@ -301,8 +293,8 @@ pub(super) fn levels(lab: &Lab) -> Finding {
     let strict_inversions = tell("a coordinator without aging", &strict, apart);
     let [low, middle, high] = apart.map(|level| wait(&wide, level));
     let measured = format!(
-        "repaired, mean wait at levels 1, 6, 11 of 11: {low:.3}, {middle:.3}, {high:.3} s; {:.1} % of the entries pass a more \
-         urgent request (without aging, by a coordinator: {:.1} %)",
+        "repaired, mean wait at levels 1, 6, 11 of 11: {low:.3}, {middle:.3}, {high:.3} s; {:.1} % of the entries pass \
+         a more urgent request (without aging, by a coordinator: {:.1} %)",
         100.0 * inversions.mean,
         100.0 * strict_inversions.mean
     );
@@ -314,13 +306,17 @@ pub(super) fn levels(lab: &Lab) -> Finding {
             inversions.low() > strict_inversions.high(),
         )],
         evidence: vec![
-            Evidence::Table(
-                "Mean wait (s) at the lowest, the middle and the highest level, n = 15, a session each".to_owned(),
-                table(&["who:", "lowest", "middle", "highest", "inversions per entry"], rows),
+            table(
+                "Mean wait (s) at the lowest, the middle and the highest level, n = 15, a session each",
+                "who | lowest | middle | highest | inversions per entry",
+                rows,
             ),
-            Evidence::Figure(
-                "Urgent requests wait less; aging makes them wait more than they would.".to_owned(),
-                chart("Waiting by level", ("level", ""), ("mean wait", "s"), lines),
+            captioned(
+                "Urgent requests wait less; aging makes them wait more than they would.",
+                "Waiting by level",
+                scale("level", ""),
+                scale("mean wait", "s"),
+                lines,
             ),
         ],
     }

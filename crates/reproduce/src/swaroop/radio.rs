@@ -1,12 +1,12 @@
-//! Group mutual exclusion where not everybody reaches everybody: what the paper leaves to the layer below.
+//! Group mutual exclusion on a multi-hop network: what the paper leaves to the layer below.
 
 use meshlock_core::Delay;
-use meshlock_report::table::Cell;
 use meshlock_sim::scenario::{Area, Mobility, Name, Network, Over, Placement, ProtocolChoice, Radio, Scenario, Text};
 
-use super::setting::{busy, count, estimate, group, table, words};
+use super::setting::{busy, group};
 use crate::claim::Evidence;
 use crate::lab::Lab;
+use crate::show::{count, mean, note, number, table, words};
 
 /// Metres between neighbours in a row: each hears those beside it and across the corner.
 const SPACING: f64 = 80.0;
@@ -44,18 +44,17 @@ pub(super) fn costs(lab: &Lab) -> Vec<Evidence> {
         for (name, scenario) in [("relay", &whole), ("ideal routing", &routed), ("reverse-link, 6 joins", &reverse)] {
             let samples = lab.replicate(scenario, seeds);
             let [entries, frames, wait, hops] = ["entries/s", "frames/entry", "wait.mean", "network.hops"]
-                .map(|measure| estimate(samples.estimate(measure)));
+                .map(|measure| mean(samples.estimate(measure)));
             let broken = samples.sum(|sample| sample.outcome.broken.len() as f64);
-            table_rows.push(vec![count(whole.nodes), words(name), entries, frames, wait, hops, Cell::Number(broken)]);
+            table_rows.push(vec![count(whole.nodes), words(name), entries, frames, wait, hops, number(broken)]);
         }
     }
-    let columns = ["n", "over:", "entries/s", "transmissions per entry", "mean wait (s)", "hops", "broken rules"];
+    let columns = "n | over | entries/s | transmissions per entry | mean wait (s) | hops | broken rules";
     vec![
-        Evidence::Table("On a radio grid (120 m, 1 Mb/s), three sessions".to_owned(), table(&columns, table_rows)),
-        Evidence::Note(
+        table("On a radio grid (120 m, 1 Mb/s), three sessions", columns, table_rows),
+        note(
             "The paper counts messages between processes that all reach each other. On a radio network each of them \
-             takes as many transmissions as hops, and one that is told to everybody takes one per node."
-                .to_owned(),
+             takes as many transmissions as hops, and one that is told to everybody takes one per node.",
         ),
     ]
 }

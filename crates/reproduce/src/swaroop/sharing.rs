@@ -2,20 +2,18 @@
 
 use meshlock_core::NodeId;
 use meshlock_core::group::readers_writer::Access;
-use meshlock_report::table::{Cell, Table};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_sim::scenario::{Arrivals, Class, Name, ProtocolChoice, Scenario, Text};
 use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Comparison, paired};
 
-use super::setting::{
-    T, all_but, busy, chart, count, estimate, group, in_t, mended, mended_but, point, printed, series, table,
-    three_texts, words,
-};
+use super::setting::{T, busy, group, in_t, three_texts};
 use crate::claim::{Evidence, Finding, check};
 use crate::lab::{Lab, Samples};
-use crate::verdict::{self, Column, Fact, Runs};
+use crate::scenarios::{G, REPAIRED, all_but, mended, with};
+use crate::show::{captioned, count, line, mean, note, number, point, scale, table, words};
+use crate::verdict::{self, Column, Fact, Runs, told};
 
 /// S4-7.
 pub(super) fn everybody(lab: &Lab) -> Finding {
@@ -27,40 +25,36 @@ pub(super) fn everybody(lab: &Lab) -> Finding {
         holding: Distribution::Constant(20.0 * T),
         ..busy(1, 1, 1.0, 1.0)
     };
-    let mut rows = Vec::new();
-    let mut columns =
-        three_texts().map(|(label, _)| Column::new(label, Runs::default(), vec![Fact::exact(LEFT_OUT, 0.0)]));
+    let (mut rows, mut columns) = (Vec::new(), Vec::new());
     for &nodes in sizes {
         let mut row = vec![count(nodes)];
-        for ((_, text), column) in three_texts().into_iter().zip(&mut columns) {
+        for (label, text) in three_texts() {
             // The first holder opens the session, so that the printed text meets none of its defects.
             let classes = vec![at("first", vec![0], T), at("others", (1..nodes).collect(), 2.0 * T)];
             let scenario = Scenario { warmup: NO_WARMUP, ..group(text, nodes, 1.0, classes) };
             let samples = lab.replicate(&scenario, 1);
             let most = samples.estimate("concurrency.max").mean;
-            column.runs = column.runs.and((&samples).into());
-            column.add(LEFT_OUT, f64::from(nodes) - most);
-            row.push(Cell::Number(most));
+            Column::of(&mut columns, &label, &samples).add(LEFT_OUT, f64::from(nodes) - most);
+            row.push(number(most));
         }
         rows.push(row);
     }
     let (mixed, mut evidence, falls) = with_another_session(lab);
     evidence.insert(
         0,
-        Evidence::Table(
-            "Most processes inside at once, if all ask for one session".to_owned(),
-            table(&["n", "as printed", "with g1 to g10", "repaired"], rows),
+        table(
+            "Most processes inside at once, if all ask for one session",
+            "n | as printed | with g1 to g10 | repaired",
+            rows,
         ),
     );
     evidence.extend(readers_and_writers(lab));
-    let left_out: Vec<String> =
-        columns.iter().map(|column| format!("{} {}", column.text, column.facts[0].value)).collect();
+    let left_out = told(&columns, |column| column.value(LEFT_OUT).to_string());
     Finding {
-        columns: columns.to_vec(),
+        columns,
         measured: format!(
-            "processes of n that are not inside with all others, n up to {}: {}; repaired, {mixed}",
-            sizes.last().copied().unwrap_or(0),
-            left_out.join(", ")
+            "processes of n that are not inside with all others, n up to {}: {left_out}; repaired, {mixed}",
+            sizes.last().copied().unwrap_or(0)
         ),
         checks: vec![check("repaired, fewer are inside together if one of them wants another session", falls)],
         evidence,
@@ -99,14 +93,14 @@ fn with_another_session(lab: &Lab) -> (String, Vec<Evidence>, bool) {
     let told =
         format!("under load {:.1} of 12 on average, {:.1} if one of them wants another session", alone.y, opposed.y);
     let falls = opposed.high < alone.low;
-    let figure = chart(
+    let figure = captioned(
+        "One other session that is wanted keeps newcomers out.",
         "Twelve busy processes, some of them in another session",
-        ("processes in the other session", ""),
-        ("inside together", "processes"),
-        vec![series("mean", points)],
+        scale("processes in the other session", ""),
+        scale("inside together", "processes"),
+        vec![line("mean", points)],
     );
-    let caption = "One other session that is wanted keeps newcomers out.".to_owned();
-    (told, vec![Evidence::Figure(caption, figure)], falls)
+    (told, vec![figure], falls)
 }
 
 /// Readers and writers: all readers in one session, every writer in its own.
@@ -124,66 +118,41 @@ fn readers_and_writers(lab: &Lab) -> Vec<Evidence> {
         };
         let mut classes = vec![class("readers", (writers..nodes).collect(), Access::Read)];
         classes.extend((0..writers).map(|node| class("writers", vec![node], Access::Write(NodeId(node)))));
-        let Samples(samples) = lab.replicate(&group(Text::Repaired, nodes, seconds, classes), seeds);
-        let most = |class: &dyn Fn(&Request) -> bool| samples.iter().map(|s| most_inside(&s.outcome, class)).max();
+        let samples = lab.replicate(&group(Text::Repaired, nodes, seconds, classes), seeds);
         let wait = |reads: bool| {
-            let mean = |outcome: &Outcome| {
-                let waits: Vec<f64> = outcome
-                    .requests
-                    .iter()
-                    .filter(|request| reads_in(request) == reads)
-                    .filter_map(|request| Some(request.wait()?.seconds()))
-                    .collect();
+            mean(samples.estimate_of(|sample| {
+                let requests = sample.granted().filter(|request| reads_in(request) == reads);
+                let waits: Vec<f64> = requests.filter_map(|request| Some(request.wait()?.seconds())).collect();
                 waits.iter().sum::<f64>() / waits.len() as f64
-            };
-            let means: Vec<f64> = samples.iter().map(|sample| mean(&sample.outcome)).collect();
-            estimate(meshlock_statistics::Estimate::of(&means, 0.95))
+            }))
         };
         rows.push(vec![
             count(nodes - writers),
             count(writers),
-            most(&reads_in).map_or(Cell::Empty, count),
-            most(&|request| !reads_in(request)).map_or(Cell::Empty, count),
+            count(samples.peak(|request| reads_in(request).into())),
+            count(samples.peak(|request| (!reads_in(request)).into())),
             wait(true),
             wait(false),
         ]);
     }
-    let columns = ["readers", "writers", "most reading", "most writing", "readers wait (s)", "writers wait (s)"];
-    vec![Evidence::Table("Readers and writers as sessions".to_owned(), table(&columns, rows))]
+    let columns = "readers | writers | most reading | most writing | readers wait (s) | writers wait (s)";
+    vec![table("Readers and writers as sessions", columns, rows)]
 }
 
 fn reads_in(request: &Request) -> bool {
     request.session.is_some_and(|session| Access::of(session) == Some(Access::Read))
 }
 
-/// The most requests of a kind that were inside at once.
-fn most_inside(outcome: &Outcome, of_kind: &dyn Fn(&Request) -> bool) -> usize {
-    let stays: Vec<_> = outcome
-        .requests
-        .iter()
-        .filter(|request| of_kind(request))
-        .filter_map(|request| Some((request.granted?, request.released?)))
-        .collect();
-    let at = |moment| stays.iter().filter(|(from, to)| *from <= moment && moment < *to).count();
-    stays.iter().map(|(from, _)| at(*from)).max().unwrap_or(0)
-}
-
 /// S4-12.
 pub(super) fn occupancy(lab: &Lab) -> Finding {
     let nodes = 10;
     let (seconds, seeds) = (lab.choose(100.0, 200.0, 500.0), lab.choose(3, 10, 30));
-    let texts = [
-        (verdict::Text::Printed, printed()),
-        (mended_but("g3"), all_but(&["g3"])),
-        (mended(), all_but(&[])),
-        (verdict::Text::Repaired, Text::Repaired),
-    ];
     let (mut rows, mut columns, mut told) = (Vec::new(), Vec::new(), Vec::new());
     let mut longest_repaired = f64::NAN;
-    for (label, text) in texts {
+    for (label, text) in [with(&[]), all_but(&G, &["g3"]), mended(&G), REPAIRED] {
         let class = busy(nodes, 1, 1.0, 0.3);
         let samples = lab.replicate(&group(text, nodes, seconds, vec![class]), seeds);
-        let waits: Vec<Wait> = samples.0.iter().flat_map(|sample| waits(&sample.outcome)).collect();
+        let waits: Vec<Wait> = samples.outcomes().flat_map(waits).collect();
         let open: Vec<f64> = waits.iter().filter(|wait| wait.open).map(|wait| wait.length).collect();
         let longest = |of: &mut dyn Iterator<Item = f64>| of.fold(0.0, f64::max);
         let (longest_open, longest_any) =
@@ -191,15 +160,15 @@ pub(super) fn occupancy(lab: &Lab) -> Finding {
         let late = open.iter().filter(|wait| **wait > 2.0 + 1e-6).count();
         longest_repaired = longest_any;
         rows.push(vec![
-            words(label.to_string()),
+            words(&label),
             count(open.len()),
-            Cell::Number(longest_open),
+            number(longest_open),
             count(late),
             count(waits.len()),
-            Cell::Number(longest_any),
+            number(longest_any),
         ]);
         told.push(format!("{label} {late} of {}, the longest {longest_open:.1} T", open.len()));
-        let facts = vec![Fact::count(LATE, late as u64), Fact::count(ASKED, open.len() as u64)];
+        let facts = vec![Fact::count(LATE, late), Fact::count(ASKED, open.len())];
         columns.push(Column::new(label, &samples, facts));
     }
     Finding {
@@ -207,23 +176,18 @@ pub(super) fn occupancy(lab: &Lab) -> Finding {
         measured: format!("requests for the open session that wait longer than 2T: {}", told.join("; ")),
         checks: vec![check("repaired, no request at all waits longer than 3T", longest_repaired < 3.0 + 1e-6)],
         evidence: vec![
-            Evidence::Table(
-                "Requests for a session that somebody attends until they arrive, while nobody wants another one"
-                    .to_owned(),
-                table(
-                    &["text:", "requests", "longest wait (T)", "longer than 2T", "all requests", "longest wait (T)"],
-                    rows,
-                ),
+            table(
+                "Requests for a session that somebody attends until they arrive, while nobody wants another one",
+                "text | requests | longest wait (T) | longer than 2T | all requests | longest wait (T)",
+                rows,
             ),
-            Evidence::Note(
+            note(
                 "G3 (in some lists G5): the idle token is sent on without the session, so the next captain does not \
-                 know that a newcomer wants the same. Who was never served counts as waiting to the end of the run."
-                    .to_owned(),
+                 know that a newcomer wants the same. Who was never served counts as waiting to the end of the run.",
             ),
-            Evidence::Note(
+            note(
                 "A request that meets the token on its way to somebody else waits up to 3T: the session is not open \
-                 then, but about to be."
-                    .to_owned(),
+                 then, but about to be.",
             ),
         ],
     }
@@ -233,7 +197,7 @@ pub(super) fn occupancy(lab: &Lab) -> Finding {
 struct Wait {
     /// In units of T.
     length: f64,
-    /// Whether somebody was inside from when it was asked until it had arrived.
+    /// Whether the session was attended from the request until its arrival.
     open: bool,
 }
 
@@ -287,31 +251,28 @@ pub(super) fn entry_rule(lab: &Lab) -> Finding {
     let column = |label: verdict::Text, samples: [&Samples; 2]| {
         let stuck: f64 =
             samples.iter().map(|of| of.sum(|sample| sample.measures.get("stuck").copied().unwrap_or(1.0))).sum();
-        let entered =
-            |sample: &crate::lab::Sample| sample.outcome.requests.iter().filter(|r| r.granted.is_some()).count() as f64;
-        let entries: f64 = samples.iter().map(|of| of.sum(entered)).sum();
+        let entries: u64 = samples.iter().map(|of| of.granted()).sum();
         let runs = samples.iter().fold(Runs::default(), |all, of| all.and((*of).into()));
-        Column::new(label, runs, vec![Fact::exact(STUCK, stuck), Fact::exact(ENTRIES, entries / runs.all as f64)])
+        let entries = Fact::exact(ENTRIES, entries as f64 / runs.all as f64);
+        Column::new(label, runs, vec![Fact::exact(STUCK, stuck), entries])
     };
-    let printed_runs = [as_text(printed(), &any_session), as_text(printed(), &own_session)];
-    let mended_runs = [as_text(all_but(&[]), &any_session), as_text(all_but(&[]), &own_session)];
-    let columns = vec![
-        column(verdict::Text::Printed, printed_runs.each_ref()),
-        column(mended(), mended_runs.each_ref()),
-        column(verdict::Text::Repaired, [&mixed[0].1, &fixed[0].1]),
-    ];
-    let stuck: Vec<String> =
-        columns.iter().map(|column| format!("{} {}", column.text, column.facts[0].value)).collect();
+    let mut columns: Vec<Column> = [with(&[]), mended(&G)]
+        .map(|(label, text)| {
+            let runs = [&any_session, &own_session].map(|classes| as_text(text.clone(), classes));
+            column(label, runs.each_ref())
+        })
+        .to_vec();
+    columns.push(column(verdict::Text::Repaired, [&mixed[0].1, &fixed[0].1]));
+    let stuck = told(&columns, |column| column.value(STUCK).to_string());
     let broken = all().map(|(_, samples)| samples.sum(|sample| sample.outcome.broken.len() as f64)).sum::<f64>();
     let told = |of: &[(&str, Samples); 6], place: usize| {
         let samples = &of[place].1;
         format!("{:.1} and {:.2}", samples.estimate("entries/s"), samples.estimate("sessions.concurrency"))
     };
     let measured = format!(
-        "requests never served: {}; repaired, each process in its own of three sessions: the longest wait is {:.2} s, \
-         against {:.1} s if everybody may join the open one (greedy); any of three sessions: entries/s and processes inside \
-         together are {}, greedy {}, reverse-link with 6 joins {}",
-        stuck.join(", "),
+        "requests never served: {stuck}; repaired, each process in its own of three sessions: the longest wait is \
+         {:.2} s, against {:.1} s if everybody may join the open one (greedy); any of three sessions: entries/s and \
+         processes inside together are {}, greedy {}, reverse-link with 6 joins {}",
         fixed[0].1.estimate("wait.max"),
         fixed[5].1.estimate("wait.max"),
         told(&mixed, 0),
@@ -330,40 +291,31 @@ pub(super) fn entry_rule(lab: &Lab) -> Finding {
         ],
         columns,
         evidence: vec![
-            Evidence::Table("Twelve busy processes, any of three sessions each time".to_owned(), rivals_table(&mixed)),
-            Evidence::Table("The same, each process always in the same session".to_owned(), rivals_table(&fixed)),
-            Evidence::Note(
+            rivals_table("Twelve busy processes, any of three sessions each time", &mixed),
+            rivals_table("The same, each process always in the same session", &fixed),
+            note(
                 "A session may be joined only while nobody waits for another one. That bounds every wait, and costs \
                  concurrency: the next session waits for the slowest of the present one. Greedy joining keeps a \
                  session open as long as its processes come back in time, and the others wait. A number of joins past \
                  the front buys concurrency for a bounded wait. Without joins coordinator and reverse-link let only \
-                 neighbours in the queue in together; the group protocol has one entry per session."
-                    .to_owned(),
+                 neighbours in the queue in together; the group protocol has one entry per session.",
             ),
         ],
     }
 }
 
-fn rivals_table(rivals: &[(&str, Samples)]) -> Table {
+fn rivals_table(caption: &str, rivals: &[(&str, Samples)]) -> Evidence {
     let measures = ["entries/s", "sessions.concurrency", "sessions.switches/entry", "wait.mean", "wait.max"];
     let row = |(name, samples): &(&str, Samples)| {
         let mut row = vec![words(*name)];
-        row.extend(measures.iter().map(|measure| estimate(samples.estimate(measure))));
-        row.push(Cell::Number(samples.sum(|sample| sample.measures.get("unserved").copied().unwrap_or(0.0))));
-        row.push(Cell::Number(samples.sum(|sample| sample.measures.get("stuck").copied().unwrap_or(f64::NAN))));
+        row.extend(measures.iter().map(|measure| mean(samples.estimate(measure))));
+        row.push(number(samples.total("unserved")));
+        row.push(number(samples.sum(|sample| sample.get("stuck"))));
         row
     };
-    let columns = [
-        "protocol:",
-        "entries/s",
-        "inside together",
-        "switches per entry",
-        "mean wait (s)",
-        "longest wait (s)",
-        "unserved at the end",
-        "stuck",
-    ];
-    table(&columns, rivals.iter().map(row).collect())
+    let columns = "protocol | entries/s | inside together | switches per entry | mean wait (s) | longest wait (s) | \
+                   unserved at the end | stuck";
+    table(caption, columns, rivals.iter().map(row).collect())
 }
 
 /// More than ever join in a run.

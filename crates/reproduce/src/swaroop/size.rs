@@ -1,18 +1,18 @@
 //! S4-5 and S4-6: how long messages are, in bytes as they are encoded.
 
+use meshlock_report::chart::Point;
 use meshlock_report::table::Cell;
 use meshlock_sim::distribution::Distribution;
-use meshlock_sim::outcome::{Outcome, Totals};
+use meshlock_sim::outcome::Totals;
 use meshlock_sim::scenario::{Arrivals, Class, Scenario, Text, Warmup};
 use meshlock_sim::time::Span;
-use meshlock_statistics::{Line, line};
+use meshlock_statistics::Line;
 
-use super::ledger::watched;
-use super::setting::{T, busy, chart, count, group, series, table, three_texts, words};
-use crate::claim::{Evidence, Finding};
-use crate::lab::Lab;
+use super::setting::{T, busy, group, three_texts};
+use crate::claim::Finding;
+use crate::lab::{Lab, Samples};
+use crate::show::{captioned, count, dashed, exact_point, line, note, number, scale, table, words};
 use crate::verdict::{self, Column, Fact, Runs};
-use meshlock_report::chart::Point;
 
 /// Process 0 is inside; meanwhile all others ask at once, each for a session of its own or all for the same.
 fn crowd(text: Text, others: u32, same_session: bool) -> Scenario {
@@ -30,8 +30,9 @@ fn crowd(text: Text, others: u32, same_session: bool) -> Scenario {
     Scenario { warmup: Warmup::Fixed(Span::ZERO), ..group(text, others + 1, seconds, classes) }
 }
 
-fn sent(outcome: &Outcome, kind: &str) -> Totals {
-    outcome.kinds.iter().find(|sent| sent.name == kind).map(|sent| sent.totals).unwrap_or_default()
+fn sent(samples: &Samples, kind: &str) -> Totals {
+    let kinds = samples.outcomes().flat_map(|outcome| &outcome.kinds);
+    kinds.filter(|sent| sent.name == kind).map(|sent| sent.totals).next().unwrap_or_default()
 }
 
 fn mean_bytes(totals: Totals) -> f64 {
@@ -64,9 +65,8 @@ impl Lengths {
     fn of(lab: &Lab, text: &Text) -> Self {
         let mut found = Self { small: Vec::new(), tokens: Vec::new(), runs: Runs::default() };
         for &others in sizes(lab) {
-            let (each, _) = watched(&crowd(text.clone(), others, false), 1);
-            let (all, _) = watched(&crowd(text.clone(), others, true), 1);
-            found.runs = found.runs.and(Runs::of([&each, &all]));
+            let [each, all] = [false, true].map(|same| lab.replicate(&crowd(text.clone(), others, same), 1));
+            found.runs = found.runs.and((&each).into()).and((&all).into());
             found.small.push([sent(&each, "request"), sent(&all, "start"), sent(&all, "complete")].map(mean_bytes));
             found.tokens.push((f64::from(others), mean_bytes(sent(&each, "token"))));
         }
@@ -105,7 +105,7 @@ pub(super) fn by_kind(lab: &Lab) -> Finding {
     for (label, text) in three_texts() {
         let found = Lengths::of(lab, &text);
         for (small, (n, token)) in found.small.iter().zip(&found.tokens) {
-            let mut row = vec![words(label.to_string())];
+            let mut row = vec![words(&label)];
             row.extend([*n, small[0], small[1], small[2], *token].map(Cell::Number));
             rows.push(row);
         }
@@ -119,29 +119,30 @@ pub(super) fn by_kind(lab: &Lab) -> Finding {
         tokens = found.tokens;
     }
     let growth = fit(&tokens);
-    let line = |x: f64| Point { x, y: growth.intercept + growth.slope * x, low: f64::NAN, high: f64::NAN };
-    let fitted = tokens.iter().map(|(n, _)| line(*n)).collect();
-    let seen = tokens.iter().map(|(n, bytes)| Point { x: *n, y: *bytes, low: *bytes, high: *bytes }).collect();
-    let mut lines = vec![series("token", seen), series("a straight line", fitted)];
-    lines[1].dashed = true;
+    let fitted = |x: f64| Point { x, y: growth.intercept + growth.slope * x, low: f64::NAN, high: f64::NAN };
+    let fitted = tokens.iter().map(|(n, _)| fitted(*n)).collect();
+    let seen = tokens.iter().map(|(n, bytes)| exact_point(*n, *bytes)).collect();
+    let lines = vec![line("token", seen), dashed("a straight line", fitted)];
     Finding {
         columns,
         measured: told.join("; "),
         checks: Vec::new(),
         evidence: vec![
-            Evidence::Table(
-                "Mean bytes per message; N ask at once for N sessions (request, token) or one (start, complete)"
-                    .to_owned(),
-                table(&["text:", "N", "request", "start", "complete", "token"], rows),
+            table(
+                "Mean bytes per message; N ask at once for N sessions (request, token) or one (start, complete)",
+                "text | N | request | start | complete | token",
+                rows,
             ),
-            Evidence::Figure(
-                "The token is as long as what it carries.".to_owned(),
-                chart("Bytes of a token", ("requests that wait", ""), ("mean length", "B"), lines),
+            captioned(
+                "The token is as long as what it carries.",
+                "Bytes of a token",
+                scale("requests that wait", ""),
+                scale("mean length", "B"),
+                lines,
             ),
-            Evidence::Note(
+            note(
                 "Ours carries the last request taken up of every process as well (the repair of G7), which is of the \
-                 same order. Lengths are without any header; the figure is of the repaired text."
-                    .to_owned(),
+                 same order. Lengths are without any header; the figure is of the repaired text.",
             ),
         ],
     }
@@ -149,7 +150,7 @@ pub(super) fn by_kind(lab: &Lab) -> Finding {
 
 fn fit(points: &[(f64, f64)]) -> Line {
     let (xs, ys): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-    line(&xs, &ys, 0.95)
+    meshlock_statistics::line(&xs, &ys, 0.95)
 }
 
 /// How much larger the largest network is than the smallest.
@@ -167,11 +168,11 @@ pub(super) fn on_average(lab: &Lab) -> Finding {
         let mut other_counts = 0_u64;
         let mut runs = Runs::default();
         for &others in sizes(lab) {
-            let mut row = vec![words(label.to_string()), count(others)];
+            let mut row = vec![words(&label), count(others)];
             for (same_session, means) in [true, false].into_iter().zip(&mut means) {
-                let (outcome, _) = watched(&crowd(text.clone(), others, same_session), 1);
-                runs = runs.and(Runs::of([&outcome]));
-                let kinds = ["token", "start", "complete"].map(|kind| sent(&outcome, kind));
+                let samples = lab.replicate(&crowd(text.clone(), others, same_session), 1);
+                runs = runs.and((&samples).into());
+                let kinds = ["token", "start", "complete"].map(|kind| sent(&samples, kind));
                 let [tokens, starts, completes] = kinds.map(|totals| totals.messages);
                 let followers = if same_session { u64::from(others) - 1 } else { 0 };
                 let captains = u64::from(others) - followers;
@@ -179,7 +180,7 @@ pub(super) fn on_average(lab: &Lab) -> Finding {
                 let bytes: u64 = kinds.iter().map(|totals| totals.bytes).sum();
                 let mean = bytes as f64 / (tokens + starts + completes) as f64;
                 means.push((f64::from(others), mean));
-                row.extend([count(tokens), count(starts), count(completes), Cell::Number(mean)]);
+                row.extend([count(tokens), count(starts), count(completes), number(mean)]);
             }
             rows.push(row);
         }
@@ -200,35 +201,24 @@ pub(super) fn on_average(lab: &Lab) -> Finding {
     }
     let [one, many] = &means;
     let measured = format!("mean length at {} times as many processes: {}", times_of(lab), told.join("; "));
-    let points =
-        |points: &[(f64, f64)]| points.iter().map(|(x, y)| Point { x: *x, y: *y, low: *y, high: *y }).collect();
-    let lines = vec![series("one session", points(one)), series("N sessions", points(many))];
+    let points = |points: &[(f64, f64)]| points.iter().map(|(x, y)| exact_point(*x, *y)).collect();
+    let lines = vec![line("one session", points(one)), line("N sessions", points(many))];
     Finding {
         columns,
         measured,
         checks: Vec::new(),
         evidence: vec![
-            Evidence::Table(
-                "Messages after the requests, and their mean bytes".to_owned(),
-                table(
-                    &[
-                        "text:",
-                        "N",
-                        "one: tokens",
-                        "starts",
-                        "completes",
-                        "bytes",
-                        "N: tokens",
-                        "starts",
-                        "completes",
-                        "bytes",
-                    ],
-                    rows,
-                ),
+            table(
+                "Messages after the requests, and their mean bytes",
+                "text | N | one: tokens | starts | completes | bytes | N: tokens | starts | completes | bytes",
+                rows,
             ),
-            Evidence::Figure(
-                "Mean length of tokens, starts and completes together.".to_owned(),
-                chart("One session or N", ("N", ""), ("mean length", "B"), lines),
+            captioned(
+                "Mean length of tokens, starts and completes together.",
+                "One session or N",
+                scale("N", ""),
+                scale("mean length", "B"),
+                lines,
             ),
         ],
     }

@@ -2,37 +2,28 @@
 
 use std::collections::VecDeque;
 
-use meshlock_core::group::{self, Level};
 use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{Demand, Effect, Event, NodeId, Protocol, RequestId, Session, Units};
-use meshlock_protocols::printed::group as published;
-use meshlock_protocols::{Message, Node};
+use meshlock_protocols::{Message, Name, Node, Setup, Text};
 
 /// Processes and what is under way between them, in the order of sending.
 #[derive(Clone)]
-pub(super) struct Bench {
+pub(super) struct HandDriven {
     nodes: Vec<Node>,
     mail: VecDeque<(NodeId, usize, Message)>,
     asked: Vec<u64>,
     inside: Vec<bool>,
 }
 
-/// Processes of the repaired protocol.
-pub(super) fn repaired(nodes: u32, levels: u32) -> Bench {
-    let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-    let config = |id| group::Config::among(members.clone(), id, Level(levels), None);
-    Bench::new(members.iter().map(|id| group::Node::new(config(*id)).into()).collect())
-}
-
-/// Processes of the printed text with some repairs.
-pub(super) fn published(nodes: u32, levels: u32, repairs: published::Repairs) -> Bench {
-    let members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-    let config = |id| published::Config { id, members: members.clone(), levels: Level(levels), repairs };
-    Bench::new(members.iter().map(|id| published::Node::new(config(*id)).into()).collect())
-}
-
-impl Bench {
-    fn new(nodes: Vec<Node>) -> Self {
+impl HandDriven {
+    /// Processes of the group protocol.
+    ///
+    /// # Panics
+    ///
+    /// If the text names a repair that does not exist.
+    pub(super) fn new(text: Text, nodes: u32, levels: u32) -> Self {
+        let setup = Setup { name: Name::Group, text, levels, retry: None, ..Setup::default() };
+        let nodes = setup.network(nodes, &[]).unwrap_or_else(|error| panic!("{error}"));
         let count = nodes.len();
         Self { nodes, mail: VecDeque::new(), asked: vec![0; count], inside: vec![false; count] }
     }
@@ -46,25 +37,23 @@ impl Bench {
         self.handle(node, event) && self.settle()
     }
 
-    /// Everybody leaves, and everything that follows happens. False if nobody was inside.
+    /// All processes inside leave, and everything that follows happens. False if none was inside.
     pub(super) fn all_leave(&mut self) -> bool {
         let inside = self.all_inside();
-        for node in &inside {
-            self.inside[*node] = false;
-            let event = Event::Release { request: RequestId(self.asked[*node]), units: Units(1) };
-            self.handle(*node, event);
-        }
+        inside.iter().for_each(|node| self.release(*node));
         self.settle();
         !inside.is_empty()
     }
 
     /// One process leaves, and everything that follows happens.
     pub(super) fn leave(&mut self, node: usize) {
-        if let Some(inside) = self.inside.get_mut(node).filter(|inside| **inside) {
-            *inside = false;
-            let event = Event::Release { request: RequestId(self.asked[node]), units: Units(1) };
-            self.handle(node, event);
-            self.settle();
+        self.release(node);
+        self.settle();
+    }
+
+    fn release(&mut self, node: usize) {
+        if std::mem::take(&mut self.inside[node]) {
+            self.handle(node, Event::Release { request: RequestId(self.asked[node]), units: Units(1) });
         }
     }
 
