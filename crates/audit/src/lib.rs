@@ -84,7 +84,12 @@ pub enum AuditError {
 }
 
 /// Runs a trace again and compares.
-pub fn audit<R: BufRead>(input: R) -> Result<Audited, AuditError> {
+pub fn audit(mut input: impl BufRead) -> Result<Audited, AuditError> {
+    replay(&mut input)
+}
+
+/// Compiled here, once, and not again in every program that audits.
+fn replay(input: &mut dyn BufRead) -> Result<Audited, AuditError> {
     let reader = Reader::new(input)?;
     let setup = Setup::of(reader.header())?;
     match &setup.protocol {
