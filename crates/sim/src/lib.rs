@@ -50,6 +50,6 @@ mod tests {
     #[test]
     fn the_fingerprint_covers_all_that_decides_a_measure() {
         // Also when this crate gets another dependency: the list is read from the manifests.
-        assert_eq!(env!("MESHLOCK_MEASURING"), "core properties sim statistics trace");
+        assert_eq!(env!("MESHLOCK_MEASURING"), "core properties protocols sim statistics trace");
     }
 }
