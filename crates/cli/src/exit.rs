@@ -15,7 +15,7 @@ pub enum Exit {
     CutShort,
     /// Ended by Ctrl-C.
     Interrupted,
-    /// A number of the command's own: that of a child, or one of [`mod@crate::lock`].
+    /// A number of the command's own: that of a child, or one of those of `meshlock lock`.
     Other(u8),
     /// The reader of the output has closed it.
     PipeClosed,
