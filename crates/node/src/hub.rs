@@ -2,7 +2,7 @@
 //!
 //! One mutex, held for a microsecond at a time and never across an await: a thread with an event applies it to its end
 //! and sends what comes of it before the next one gets its turn. A task with a queue would give the same order, and
-//! two changes of thread for every acquire.
+//! two changes of thread forevery acquire.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
@@ -455,7 +455,7 @@ impl Drop for EventStream {
 pub enum Attends {
     /// The client that asked for it. When it goes away without an answer, the request is not wanted any more.
     AsClient,
-    /// Anybody who may look at it.
+    /// All who may look at it.
     AsOnlooker,
 }
 

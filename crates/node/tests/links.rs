@@ -491,7 +491,7 @@ async fn strangers_get_nothing() {
         let reason = refused(identity, &mesh.server_name(), &ann).await;
         assert!(reason.contains("aborted by peer") && reason.contains("error"), "{reason}");
     }
-    // A node of the other mesh that was given this address by mistake tries for ever, in vain.
+    // A node of the other mesh that was given this address by mistake tries forever, in vain.
     let mut lost = Plan::new(foreign, Quic).dials(&ann).start();
 
     let mut bob = Plan::new(mesh.member(2, "bob"), Quic).dials(&ann).start();

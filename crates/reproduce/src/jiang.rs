@@ -114,7 +114,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(waiting::STUCK)],
         how: "Twelve nodes in a closed loop; who waits 200 critical sections after the last request was made \
                 is stuck. And the longest wait at low priority under an overload at high priority.",
-        expected: "As printed requests are lost for ever, also on fixed links (p1). Repaired: nobody is \
+        expected: "As printed requests are lost forever, also on fixed links (p1). Repaired: nobody is \
                 stuck; under overload waits are bounded only with aging.",
         expects: &[
             ("printed", Some(Verdict::Fails)),

@@ -69,7 +69,7 @@ const CLAIMS: &[Claim] = &[
         says: "In the best case an entry costs no message: an idle holder enters again.",
         demands: &[none(cost::COSTLY), none(cost::NOT_ENTERED), needs(cost::ENTRIES, 1.0)],
         how: "One of ten processes asks again and again; it starts with the token, or fetches it once.",
-        expected: "0 messages, but as printed the holder waits for ever after its first entry (G2).",
+        expected: "0 messages, but as printed the holder waits forever after its first entry (G2).",
         expects: &[
             ("printed", Some(Verdict::Fails)),
             ("printed with g1 to g10", Some(Verdict::Holds)),

@@ -25,7 +25,7 @@ pub(super) struct Model<'a> {
     broken: Option<&'a str>,
     /// Steps to the broken rule.
     steps: Option<usize>,
-    /// How many of the last steps repeat for ever.
+    /// How many of the last steps repeat forever.
     cycle: Option<usize>,
     /// The seed of the walk that breaks the rule.
     seed: Option<u64>,

@@ -1,7 +1,7 @@
 //! Asks the nodes of a model what its applications will ask them, before anything is explored.
 //!
 //! The checker tries every act of an application and passes over those that a node refuses. That is right for a node
-//! that is busy, but a demand that is always refused would be passed over for ever, unnoticed.
+//! that is busy, but a demand that is always refused would be passed over forever, unnoticed.
 
 use anyhow::bail;
 use meshlock_check::{Budgets, Spec, Text, Workload};

@@ -64,7 +64,7 @@ fn verdict(out: &mut impl Write, done: &Done) -> io::Result<()> {
                 Judgement::Holds | Judgement::Broken | Judgement::CutShort | Judgement::Cancelled => "",
             };
             let run = match shown.cycle {
-                Some(steps) => format!("; the last {} repeat for ever", several(steps as u64, "step")),
+                Some(steps) => format!("; the last {} repeat forever", several(steps as u64, "step")),
                 None if is_shortest(&done.job.trial) => "; no shorter run breaks it".to_owned(),
                 None => String::new(),
             };

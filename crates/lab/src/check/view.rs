@@ -123,7 +123,7 @@ impl Explore for Model {
             node: choice.node,
             breaks: choice.breaks.map(str::to_owned),
         });
-        // A run that goes on for ever is wrong as a whole; that is said at its end.
+        // A run that goes on forever is wrong as a whole; that is said at its end.
         let broken = here.or_else(|| properties::broken_at(&self.searches.known(), path));
         let mut records = place.records;
         // The way there is a trace like any other counterexample, and ends as one.

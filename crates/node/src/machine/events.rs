@@ -30,7 +30,7 @@ impl Events {
         self.listeners > 0
     }
 
-    /// Notes what happened, if anybody listens.
+    /// Notes what happened, if there is a listener.
     pub(crate) fn tell(&mut self, now: Now, what: impl FnOnce() -> What) {
         self.last += 1;
         if self.listeners == 0 {
@@ -49,7 +49,7 @@ impl Events {
         self.latest.range(start..).cloned().collect()
     }
 
-    /// One more listener, for everything after this number.
+    /// One more listener, foreverything after this number.
     pub(crate) fn listen(&mut self) -> u64 {
         self.listeners += 1;
         self.last

@@ -199,7 +199,7 @@ async fn take(step: &Step, node: &Node, promise: &Promise) -> Result<(), String>
             let (head, body) = response.into_parts();
             let kind = head.headers.get("content-type").map_or("", |kind| kind.to_str().expect("text"));
             let text = match kind {
-                // Streams may go on for ever.
+                // Streams may go on forever.
                 "text/event-stream" => None,
                 _ => Some(String::from_utf8(body.collect().await.expect("a body").to_bytes().to_vec()).expect("text")),
             };

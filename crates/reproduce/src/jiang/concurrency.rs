@@ -124,7 +124,7 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
             ),
             note(
                 "REQUEST 4 lets a holder inside keep the token (p3), so the others wait for it to leave although units \
-                 are free. In the text as printed the lost requests count too: they wait for ever.",
+                 are free. In the text as printed the lost requests count too: they wait forever.",
             ),
         ],
     }

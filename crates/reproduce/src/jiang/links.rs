@@ -345,7 +345,7 @@ pub(super) fn partition(lab: &Lab) -> Finding {
             figure("Messages that keep the graph", scale("time", "s"), scale("messages", "1/s"), curves),
             note(
                 "The paper excludes partitions, and must: nodes of the part without the token see no way down and \
-                 raise themselves in turns for ever (p12). Repaired, they first ask whether the token is there, and \
+                 raise themselves in turns forever (p12). Repaired, they first ask whether the token is there, and \
                  where nobody answers nothing is sent.",
             ),
         ],

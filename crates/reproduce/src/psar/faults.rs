@@ -92,7 +92,7 @@ pub(super) fn one_inside(lab: &Lab) -> Finding {
                  every copy of a flooded token for a new one (F3). The list that is meant to prevent it marks a \
                  transfer by the sender's clock, which another sender may use as well (F4): then the token is dropped \
                  and everybody is stuck. To the letter floods never end (F1), so those runs are cut off after the time \
-                 given; who waits then is not counted as stuck for ever.",
+                 given; who waits then is not counted as stuck forever.",
             ),
         ],
     }

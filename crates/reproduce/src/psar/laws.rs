@@ -162,7 +162,7 @@ pub(super) fn request_flood(lab: &Lab) -> Finding {
             ),
             note(
                 "The text says that a node repeats a request once, the printed algorithm has no memory (F1): it \
-                 repeats for ever, so that every transmitter is always busy. Those runs are cut off at the time \
+                 repeats forever, so that every transmitter is always busy. Those runs are cut off at the time \
                  given.",
             ),
         ],

@@ -47,7 +47,7 @@ pub(super) struct Done {
     pub(super) crowds: u64,
 }
 
-/// Whoever carries them out.
+/// Carries them out.
 pub(super) struct Conductor {
     pub(super) mesh: Mesh,
     pub(super) scene: Scene,

@@ -80,7 +80,7 @@ pub(super) fn verdict(trial: &Trial, known: &Known) -> String {
 
 /// What is special about a run.
 fn how(found: &Found) -> String {
-    let repeats = found.repeats_from.map(|step| format!("; from step {step} on the run repeats for ever"));
+    let repeats = found.repeats_from.map(|step| format!("; from step {step} on the run repeats forever"));
     let lost = found.path.is_none().then_some("; the run cannot be stepped through, but `meshlock check` shows it");
     format!("{}{}", repeats.unwrap_or_default(), lost.unwrap_or_default())
 }

@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) what: String,
     /// How many steps lead there.
     pub(super) steps: usize,
-    /// From which step on, counted from 1, it repeats for ever.
+    /// From which step on, counted from 1, it repeats forever.
     pub(super) repeats_from: Option<usize>,
     /// The path, unless it cannot be stepped.
     pub(super) path: Option<Vec<u32>>,

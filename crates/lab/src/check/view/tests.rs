@@ -55,7 +55,7 @@ fn a_run_that_repeats_for_ever_is_wrong_at_its_end() {
     let model = searched("central/strict-endless", Limits::default());
     let starving = property(&model, "starvation");
     assert_eq!(starving.state, PropertyState::Broken);
-    assert!(starving.words.contains("on the run repeats for ever"), "{}", starving.words);
+    assert!(starving.words.contains("on the run repeats forever"), "{}", starving.words);
     let path = starving.path.unwrap();
     assert_eq!(model.at(&path).unwrap().broken.unwrap().rule, "starvation");
     assert_eq!(model.at(&path[..1]).unwrap().broken, None);
