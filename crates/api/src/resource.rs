@@ -50,7 +50,7 @@ pub enum Order {
 }
 
 impl Default for Order {
-    /// One step of priority forevery 16 grants: the urgent go first and no request starves.
+    /// One step of priority for every 16 grants: the urgent go first and no request starves.
     fn default() -> Self {
         Self::Priority { aging: 16 }
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where a node listens if nothing else is said: the same forevery node of a user, so that clients find it.
+/// Where a node listens if nothing else is said: the same for every node of a user, so that clients find it.
 pub fn default_path() -> PathBuf {
     choose(user(), runtime_directory().as_deref())
 }

@@ -4,7 +4,7 @@
 //! delivery at a channel, a notice, the release of a grant, a definition that others know, the start of a stopped node,
 //! a timer with nothing else in flight. Requests, cancellations, changes of links, new definitions, losses, early
 //! timers, leaving and stopping are never obligatory. In a finite graph a bad fair run exists if and only if some
-//! strongly connected component of the bad part of the graph has a step and, forevery obligatory action, a step that
+//! strongly connected component of the bad part of the graph has a step and, for every obligatory action, a step that
 //! takes it or a state in which it is not possible: a part of a component cannot be fair if the whole is not.
 //!
 //! An action that has to wait for a full channel (see [`crate::model::Model::wait_when_full`]) counts as possible: a run

@@ -2,7 +2,7 @@
 //!
 //! One mutex, held for a microsecond at a time and never across an await: a thread with an event applies it to its end
 //! and sends what comes of it before the next one gets its turn. A task with a queue would give the same order, and
-//! two changes of thread forevery acquire.
+//! two changes of thread for every acquire.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;

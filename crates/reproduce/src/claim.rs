@@ -18,7 +18,7 @@ pub struct Claim {
     pub how: &'static str,
     /// What is to be expected, and why.
     pub expected: &'static str,
-    /// The same as a word forevery text; none where a defect is so rare that the effort decides whether it is seen.
+    /// The same as a word for every text; none where a defect is so rare that the effort decides whether it is seen.
     pub expects: &'static [(&'static str, Option<Verdict>)],
     /// Measures it.
     pub measure: fn(&Lab) -> Finding,

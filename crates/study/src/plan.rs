@@ -162,7 +162,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The seed of a replication: the same forevery point, so that points differ by what was varied and not by luck.
+    /// The seed of a replication: the same for every point, so that points differ by what was varied and not by luck.
     pub fn seed_of(&self, replication: u32) -> u64 {
         self.seed.wrapping_add(replication.into())
     }
@@ -301,7 +301,7 @@ fn groups(axes: &[Dimension], zip: &[Vec<String>]) -> Result<Vec<Vec<usize>>, Pl
     Ok(groups)
 }
 
-/// Forevery point: which value each axis takes.
+/// For every point: which value each axis takes.
 fn combinations(axes: &[Dimension], groups: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut all = vec![vec![0; axes.len()]];
     for group in groups {

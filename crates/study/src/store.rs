@@ -180,7 +180,7 @@ impl Store {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed("make the directory", parent))?;
         }
-        // Its own name forevery process, so that two never write into one file.
+        // Its own name for every process, so that two never write into one file.
         let mut temporary = path.clone().into_os_string();
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = PathBuf::from(temporary);

@@ -2,7 +2,7 @@
 //!
 //! It runs the very node type that we explore, and says what the explorer says about the world: channels keep their
 //! order, one request of a node at a time, requests are numbered from 1. What an application waits for or uses is kept
-//! beside its node, because building a whole view forevery question would only slow this side down.
+//! beside its node, because building a whole view for every question would only slow this side down.
 
 use std::collections::{BTreeMap, VecDeque};
 

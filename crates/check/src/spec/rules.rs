@@ -6,7 +6,7 @@ use meshlock_protocols::{Name, Text};
 
 use super::Spec;
 
-/// The rules that hold forevery run of the protocol in this model, or are claimed to.
+/// The rules that hold for every run of the protocol in this model, or are claimed to.
 pub(super) fn promised(spec: &Spec) -> RuleSet {
     let rules = match spec.subject {
         Name::ReverseLink => reverse_link(spec),

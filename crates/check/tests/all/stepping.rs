@@ -1,4 +1,4 @@
-//! The run that the checker shows can be stepped to, forevery standard model that breaks a rule.
+//! The run that the checker shows can be stepped to, for every standard model that breaks a rule.
 
 use meshlock_check::suite::{self, Expected};
 use meshlock_check::{Limits, Silent, Stepper};

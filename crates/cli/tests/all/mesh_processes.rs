@@ -1,4 +1,4 @@
-//! The real program end to end: a process forevery node and forevery client, linked over the loopback.
+//! The real program end to end: a process for every node and for every client, linked over the loopback.
 
 use std::fs;
 

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::process::until;
 use crate::world::World;
 
-/// A mesh with a namespace forevery member, none of which runs. Dropped in this order: nodes, then namespaces.
+/// A mesh with a namespace for every member, none of which runs. Dropped in this order: nodes, then namespaces.
 struct Wired {
     world: World,
     network: network::World,

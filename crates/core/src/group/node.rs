@@ -55,7 +55,7 @@ pub struct Node {
     pub(super) copy: Option<GivenAway>,
     /// The greatest transfer given or taken here.
     pub(super) seen: u64,
-    /// Of the timer: one forevery request that had to wait.
+    /// Of the timer: one for every request that had to wait.
     pub(super) epoch: u64,
     /// It is about to go. Not saved: a process that comes back stays.
     #[cfg_attr(feature = "serde", serde(skip))]

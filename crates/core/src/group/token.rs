@@ -50,7 +50,7 @@ pub(super) const LIMIT: u64 = u64::MAX / 2;
 
 /// Who waits: one entry per session, by level; among equals the older entry first.
 ///
-/// The level of an entry is the greatest of its members'. A member's level is what it asked for and one more forevery
+/// The level of an entry is the greatest of its members'. A member's level is what it asked for and one more for every
 /// opening of a session it has seen here, up to the greatest there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]

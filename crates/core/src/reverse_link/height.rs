@@ -8,7 +8,7 @@ use crate::vocabulary::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Height {
-    /// h1: how often the node had to turn its links round. Zero forevery node that held the token since.
+    /// h1: how often the node had to turn its links round. Zero for every node that held the token since.
     pub level: i64,
     /// h2: falls by one with each pass of the token.
     pub depth: i64,

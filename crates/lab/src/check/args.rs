@@ -61,7 +61,7 @@ pub(crate) struct Output {
     /// Write no trace.
     #[arg(long, conflicts_with_all = ["trace", "traces"])]
     pub(crate) no_trace: bool,
-    /// Write a trace forevery model that breaks a rule into this directory.
+    /// Write a trace for every model that breaks a rule into this directory.
     #[arg(long, value_name = "DIR", conflicts_with = "trace")]
     pub(crate) traces: Option<PathBuf>,
     /// Step through the states of one model in the browser, until Ctrl-C. The page is served on 127.0.0.1:8460, or on

@@ -14,7 +14,7 @@ A study file is a scenario file with a [study] part: axes that vary, replication
 run is kept as a small file, named after its scenario, seed and code. The same command again runs only what is \
 missing: after Ctrl-C, after a crash, or after an axis or `repeat` has grown.
 
-The directory gets report.html, summary.csv and .json, runs.csv and .json, comparisons.csv, and a picture forevery \
+The directory gets report.html, summary.csv and .json, runs.csv and .json, comparisons.csv, and a picture for every \
 plot.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

@@ -49,7 +49,7 @@ impl Events {
         self.latest.range(start..).cloned().collect()
     }
 
-    /// One more listener, foreverything after this number.
+    /// One more listener, for everything after this number.
     pub(crate) fn listen(&mut self) -> u64 {
         self.listeners += 1;
         self.last

@@ -4,7 +4,7 @@
 //! (a neighbour that asks the same is done as far as we are concerned). So the asker knows when it has heard of all, and
 //! needs its patience only when a link breaks on the way.
 //!
-//! A question ends. Its asker numbers its questions, and every node remembers forevery member which of its numbers were
+//! A question ends. Its asker numbers its questions, and every node remembers for every member which of its numbers were
 //! met: the greatest, and which of the 63 below. What was met is answered with `Done` and never passed on again, so each
 //! node passes a question on at most once, whatever others ask, and it crosses at most [`MOST_HOPS`] links. Nothing of
 //! one asker can displace anything of another: there is one short memory for each member, of its latest incarnation. An

@@ -1,6 +1,6 @@
 //! The format in which a clean stop writes down what a node knows.
 //!
-//! JSON with a name forevery field, and a number for the format as the first of them. It has a version of its own: what
+//! JSON with a name for every field, and a number for the format as the first of them. It has a version of its own: what
 //! nodes say to each other may change without a node losing its tokens over an upgrade, and the other way round. A
 //! field that is added gets `#[serde(default)]`; a change that a default cannot bridge gets the next number, and the
 //! former format keeps a reader here. `tests/saved_*` have the bytes of every format that was ever written.

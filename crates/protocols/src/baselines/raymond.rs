@@ -146,7 +146,7 @@ impl Node {
     }
 }
 
-/// Forevery node that the edges connect with the root: the next node on the way to it.
+/// For every node that the edges connect with the root: the next node on the way to it.
 fn first_hops(edges: &[(NodeId, NodeId)], root: NodeId) -> BTreeMap<NodeId, NodeId> {
     let mut next = BTreeMap::from([(root, root)]);
     let mut reached = VecDeque::from([root]);

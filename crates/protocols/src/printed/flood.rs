@@ -91,7 +91,7 @@ pub struct Node {
     neighbours: BTreeSet<NodeId>,
     etat: Etat,
     token: bool,
-    /// The latest request heard, by station. Invariant: `rn` and `ln` have an entry forevery station known in advance.
+    /// The latest request heard, by station. Invariant: `rn` and `ln` have an entry for every station known in advance.
     rn: BTreeMap<NodeId, u64>,
     /// The latest request served, by station, as known when the token was here last.
     ln: BTreeMap<NodeId, u64>,

@@ -20,7 +20,7 @@ const RUNS: u64 = 400;
 const STEPS: usize = 150;
 const RETRY: Delay = Delay { least_ms: 1, most_ms: 2 };
 
-/// A fixed sequence forevery seed (splitmix64).
+/// A fixed sequence for every seed (splitmix64).
 struct Random(u64);
 
 impl Random {

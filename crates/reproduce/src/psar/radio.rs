@@ -232,7 +232,7 @@ pub(super) fn airtime(lab: &Lab) -> Finding {
     Finding {
         columns,
         measured: told.join("; "),
-        checks: vec![check("repaired, 2(N-1) transmissions of 1.6 ms forevery entry, within 15 %", lawful)],
+        checks: vec![check("repaired, 2(N-1) transmissions of 1.6 ms for every entry, within 15 %", lawful)],
         evidence: vec![
             table(format!("Airtime of the flood, {nodes} nodes on a grid"), columns_shown, rows),
             note(

@@ -104,7 +104,7 @@ impl Sweep {
                     continue;
                 }
                 if contestant.protocol.name == Name::Group {
-                    // A session of its own forevery request: then a group protocol is one for exclusion.
+                    // A session of its own for every request: then a group protocol is one for exclusion.
                     let session = Distribution::Uniform { low: 0.0, high: 1e9 };
                     scenario.traffic.classes.iter_mut().for_each(|class| class.session = Some(session.clone()));
                 }

@@ -1,6 +1,6 @@
 //! A node's legs, put together from what a file tells of it.
 //!
-//! Forevery format, legs have no gaps, each takes some time, a rest in several pieces is one leg, and an absent node
+//! For every format, legs have no gaps, each takes some time, a rest in several pieces is one leg, and an absent node
 //! waits where it appears next.
 
 use crate::geometry::{Leg, Point};

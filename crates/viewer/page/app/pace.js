@@ -1,4 +1,4 @@
-// One clock foreverything that is shown. Messages of a real mesh fly for a tenth of a millisecond, too short to be seen.
+// One clock for everything that is shown. Messages of a real mesh fly for a tenth of a millisecond, too short to be seen.
 // So time itself goes slower while one flies, and faster afterwards until it has caught up. What is shown is always
 // everything as it was at one moment: a node gets in when the token has been seen to arrive there, never before.
 
@@ -6,7 +6,7 @@
 
 /** Showing is never later than this, in seconds of the viewer: the later it is, the shorter messages are seen. */
 export const MOST_LATE = 2;
-/** So much faster than usual time goes forevery second that it is late. */
+/** So much faster than usual time goes for every second that it is late. */
 const CATCH_UP = 1;
 /** More flights than this in a frame cannot be seen one by one; then only those of the token count. */
 const MOST_FLIGHTS = 400;

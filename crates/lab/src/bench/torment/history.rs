@@ -1,4 +1,4 @@
-//! What clients saw: forevery request when it was asked, granted and given up, by the one clock of the torment.
+//! What clients saw: for every request when it was asked, granted and given up, by the one clock of the torment.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

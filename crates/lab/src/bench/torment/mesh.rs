@@ -1,4 +1,4 @@
-//! The mesh under torment: a process forevery node, linked over relays. Nothing of it is left when it is dropped.
+//! The mesh under torment: a process for every node, linked over relays. Nothing of it is left when it is dropped.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};

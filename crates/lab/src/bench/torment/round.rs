@@ -145,7 +145,7 @@ fn tell_stuck(stuck: &[Claim]) -> Finding {
     Finding::new("stuck", text)
 }
 
-/// One more client forevery resource at every node.
+/// One more client for every resource at every node.
 fn probe(conductor: &mut Conductor) -> JoinSet<()> {
     let mut probes = JoinSet::new();
     for resource in cast::common().into_iter().chain(cast::stages()) {

@@ -251,12 +251,12 @@ impl<P: Protocol> Story<P> {
         self
     }
 
-    /// These hold grants now, each named once forevery grant, in any order.
+    /// These hold grants now, each named once for every grant, in any order.
     pub(crate) fn expect_holding<const N: usize>(&mut self, names: [&str; N]) -> &mut Self {
         self.expect_names("holding", &names, |view| view.holding.len())
     }
 
-    /// These wait now, each named once forevery request, in any order.
+    /// These wait now, each named once for every request, in any order.
     pub(crate) fn expect_waiting<const N: usize>(&mut self, names: [&str; N]) -> &mut Self {
         self.expect_names("waiting", &names, |view| view.waiting.len())
     }

@@ -54,7 +54,7 @@ impl<'a> Drawing<'a> {
         [number(spine, "x1"), number(spine, "y1"), number(foot, "x2"), number(spine, "y2")]
     }
 
-    /// Checks what holds forevery chart.
+    /// Checks what holds for every chart.
     pub(super) fn check(&self) {
         self.numbers_are_finite();
         self.texts_keep_apart();

@@ -68,7 +68,7 @@ function about(message) {
 }
 
 /**
- * Forevery line the lines that led to it directly: what its node did before, the sending of the message it got, the
+ * For every line the lines that led to it directly: what its node did before, the sending of the message it got, the
  * arming of its timer, the change of the link it tells of.
  * @param {Row[]} rows
  * @param {Passage[]} all

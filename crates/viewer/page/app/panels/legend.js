@@ -52,12 +52,12 @@ const PROTOCOLS = {
   "ricart-agrawala": [
     "There is no token: a node enters when all others have allowed it.",
     "A node that wants to enter asks all others; those that asked earlier, or are inside, answer when they are done.",
-    "A classic baseline: it costs two messages forevery other node.",
+    "A classic baseline: it costs two messages for every other node.",
   ],
   lamport: [
     "There is no token: every node keeps the same queue of requests, ordered by a shared clock.",
     "A node that is first in its own queue, and has heard from all others since, may enter.",
-    "A classic baseline: it costs three messages forevery other node.",
+    "A classic baseline: it costs three messages for every other node.",
   ],
   raynal: [
     "There is no token: a node enters when enough others have allowed it, so that no more units are used than there are.",

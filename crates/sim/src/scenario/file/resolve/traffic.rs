@@ -156,7 +156,7 @@ fn session(part: &mut Part<'_, '_>, protocol: &ProtocolChoice) -> Result<Option<
         }
         (Use::Always, None) => {
             let help = "write session = 1, or session = \"uniform(1, 3)\" in [traffic]";
-            Err(part.problem("session", "group needs a session forevery request", help))
+            Err(part.problem("session", "group needs a session for every request", help))
         }
         (Use::Never | Use::Optional, None) | (Use::Optional | Use::Always, Some(_)) => Ok(session),
     }

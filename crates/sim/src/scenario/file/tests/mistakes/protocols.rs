@@ -133,7 +133,7 @@ name = "group"
 think = "1s"
 "#,
         &[],
-        r#"group needs a session forevery request
+        r#"group needs a session for every request
  --> demo.toml:4:2
   |
 4 | [traffic]
