@@ -6,8 +6,9 @@
 mod demand;
 mod rules;
 
-use meshlock_core::{Aging, Delay, Order, Units, Urgency};
+use meshlock_core::{Aging, Order, Units, Urgency};
 use meshlock_properties::{RuleSet, Setting};
+use meshlock_protocols::setup::RETRY;
 use meshlock_protocols::{Name, Setup, SetupError, Text};
 
 use crate::model::{Budgets, Failing, Medium, Model, ModelError, Timers, Workload};
@@ -172,7 +173,7 @@ impl Spec {
 
     fn setup(&self) -> Setup {
         // The checker ignores the length of delays.
-        let retry = (self.repeats || self.subject == Name::Flood).then_some(Delay { least_ms: 1_000, most_ms: 2_000 });
+        let retry = (self.repeats || self.subject == Name::Flood).then_some(RETRY);
         Setup {
             name: self.subject,
             text: self.text.clone(),

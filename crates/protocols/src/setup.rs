@@ -31,8 +31,8 @@ pub struct Setup {
     pub retry: Option<Delay>,
 }
 
-/// Where retries make no difference: a network that loses nothing.
-const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
+/// The delay where a protocol repeats itself and none is given. It makes no difference on a network that loses nothing.
+pub const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
 
 /// Why nodes cannot be set up so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

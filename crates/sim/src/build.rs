@@ -1,15 +1,10 @@
 //! From a scenario to a world.
 
-use meshlock_core::Delay;
-
 use crate::distribution::Distribution;
 use crate::random::Streams;
 use crate::run::RunError;
 use crate::scenario::{Changes, MessageSize, Name, Network, Over, ProtocolChoice, Scenario, Shape, Text, Wired};
 use crate::world::{Ground, Manner, World};
-
-/// Where retries make no difference: a network that loses nothing.
-pub(crate) const PATIENT: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
 
 /// Builds the world of a scenario.
 pub fn world(scenario: &Scenario, seed: u64) -> Result<World, RunError> {

@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
+use meshlock_protocols::setup::RETRY;
 use meshlock_protocols::{Message, Node};
 use meshlock_trace::{At, End, Happening, Header, Link, Lost, Move, NodeInfo, Record, Source, TraceError};
 use meshlock_trace::{Violation, What, Writer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::build::{PATIENT, world};
+use crate::build::world;
 use crate::edit::Edits;
 use crate::geometry::{Leg, Point};
 use crate::observe::Observer;
@@ -258,7 +259,7 @@ fn for_replay(scenario: &Scenario) -> BTreeMap<String, Value> {
         Network::Wired(wired) => wired.fifo,
         Network::Radio(_) => true,
     };
-    let retry = if choice.name == Name::Flood { choice.retry.or(Some(PATIENT)) } else { choice.retry };
+    let retry = if choice.name == Name::Flood { choice.retry.or(Some(RETRY)) } else { choice.retry };
     let all = [
         ("order", json!(choice.order)),
         ("joins", json!(choice.joins)),
