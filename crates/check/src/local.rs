@@ -148,7 +148,9 @@ impl Local {
             | Event::Expired { .. }
             | Event::Resize { .. }
             | Event::Leave
-            | Event::Resume => {
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => {
                 let key = (node, self.events.insert_ref(&event));
                 match self.known.get(&key) {
                     Some(&step) => step,

@@ -90,6 +90,8 @@ fn describe_event(made: &Move) -> String {
         }
         Event::Leave => format!("node {node} is about to go"),
         Event::Resume => format!("node {node} goes on after a stop"),
+        Event::Census { .. } => format!("node {node} hears who is gone"),
+        Event::Remake { .. } => format!("node {node} makes the lost token anew"),
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`flood`] | the PSAR report: Suzuki-Kasami by flooding |
 //! | [`group`] | Swaroop and Singh: prioritized group mutual exclusion |
 //! | [`relay`] | any-to-any messages over neighbour links |
+//! | [`recovery`] | who is gone, what is lost with them, and how it is made anew |
 //!
 //! The printed texts and the classics to compare with are in the crate `meshlock-protocols`: no node can run them.
 
@@ -28,6 +29,7 @@ pub mod group;
 #[doc(hidden)]
 pub mod planted;
 pub mod protocol;
+pub mod recovery;
 pub mod relay;
 pub mod reverse_link;
 pub mod view;

@@ -5,6 +5,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::counters::CounterVisitor;
+use crate::recovery::{Census, Remake, Row};
 use crate::view::{Returning, TokenView, View};
 use crate::vocabulary::{Demand, Grant, NodeId, RequestId, Units, Urgency};
 
@@ -48,6 +49,14 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
         let view = self.view();
         let holds = view.token.is_some() || view.keeps_copy || !view.returning.is_empty();
         !holds && view.waiting.is_empty() && view.holding.is_empty()
+    }
+
+    /// What this node reports of its resource under a census that it is about to learn: taken before
+    /// [`Event::Census`], without copies that were sent to nodes which are gone. `None` where the protocol cannot
+    /// recover.
+    fn row(&self, census: &Census) -> Option<Row> {
+        let _ = census;
+        None
     }
 
     /// Shows every growing number in this node to `visitor`; see [`crate::counters`].
@@ -123,6 +132,18 @@ pub enum Event<M> {
     /// This node was stopped in order, saved, and goes on. Its links are down since before it was saved, its timers do
     /// not run any more, and what was in flight to it is lost.
     Resume,
+    /// More is known of who is gone: nothing of theirs is believed any more, and what they used is free. Their links
+    /// are down before this. The row that was reported for this census was taken before it.
+    Census {
+        /// All that is known; it includes what was told before.
+        census: Census,
+    },
+    /// The token is lost, and this node, the heir, makes it anew. Only after the [`Event::Census`] in which that was
+    /// decided.
+    Remake {
+        /// What it is made of.
+        remake: Remake,
+    },
 }
 
 /// What a node wants done.
@@ -330,6 +351,8 @@ impl<M> Event<M> {
             Self::Resize { version, capacity } => Event::Resize { version, capacity },
             Self::Leave => Event::Leave,
             Self::Resume => Event::Resume,
+            Self::Census { census } => Event::Census { census },
+            Self::Remake { remake } => Event::Remake { remake },
         })
     }
 }

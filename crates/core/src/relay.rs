@@ -28,6 +28,7 @@ use alloc::vec::Vec;
 
 use crate::counters::{CounterVisitor, Line};
 use crate::protocol::{Effect, Event, Misuse, Protocol, Rejection};
+use crate::recovery::{Census, Row};
 use crate::view::{Returning, TokenView, View};
 use crate::vocabulary::NodeId;
 
@@ -277,7 +278,9 @@ impl<P: Protocol> Protocol for Relayed<P> {
             | Event::Expired { .. }
             | Event::Resize { .. }
             | Event::Leave
-            | Event::Resume => event.map(|carried| carried.into_payload()),
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => event.map(|carried| carried.into_payload()),
         };
         let said = self.inner.handle(event)?;
         self.carry(said, &mut effects)?;
@@ -308,6 +311,10 @@ impl<P: Protocol> Protocol for Relayed<P> {
 
     fn may_go(&self) -> bool {
         self.inner.may_go()
+    }
+
+    fn row(&self, census: &Census) -> Option<Row> {
+        self.inner.row(census)
     }
 
     fn is_stale(&self, _from: NodeId, message: &Self::Message) -> bool {

@@ -55,6 +55,25 @@ number!(
     Rank(i64)
 );
 
+/// A mesh numbers its members; a member that comes back after a crash is another node. So the id of a node is the number
+/// of its member in the lower 16 bits and its incarnation, from 0, in the upper.
+impl NodeId {
+    /// An incarnation of a member.
+    pub const fn of(member: u16, incarnation: u16) -> Self {
+        Self((incarnation as u32) << 16 | member as u32)
+    }
+
+    /// The number of the member.
+    pub const fn member(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Which of its incarnations this is.
+    pub const fn incarnation(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+}
+
 /// Identifies a grant for good: the node that asked and the number it gave its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

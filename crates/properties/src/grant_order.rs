@@ -43,7 +43,9 @@ pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violatio
         | Event::Expired { .. }
         | Event::Resize { .. }
         | Event::Leave
-        | Event::Resume => None,
+        | Event::Resume
+        | Event::Census { .. }
+        | Event::Remake { .. } => None,
     };
     step.check(|request| match wish {
         Some((wished, urgency)) if wished == request => timeless_rank(step.setting.order, urgency),

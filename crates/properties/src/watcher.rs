@@ -111,6 +111,8 @@ impl Watcher {
             Event::Resize { .. }
             | Event::Leave
             | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. }
             | Event::LinkUp { .. }
             | Event::LinkDown { .. }
             | Event::Receive { .. }

@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use meshlock_core::among::{self, Among};
 use meshlock_core::counters::CounterVisitor;
+use meshlock_core::recovery::{Census, Row};
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::view::{Returning, TokenView, View};
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, flood, group, messages_among, reverse_link};
@@ -181,6 +182,10 @@ impl Protocol for Node {
 
     fn may_go(&self) -> bool {
         each_node!(self, node => node.may_go())
+    }
+
+    fn row(&self, census: &Census) -> Option<Row> {
+        each_node!(self, node => node.row(census))
     }
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {

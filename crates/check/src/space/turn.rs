@@ -295,5 +295,7 @@ fn event_name(event: &Event<u32>) -> &'static str {
         Event::Resize { .. } => "a change of the capacity",
         Event::Leave => "a leave",
         Event::Resume => "going on after a stop",
+        Event::Census { .. } => "a census",
+        Event::Remake { .. } => "a new token",
     }
 }

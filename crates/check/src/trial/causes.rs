@@ -39,7 +39,9 @@ impl Causes {
             | Event::LinkDown { .. }
             | Event::Resize { .. }
             | Event::Leave
-            | Event::Resume => None,
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => None,
         };
         for effect in &made.effects {
             if let Effect::Arm { timer, .. } = effect {

@@ -111,7 +111,9 @@ fn link_of<M>(node: NodeId, event: &Event<M>) -> Option<Link> {
         | Event::Expired { .. }
         | Event::Resize { .. }
         | Event::Leave
-        | Event::Resume => return None,
+        | Event::Resume
+        | Event::Census { .. }
+        | Event::Remake { .. } => return None,
     };
     Some(Link { between: (node.min(neighbour), node.max(neighbour)), up })
 }

@@ -43,6 +43,7 @@ use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Units};
 mod bug;
 mod look;
 mod message;
+mod recovery;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,7 @@ mod tests;
 #[cfg(feature = "mutants")]
 pub use bug::Bug;
 pub use message::{GivenAway, Heard, Message, Token, TokenStamp};
+pub use recovery::Picture;
 use rules::Rules;
 
 /// How a node is set up.
@@ -176,6 +178,7 @@ impl Node {
             Event::Leave if self.caller != Caller::Away => return Err(Misuse::StillBusy),
             Event::Leave => self.leaving = true,
             Event::Resume => self.on_resume(&mut effects),
+            Event::Census { .. } | Event::Remake { .. } => return Err(Misuse::Unsupported("recover")),
         }
         debug_assert!(self.caller != Caller::Waiting || self.asking, "a caller waits only while its node asks");
         Ok(effects)

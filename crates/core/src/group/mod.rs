@@ -21,6 +21,7 @@ mod look;
 pub mod message;
 mod node;
 pub mod readers_writer;
+mod recovery;
 mod rules;
 pub mod token;
 
@@ -29,6 +30,7 @@ pub use bug::Bug;
 pub use config::{Config, Members};
 pub use message::{Message, Record, Stamp, Start, Wish};
 pub use node::Node;
+pub use recovery::Picture;
 pub use token::Token;
 
 use core::fmt;

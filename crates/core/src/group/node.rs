@@ -146,6 +146,7 @@ impl Node {
             Event::Leave if self.inside.is_some() || self.waits().is_some() => return Err(Misuse::StillBusy),
             Event::Leave => self.leaving = true,
             Event::Resume => self.on_resume(&mut effects),
+            Event::Census { .. } | Event::Remake { .. } => return Err(Misuse::Unsupported("recover")),
         }
         Ok(effects)
     }

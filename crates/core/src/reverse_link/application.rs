@@ -48,7 +48,11 @@ impl Node {
             return Err(Misuse::PartialRelease { request, held, asked: units });
         }
         self.holding.remove(at);
-        self.custody.take(GrantId { node: self.config.id, request });
+        let grant = GrantId { node: self.config.id, request };
+        self.custody.take(grant);
+        if self.recovers() {
+            self.returned.push(grant);
+        }
         Ok(())
     }
 

@@ -40,6 +40,10 @@ impl Custody {
         self.copies.iter().any(|copy| copy.grant == grant && copy.sent_to == Some(by))
     }
 
+    pub(crate) fn has(&self, grant: GrantId) -> bool {
+        self.copies.iter().any(|copy| copy.grant == grant)
+    }
+
     /// A link is gone: what was not confirmed over it has to go another way.
     pub(crate) fn link_down(&mut self, neighbour: NodeId) {
         for copy in &mut self.copies {

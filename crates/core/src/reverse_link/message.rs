@@ -101,7 +101,7 @@ impl Claim {
 }
 
 fn token_fault(token: &Token) -> Option<Rejection> {
-    if token.pass == 0 || token.pass > GREATEST || token.granted.0 > GREATEST {
+    if token.pass == 0 || token.pass > GREATEST || token.granted.0 > GREATEST || token.base > GREATEST {
         return Some(Rejection::NumberOutOfRange);
     }
     if token.ledger.iter().any(|loan| loan.units.0 == 0) {

@@ -20,6 +20,9 @@ impl Node {
         let mut fresh = Vec::new();
         let mut answers = Vec::new();
         for item in news {
+            if self.census.is_gone(item.origin) {
+                continue;
+            }
             match self.questions.novelty(&item) {
                 Novelty::New => {
                     let answered = self.questions.wants_to_know(item.origin);

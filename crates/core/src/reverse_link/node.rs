@@ -15,8 +15,9 @@ use super::rules::Rules;
 use super::token::Token;
 use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Misuse, Rejection};
+use crate::recovery::Census;
 use crate::view::Claimant;
-use crate::vocabulary::{Aging, Fence, Grant, NodeId, Order, RequestId, Units};
+use crate::vocabulary::{Aging, Fence, Grant, GrantId, NodeId, Order, RequestId, Units};
 
 /// What all nodes of a resource agree on, and who this one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,6 +102,15 @@ pub struct Node {
     pub(super) last_request: Option<RequestId>,
     /// The newest that is known here. The token may carry an older or a newer one.
     pub(super) capacity: Capacity,
+    /// The greatest pass that arrived here. Only where nodes recover.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) accepted: u64,
+    /// Grants given back since the token was here last. Only where nodes recover.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) returned: Vec<GrantId>,
+    /// Who is gone. Not saved: it is told again.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) census: Census,
     /// It is about to go. Not saved: a node that comes back stays.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) leaving: bool,
@@ -134,6 +144,9 @@ impl Node {
             holding: Vec::new(),
             last_request: None,
             capacity: Capacity::first(config.capacity),
+            accepted: 0,
+            returned: Vec::new(),
+            census: Census::default(),
             leaving: false,
             planted: Planted::default(),
         }
@@ -149,7 +162,7 @@ impl Node {
     #[must_use]
     pub fn with_fences_above(mut self, fence: Fence) -> Self {
         if let Some(token) = &mut self.token {
-            token.granted = token.granted.max(fence);
+            token.base = token.base.max(fence.0);
         }
         self
     }
@@ -200,6 +213,8 @@ impl Node {
             Event::Resize { version, capacity: units } => self.on_resize(Capacity { version, units }),
             Event::Leave => self.on_leave(&mut out)?,
             Event::Resume => self.on_resume(),
+            Event::Census { census } => self.on_census(census, &mut out),
+            Event::Remake { remake } => self.on_remake(&remake, &mut out),
         }
         self.settle(&mut out);
         Ok(out)

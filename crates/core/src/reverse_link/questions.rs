@@ -103,6 +103,11 @@ impl Questions {
         self.latest.insert(news.origin, (news.number, news.inquiry));
     }
 
+    /// Forgets what some nodes asked.
+    pub(crate) fn forget(&mut self, whose: impl Fn(NodeId) -> bool) {
+        self.latest.retain(|origin, _| !whose(*origin));
+    }
+
     /// All open questions, by origin.
     pub(crate) fn open_ones(&self) -> impl Iterator<Item = News> + '_ {
         self.latest.iter().filter_map(|(origin, (number, inquiry))| match inquiry {

@@ -10,6 +10,7 @@ use super::node::{Effects, FREE_TURNS, Limbo, Node};
 use super::peers::Peer;
 use super::questions::{About, News};
 use super::queue::{Claim, Claimer, Entry};
+use super::recovery::RecoveryRules;
 use super::rules::Rules;
 use super::token::Token;
 use crate::protocol::{Effect, Misuse};
@@ -143,6 +144,7 @@ impl Rules for Node {
         for grant in self.custody.hand_in() {
             token.strike(grant);
         }
+        self.returned.clear();
     }
 
     fn may_enter(&self, token: &Token, claim: &Claim) -> bool {
@@ -156,7 +158,8 @@ impl Rules for Node {
     fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
         let Some(token) = &mut self.token else { return };
         let fence = token.lend(GrantId { node: self.config.id, request }, claim);
-        self.hear_clock(fence);
+        let granted = token.granted;
+        self.hear_clock(granted);
         self.queue.remove_local(request);
         let grant = Grant { request, units: claim.units, session: claim.session, fence: Some(fence) };
         self.holding.push(grant);
@@ -249,6 +252,10 @@ impl Rules for Node {
         }
         self.tell_height(Some(from), Body::Here { pass }, out);
         self.learn_decided(pass);
+        if self.recovers() {
+            self.accepted = pass;
+            self.strike_what_is_over();
+        }
     }
 
     fn go_below(&mut self, giver: Height) {
@@ -269,6 +276,9 @@ impl Rules for Node {
     fn recover_token(&mut self, out: &mut Effects) {
         let Some(limbo) = self.limbo.take() else { return };
         self.token = Some(limbo.copy);
+        if self.recovers() {
+            self.strike_what_is_over();
+        }
         if let Some((teller, claim)) = limbo.passed_by {
             self.put_claim(teller, claim);
         }

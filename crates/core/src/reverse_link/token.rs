@@ -29,7 +29,7 @@ pub struct Loan {
 pub struct Token {
     /// How often it was given away.
     pub pass: u64,
-    /// How many grants were made; the number of the last one is its fence.
+    /// How many grants were made, as far as is known after repairs: requests age by it.
     pub granted: Fence,
     /// Everything in use, in order of granting. Invariant: every grant in use anywhere is in here.
     pub ledger: Vec<Loan>,
@@ -37,6 +37,9 @@ pub struct Token {
     pub joined: u32,
     /// The units there are to grant. The ledger may use more, if this was lowered since.
     pub capacity: Capacity,
+    /// The fence of a grant is its number and this. A token that was made anew begins far above the lost one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub base: u64,
 }
 
 impl Token {
@@ -86,7 +89,12 @@ impl Token {
         }
         self.granted.0 += 1;
         self.ledger.push(Loan { grant, units: claim.units, session: claim.session });
-        self.granted
+        self.fence()
+    }
+
+    /// The fence of the latest grant.
+    pub const fn fence(&self) -> Fence {
+        Fence(self.base.wrapping_add(self.granted.0))
     }
 
     /// Takes a released grant out of the ledger. A second copy of the same release finds nothing.

@@ -7,9 +7,11 @@ use super::message::{Body, Message};
 use super::node::{Effects, Node};
 use super::questions::{About, Inquiry};
 use super::queue::Claim;
+use super::recovery::Picture;
 use super::token::Token;
 use crate::counters::{CounterVisitor, Line};
 use crate::protocol::{Event, Misuse, Protocol};
+use crate::recovery::{Census, Row};
 use crate::view::{Returning, TokenView, View};
 use crate::vocabulary::{GrantId, NodeId, Rank, RequestId, Units};
 
@@ -54,6 +56,10 @@ impl Protocol for Node {
         Some(Returning { grant: Some(grant), units: Units(0) })
     }
 
+    fn row(&self, census: &Census) -> Option<Row> {
+        Some(self.picture(census))
+    }
+
     fn kind(message: &Message) -> &'static str {
         message.kind()
     }
@@ -85,7 +91,10 @@ impl Protocol for Node {
             }
         }
         visitor.number(PASS, &mut self.decided);
-        for grant in self.custody.grants_mut() {
+        if self.recovers() {
+            visitor.number(PASS, &mut self.accepted);
+        }
+        for grant in self.custody.grants_mut().chain(&mut self.returned) {
             visit_grant(grant, visitor);
         }
         for (origin, number, inquiry) in self.questions.entries_mut() {
@@ -128,6 +137,27 @@ impl Protocol for Node {
     }
 }
 
+impl Picture {
+    /// With the numbers of its row.
+    pub(crate) fn visit_counters(
+        &mut self,
+        copy: &mut Option<u64>,
+        accepted: &mut u64,
+        visitor: &mut dyn CounterVisitor,
+    ) {
+        for pass in copy.iter_mut().chain([accepted]) {
+            visitor.number(PASS, pass);
+        }
+        for loan in &mut self.in_use {
+            visit_grant(&mut loan.grant, visitor);
+        }
+        if let Some(height) = &mut self.height {
+            visit_height(height, visitor);
+        }
+        visitor.number(Line::CLOCK, &mut self.clock.0);
+    }
+}
+
 impl Node {
     fn role(&self) -> &'static str {
         match (&self.token, &self.limbo) {
@@ -150,7 +180,11 @@ fn visit_claim(claim: &mut Claim, visitor: &mut dyn CounterVisitor) {
 
 fn visit_token(token: &mut Token, visitor: &mut dyn CounterVisitor) {
     visitor.number(PASS, &mut token.pass);
+    // Fences and clocks are on one line, so that they stay the same number where no token was ever made anew.
+    let mut fence = token.fence().0;
+    visitor.number(Line::CLOCK, &mut fence);
     visitor.number(Line::CLOCK, &mut token.granted.0);
+    token.base = fence.wrapping_sub(token.granted.0);
     for loan in &mut token.ledger {
         visit_grant(&mut loan.grant, visitor);
     }

@@ -294,6 +294,7 @@ impl<A: Algorithm> Protocol for Node<A> {
             Event::Resize { version, .. } => Misuse::check_resize(version).map(|()| Vec::new()),
             Event::Leave => Err(Misuse::Unsupported("leave")),
             Event::Resume => Err(Misuse::Unsupported("go on after a stop")),
+            Event::Census { .. } | Event::Remake { .. } => Err(Misuse::Unsupported("recover")),
         }
     }
 

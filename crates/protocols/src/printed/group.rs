@@ -112,6 +112,7 @@ impl Node {
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),
             Event::Resume => return Err(Misuse::Unsupported("go on after a stop")),
+            Event::Census { .. } | Event::Remake { .. } => return Err(Misuse::Unsupported("recover")),
             Event::Receive { from, message } => {
                 if let Err(reason) = self.on_message(from, message, &mut effects) {
                     effects.push(Effect::Reject { from, reason });

@@ -182,7 +182,9 @@ impl Protocol for Desk {
             }
             Event::Cancel { .. } => return Err(Misuse::Unsupported("cancel")),
             Event::Reprioritize { .. } => return Err(Misuse::Unsupported("reprioritize")),
-            Event::Resize { .. } | Event::Leave | Event::Resume => return Err(Misuse::Unsupported("do this")),
+            Event::Resize { .. } | Event::Leave | Event::Resume | Event::Census { .. } | Event::Remake { .. } => {
+                return Err(Misuse::Unsupported("do this"));
+            }
             Event::Release { request, .. } => {
                 if self.holding.take().is_none() {
                     return Err(Misuse::UnknownRequest(request));

@@ -53,7 +53,9 @@ impl Protocol for Echo {
             Event::Cancel { .. } | Event::Reprioritize { .. } | Event::Release { .. } => {
                 Err(Misuse::Unsupported("do this"))
             }
-            Event::Resize { .. } | Event::Leave | Event::Resume => Err(Misuse::Unsupported("do this")),
+            Event::Resize { .. } | Event::Leave | Event::Resume | Event::Census { .. } | Event::Remake { .. } => {
+                Err(Misuse::Unsupported("do this"))
+            }
             Event::LinkUp { .. } | Event::LinkDown { .. } | Event::Expired { .. } => Ok(Vec::new()),
         }
     }

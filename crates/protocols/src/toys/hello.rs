@@ -59,7 +59,9 @@ impl Protocol for Hello {
             Event::Request { .. } | Event::Cancel { .. } | Event::Reprioritize { .. } | Event::Release { .. } => {
                 Err(Misuse::Unsupported("serve requests"))
             }
-            Event::Resize { .. } | Event::Leave | Event::Resume => Err(Misuse::Unsupported("do this")),
+            Event::Resize { .. } | Event::Leave | Event::Resume | Event::Census { .. } | Event::Remake { .. } => {
+                Err(Misuse::Unsupported("do this"))
+            }
             Event::Expired { .. } => Ok(Vec::new()),
         }
     }

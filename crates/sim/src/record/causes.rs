@@ -88,7 +88,9 @@ impl Causes {
             | Event::LinkDown { .. }
             | Event::Resize { .. }
             | Event::Leave
-            | Event::Resume => None,
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => None,
         }
     }
 

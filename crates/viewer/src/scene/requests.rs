@@ -59,7 +59,9 @@ pub(super) fn take_event<M>(open: &mut Vec<OpenRequest>, event: &Event<M>, at: u
         | Event::Expired { .. }
         | Event::Resize { .. }
         | Event::Leave
-        | Event::Resume => {}
+        | Event::Resume
+        | Event::Census { .. }
+        | Event::Remake { .. } => {}
     }
 }
 

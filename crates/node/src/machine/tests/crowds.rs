@@ -57,8 +57,8 @@ fn everything_at_its_limit_fits_into_a_frame() {
     let grant = meshlock_core::GrantId { node, request: RequestId(u64::MAX) };
     let loan = Loan { grant, units: Units(u32::MAX), session: Some(Session(u64::MAX)) };
     let capacity = Capacity { version: u64::MAX, units: Units(u32::MAX) };
-    let token =
-        Token { pass: u64::MAX, granted: Fence(u64::MAX), ledger: vec![loan; MOST_LOANS], joined: u32::MAX, capacity };
+    let (granted, ledger, joined) = (Fence(u64::MAX), vec![loan; MOST_LOANS], u32::MAX);
+    let token = Token { pass: u64::MAX, granted, ledger, joined, capacity, base: u64::MAX };
     let height = Height { level: i64::MIN, depth: i64::MIN, id: node };
     let body = Body::Token { token, ask: None };
     let message = Payload::ReverseLink(reverse_link::Message { height, clock: Fence(u64::MAX), body });

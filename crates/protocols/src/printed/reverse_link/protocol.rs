@@ -45,6 +45,7 @@ impl Protocol for Node {
             Event::Resize { version, .. } => Misuse::check_resize(version)?,
             Event::Leave => return Err(Misuse::Unsupported("leave")),
             Event::Resume => return Err(Misuse::Unsupported("go on after a stop")),
+            Event::Census { .. } | Event::Remake { .. } => return Err(Misuse::Unsupported("recover")),
         }
         Ok(out)
     }

@@ -119,7 +119,13 @@ impl Protocol for Central {
             Event::Receive { from, message } => self.hear(from, message, &mut effects),
             Event::Expired { timer } if timer.epoch == self.request.0 => self.ask(&mut effects),
             Event::Expired { .. } => {}
-            Event::Cancel { .. } | Event::Reprioritize { .. } | Event::Resize { .. } | Event::Leave | Event::Resume => {
+            Event::Cancel { .. }
+            | Event::Reprioritize { .. }
+            | Event::Resize { .. }
+            | Event::Leave
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => {
                 return Err(Misuse::Unsupported("do this"));
             }
             Event::LinkUp { .. } | Event::LinkDown { .. } => panic!("the relay keeps links to itself"),

@@ -359,6 +359,8 @@ impl<P: Protocol> Story<P> {
             Event::Resize { version, capacity } => format!("capacity {capacity}, version {version}"),
             Event::Leave => "leave".to_string(),
             Event::Resume => "resume".to_string(),
+            Event::Census { .. } => "census".to_string(),
+            Event::Remake { .. } => "remake".to_string(),
         }
     }
 
