@@ -37,6 +37,8 @@ pub struct Hub {
     earlier: Notify,
     /// A neighbour told of removed members.
     removals: mpsc::Sender<HeardRemovals>,
+    /// Others hold this incarnation for gone.
+    expelled: Notify,
 }
 
 /// What a neighbour said about removed members.
@@ -77,7 +79,8 @@ impl Hub {
         let (removals, received) = mpsc::channel(MOST_REMOVALS_UNREAD);
         let inner =
             Inner { machine, senders: BTreeMap::new(), links: HashMap::new(), greeting: None, alarms: BTreeMap::new() };
-        (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier: Notify::new(), removals }), received)
+        let (earlier, expelled) = (Notify::new(), Notify::new());
+        (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier, removals, expelled }), received)
     }
 
     /// The time as the machine knows it.
@@ -122,6 +125,10 @@ impl Hub {
             inner.flush();
             notes = inner.machine.take_notes();
         }
+        if inner.machine.is_expelled() && !inner.senders.is_empty() {
+            inner.senders.clear(); // this closes the links; the next ones are of the next incarnation
+            self.expelled.notify_one();
+        }
         let after = inner.machine.next_wake();
         let woken = inner.machine.take_woken();
         drop(inner);
@@ -149,6 +156,13 @@ impl Hub {
                 None => self.earlier.notified().await,
             }
             self.with(|machine, now| machine.wake(now));
+        }
+    }
+
+    /// Waits until others hold this incarnation for gone: then it has to begin anew.
+    pub async fn expelled(&self) {
+        while !self.lock().machine.is_expelled() {
+            self.expelled.notified().await;
         }
     }
 
@@ -381,14 +395,18 @@ impl LinkUser for Hub {
     fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
         let (sender, receiver) = frame_queue();
         self.with_inner(|inner, now| {
+            let replaced = inner.senders.insert(peer.node, sender);
+            if let Err(reason) = inner.machine.link_up(now, peer) {
+                inner.senders.remove(&peer.node);
+                inner.senders.extend(replaced.map(|sender| (peer.node, sender)));
+                return Err(reason);
+            }
             inner.links.insert(link, peer.node);
-            inner.senders.insert(peer.node, sender);
-            inner.machine.link_up(now, peer);
             if let Some(greeting) = &inner.greeting {
                 inner.machine.post(peer.node, greeting);
             }
-        });
-        Ok(receiver)
+            Ok(receiver)
+        })
     }
 
     fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {

@@ -239,7 +239,7 @@ fn begin(config: &NodeConfig, identity: &Identity) -> Result<(Run, Machine), Sta
     };
     let (run, resumed) = state::begin_run(&config.dir, |incarnation, saved| {
         Machine::resume(settings(incarnation), saved).map_err(|error| match error {
-            SavedError::Newer(_) => Unusable::OtherVersion(error.to_string()),
+            SavedError::Newer(_) | SavedError::Older => Unusable::OtherVersion(error.to_string()),
             SavedError::Unreadable(_) | SavedError::SomebodyElse(..) => Unusable::Damaged(error.to_string()),
         })
     })?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use meshlock_core::{NodeId, Timer};
 
 use super::{Now, Ticket};
+use crate::wire::Number;
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,11 +13,13 @@ pub(crate) enum Alarm {
     /// A lease or a timeout may be over.
     Request(Ticket),
     /// A timer of the protocol of a resource.
-    Timer(u32, Timer),
+    Timer(Number, Timer),
     /// Whether tokens that are waited for are in reach.
     Reach,
     /// The next part of the report to a question.
     Report(NodeId, u64),
+    /// The catalogue is to be kept on disk.
+    Catalogue,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

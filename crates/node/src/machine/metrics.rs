@@ -9,6 +9,7 @@ use super::clients::Ticket;
 use super::registry::REGISTRY;
 use super::resource::Usage;
 use super::{Machine, Now};
+use crate::wire::Number;
 
 /// Counts of the whole node.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +140,7 @@ fn units(request: &super::Request) -> u64 {
 #[derive(Debug)]
 struct Sample {
     label: String,
-    number: u32,
+    number: Number,
     capacity: u32,
     token_here: bool,
     is_lost: bool,

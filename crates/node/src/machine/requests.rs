@@ -8,6 +8,7 @@ use meshlock_core::{Demand, RequestId};
 
 use super::Now;
 use super::clients::Ticket;
+use crate::wire::Number;
 
 /// A request of a client of this node.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) struct Request {
     /// How urgent it is now; changes of it do not change what was asked for.
     pub(crate) urgency: Option<Urgency>,
     /// The resource, once it is known.
-    pub(crate) resource: Option<u32>,
+    pub(crate) resource: Option<Number>,
     pub(crate) demand: Option<Demand>,
     /// Its number in the protocol, once it was handed over.
     pub(crate) number: Option<RequestId>,
@@ -222,6 +223,13 @@ impl Requests {
     pub(crate) fn alive_after(&self, last: Ticket, most: usize) -> Vec<Ticket> {
         let after = (std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded);
         self.alive.range(after).take(most).copied().collect()
+    }
+
+    /// A request waits again for its resource to become known.
+    pub(crate) fn wait_for(&mut self, ticket: Ticket, name: &str) {
+        let Some(request) = self.table.get_mut(&ticket) else { return };
+        (request.resource, request.demand, request.number) = (None, None, None);
+        self.unknown.entry(name.to_owned()).or_default().insert(ticket);
     }
 
     /// Those that wait for a resource of this name to become known, in order of arrival. It is known now.

@@ -260,7 +260,7 @@ impl Victim {
                 if let Err(reason) = self.machine.receive(self.now, NodeId(from), &bytes) {
                     prop_assert!(!reason.is_empty());
                     self.machine.link_down(self.now, NodeId(from), &reason);
-                    self.machine.link_up(self.now, &net::peer(from));
+                    self.machine.link_up(self.now, &net::peer(from)).unwrap();
                 }
             }
             Deed::Ask(name) => self.ask(usize::from(name) % NAMES.len()),
