@@ -351,9 +351,9 @@ mod tests {
     #[test]
     fn the_bytes_of_removals_are_what_they_were() {
         let digest = Frame::Removals(Removals::Digest([7; 16]));
-        assert_eq!(encode(&digest)[..], [&[2, 5, 0][..], &[7; 16]].concat());
+        assert_eq!(encode(&digest)[..], [&[3, 5, 0][..], &[7; 16]].concat());
         let signed = Frame::Removals(Removals::Signed(vec![vec![8, 9], Vec::new()]));
-        assert_eq!(encode(&signed)[..], [2, 5, 1, 2, 2, 8, 9, 0]);
+        assert_eq!(encode(&signed)[..], [3, 5, 1, 2, 2, 8, 9, 0]);
     }
 
     #[test]

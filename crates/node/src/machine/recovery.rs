@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use meshlock_api::{State, What};
-use meshlock_core::recovery::{Census, Keeper, Report};
+use meshlock_core::recovery::{Census, Keeper, Remake, Report};
 use meshlock_core::{Event, NodeId};
 
 use super::alarms::Alarm;
@@ -94,6 +94,16 @@ impl Machine {
     /// What is known of who is gone, where nodes recover.
     pub fn census(&self) -> Option<&Census> {
         self.recovery.as_ref().map(|recovery| recovery.keeper.census())
+    }
+
+    /// Fences of a resource made now begin above this: another one of the same name may have been lost with all who knew
+    /// it, and its fences were below the rank of any census since.
+    pub(crate) fn first_fence(&self) -> u64 {
+        match self.census() {
+            Some(census) if census.is_pristine() => 0,
+            Some(census) => Remake::first_number(census.rank()),
+            None => self.settings.first_fence,
+        }
     }
 
     /// Whether others hold this incarnation for gone, so that it has to [begin anew](Self::begin_anew).

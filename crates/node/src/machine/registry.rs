@@ -391,8 +391,9 @@ impl Machine {
         let declared = self.settings.declared.get(&entry.name);
         let name = entry.name.clone();
         let mut resource = Resource::new(entry, self.settings.id, starts_with_token);
-        if starts_with_token && self.settings.first_fence > 0 {
-            resource.instance = resource.instance.with_fences_above(Fence(self.settings.first_fence));
+        let first_fence = self.first_fence();
+        if starts_with_token && first_fence > 0 {
+            resource.instance = resource.instance.with_fences_above(Fence(first_fence));
         }
         resource.compare(declared);
         if let Some(declared) = resource.conflict {
