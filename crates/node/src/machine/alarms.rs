@@ -20,6 +20,8 @@ pub(crate) enum Alarm {
     Report(NodeId, u64),
     /// The catalogue is to be kept on disk.
     Catalogue,
+    /// Nothing may be held any more, which is to be noted.
+    Promises,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

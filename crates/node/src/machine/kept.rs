@@ -148,6 +148,7 @@ fn held(now: Now, resource: Number, grant: KeptGrant) -> Request {
         fence: grant.fence,
         granted_at: Some(now),
         lease_ms: grant.lease_ms,
+        told_ms: grant.lease_ms,
         alive_until: now.plus_ms(grant.lease_ms),
         ..Request::new(now, asked)
     }

@@ -21,6 +21,7 @@
 //! | `recovery` | who is gone, and how what is lost with them is made anew |
 //! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
+//! | `standing` | whether this node may grant at all, and for how long |
 //! | `stopping`, `kept`, `saved` | a clean end, and going on after it; grants that it could not give back; the format |
 //! | `events` | what happened, for those who watch |
 //! | `observe` | every step of every protocol, for a recorder |
@@ -45,6 +46,7 @@ mod reports;
 mod requests;
 mod resource;
 mod saved;
+mod standing;
 mod steps;
 mod stopping;
 #[cfg(test)]
@@ -73,6 +75,7 @@ use registry::Registry;
 pub(crate) use requests::Request;
 use requests::Requests;
 use resource::Resource;
+use standing::Promises;
 
 pub(crate) use answers::Answers;
 pub use clients::{COME_BACK_MS, Ticket};
@@ -86,6 +89,7 @@ pub use recovery::{Disk, RecoverySetup};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
 pub use saved::SavedError;
+pub use standing::Promise;
 
 /// A moment, in nanoseconds since the node began. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +178,7 @@ pub struct Machine {
     pub(crate) reach: Reach,
     /// Where nodes recover from crashes.
     pub(crate) recovery: Option<Recovery>,
+    pub(crate) promises: Promises,
     pub(crate) events: Events,
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
@@ -205,6 +210,7 @@ impl Machine {
             queries: Queries::default(),
             reach: Reach::default(),
             recovery: None,
+            promises: Promises::default(),
             events: Events::new(settings.began_unix_ms),
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
@@ -273,6 +279,7 @@ impl Machine {
                 alarms::Alarm::Reach => self.look_at_reach(now),
                 alarms::Alarm::Report(origin, number) => self.report_more(now, origin, number),
                 alarms::Alarm::Catalogue => self.catalogue_due(),
+                alarms::Alarm::Promises => self.promises_due(),
             }
         }
         self.requests.forget_old(now);

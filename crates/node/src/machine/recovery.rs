@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use meshlock_api::{State, What};
+use meshlock_api::What;
 use meshlock_core::recovery::{Census, Keeper, Remake, Report};
 use meshlock_core::{Event, NodeId};
 
@@ -42,6 +42,8 @@ pub(crate) struct Recovery {
     disk: Box<dyn Disk>,
     /// Others hold this incarnation for gone. It does nothing until it has begun anew.
     expelled: bool,
+    /// Why nothing is granted now.
+    pub(crate) suspended: Option<String>,
     /// When the census grew last.
     pub(crate) grew: Now,
     /// Resources whose tokens this node made anew.
@@ -81,6 +83,7 @@ impl Machine {
             keeper,
             disk,
             expelled: false,
+            suspended: None,
             grew: Now::default(),
             remade: 0,
             catalogue_due: None,
@@ -243,15 +246,6 @@ impl Machine {
         }
     }
 
-    /// Ends all that clients hold.
-    fn end_grants(&mut self, now: Now, reason: &str) {
-        for ticket in self.requests.alive_ones() {
-            if self.requests.get(ticket).is_some_and(|request| request.state == State::Granted) {
-                self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
-            }
-        }
-    }
-
     /// Goes on as the next incarnation, which is durable: without tokens, with all that waits.
     pub fn begin_anew(&mut self, now: Now, id: NodeId) -> Result<(), String> {
         let Some(recovery) = &mut self.recovery else { return Ok(()) };
@@ -271,12 +265,11 @@ impl Machine {
             self.link_step(now, number, Event::Census { census: census.clone() });
         }
         for ticket in self.requests.alive_ones() {
-            let Some(request) = self.requests.get_mut(ticket) else { continue };
-            request.number = None;
-            if request.resource.is_some() && request.demand.is_some() {
-                self.submit(now, ticket);
+            if let Some(request) = self.requests.get_mut(ticket) {
+                request.number = None;
             }
         }
+        self.submit_all(now);
         self.report();
         self.repair(now);
         self.seek_registry(now);

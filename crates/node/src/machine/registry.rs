@@ -198,7 +198,7 @@ impl Machine {
 
     /// Asks for the registry's lock if there is something to do, takes the question back if there is nothing any more.
     pub(crate) fn seek_registry(&mut self, now: Now) {
-        if self.stopping {
+        if self.stopping || self.suspended().is_some() {
             return;
         }
         match self.registry.asked {
@@ -466,6 +466,13 @@ impl Machine {
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let entries = self.resources.values().filter(|known| known.entry.number != REGISTRY);
         entries.map(|known| known.entry.clone()).collect()
+    }
+
+    /// Takes a request for the registry's lock back, until this node may grant.
+    pub(crate) fn withhold_registry(&mut self, now: Now) {
+        if let Some(request) = self.registry.asked.take().filter(|_| !self.registry.is_granted) {
+            self.registry_step(now, Event::Cancel { request });
+        }
     }
 
     /// Nothing is asked of the registry's protocol any more: it was made anew.

@@ -28,6 +28,8 @@ pub(crate) struct Request {
     pub(crate) granted_at: Option<Now>,
     pub(crate) over_at: Option<Now>,
     pub(crate) lease_ms: u64,
+    /// The length of the lease as it was told: shorter if the node may not grant for so long.
+    pub(crate) told_ms: u64,
     /// The end of the lease.
     pub(crate) alive_until: Now,
     /// When it no longer wants to wait.
@@ -59,6 +61,7 @@ impl Request {
             granted_at: None,
             over_at: None,
             lease_ms: 0,
+            told_ms: 0,
             alive_until: now,
             times_out: None,
             alarm_at: now,

@@ -86,6 +86,9 @@ impl Machine {
     }
 
     fn granted(&mut self, now: Now, resource: Number, grant: Grant) {
+        if self.suspended().is_some() {
+            return self.refuse_grant(now, resource, grant.request, grant.units);
+        }
         if resource == REGISTRY {
             self.registry.granted(&grant);
             return;
@@ -118,11 +121,21 @@ impl Machine {
     }
 
     fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>) {
+        let standing = self.standing_until();
         let Some(request) = self.requests.get_mut(ticket) else { return };
         request.state = State::Granted;
         request.granted_at = Some(now);
         request.fence = fence;
         self.woken.append(&mut request.wakers);
+        if let Some(standing) = standing.filter(|standing| *standing < request.alive_until) {
+            request.alive_until = standing;
+            request.told_ms = standing.ms_since(now);
+            self.set_alarm(ticket);
+        }
+        if let Some(request) = self.requests.get(ticket) {
+            self.promise(request.alive_until);
+        }
+        self.count_holder();
         self.count_grant(now, ticket);
         self.tell_request(now, ticket);
     }
@@ -144,6 +157,9 @@ impl Machine {
 
     /// Hands a request over to the protocol of its resource, or puts it on the desk in front of it.
     pub(crate) fn submit(&mut self, now: Now, ticket: Ticket) {
+        if self.suspended().is_some() {
+            return; // it is handed over when this node may grant
+        }
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(known) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         if known.instance.serves_one_at_a_time() && !known.tickets.is_empty() {
