@@ -5,6 +5,7 @@ mod clients;
 mod crowds;
 mod limits;
 mod live;
+mod mesh;
 mod network;
 mod questions;
 mod reach;

@@ -1,100 +1,11 @@
 //! Nodes crash with tokens and grants, and the mesh repairs itself.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-
 use meshlock_api::State;
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 
-use super::super::{Disk, Machine, RecoverySetup, Settings, Ticket};
-use super::{Net, settings, wants};
-
-/// A disk that forgets nothing, and fails on demand.
-#[derive(Clone, Debug, Default)]
-struct Memory(Arc<Mutex<(Option<Census>, bool)>>);
-
-impl Disk for Memory {
-    fn keep_census(&mut self, census: &Census) -> Result<(), String> {
-        let mut inner = self.0.lock().unwrap();
-        if inner.1 {
-            return Err("the disk is full".into());
-        }
-        inner.0 = Some(census.clone());
-        Ok(())
-    }
-}
-
-/// A mesh whose nodes may crash.
-struct Mesh {
-    net: Net,
-    disks: Vec<Memory>,
-    dead: BTreeSet<usize>,
-}
-
-impl Mesh {
-    /// All are linked with all.
-    fn full(nodes: u32) -> Self {
-        let all: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-        let disks: Vec<Memory> = (0..nodes).map(|_| Memory::default()).collect();
-        let mut net = Net::new(nodes);
-        net.machines.clear();
-        for node in 0..nodes {
-            // Every invitation names all others.
-            let census = Census::of_living(all.iter().copied());
-            net.machines.push(machine(settings(node), census, &disks[node as usize]));
-        }
-        let mut mesh = Self { net, disks, dead: BTreeSet::new() };
-        for a in 0..nodes as usize {
-            for b in a + 1..nodes as usize {
-                mesh.net.link(a, b);
-            }
-        }
-        mesh.net.settle();
-        mesh
-    }
-
-    /// A process is killed: its links break, and what it knew is lost.
-    fn kill(&mut self, node: usize) {
-        for other in 0..self.net.machines.len() {
-            if other != node && self.net.is_linked(node, other) {
-                self.net.cut(node, other);
-            }
-        }
-        self.dead.insert(node);
-        self.net.settle();
-    }
-
-    /// It starts again as the next incarnation, with its disk, and links with all.
-    fn restart(&mut self, node: usize) {
-        let former = self.net.machines[node].settings.id;
-        let id = NodeId::of(former.member(), former.incarnation() + 1);
-        let census = self.disks[node].0.lock().unwrap().0.clone().unwrap_or_default();
-        let settings = Settings { id, founds_registry: false, ..settings(node as u32) };
-        self.net.machines[node] = machine(settings, census.merged(&Census::living_fact(id)), &self.disks[node]);
-        self.dead.remove(&node);
-        for other in 0..self.net.machines.len() {
-            if other != node && !self.dead.contains(&other) {
-                self.net.link(node, other);
-            }
-        }
-        self.net.settle();
-    }
-
-    fn state(&self, node: usize, ticket: Ticket) -> State {
-        self.net.state(node, ticket)
-    }
-
-    fn fence(&self, node: usize, ticket: Ticket) -> u64 {
-        self.net.look(node, ticket).fence.unwrap()
-    }
-}
-
-fn machine(settings: Settings, census: Census, disk: &Memory) -> Machine {
-    let mut disk = disk.clone();
-    disk.keep_census(&census).unwrap();
-    Machine::recovering(settings, RecoverySetup { census, catalogue: Vec::new(), disk: Box::new(disk) })
-}
+use super::mesh::Mesh;
+use super::wants;
 
 #[test]
 fn a_waiter_is_served_when_the_killed_holder_comes_back() {
@@ -199,12 +110,12 @@ fn all_lost_comes_back_with_all() {
 #[test]
 fn what_cannot_be_made_durable_is_not_believed() {
     let mut mesh = Mesh::full(3);
-    mesh.disks[2].0.lock().unwrap().1 = true;
+    mesh.set_full(2, true);
     let fact = Census::gone_fact(NodeId(1));
     let before = mesh.net.machines[2].census().unwrap().clone();
     assert!(mesh.net.machines[2].learn_facts(mesh.net.now, &fact).is_err());
     assert_eq!(mesh.net.machines[2].census(), Some(&before));
-    mesh.disks[2].0.lock().unwrap().1 = false;
+    mesh.set_full(2, false);
     mesh.net.machines[2].learn_facts(mesh.net.now, &fact).unwrap();
     assert!(mesh.net.machines[2].census().unwrap().is_gone(NodeId(1)));
 }
