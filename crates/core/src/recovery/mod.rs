@@ -5,6 +5,7 @@
 //! | [`census`] | who came and who is gone: one count for each member that only grows |
 //! | [`row`] | what one node knows of one resource at the moment its census grows |
 //! | [`keeper`] | one node's census, the reports of all others, and the decision of the heir |
+//! | [`voters`] | who says that a node is gone which does not come back, and who may decide |
 //!
 //! `docs/recovery.md` explains the rules and what breaks without each of them. In short: facts about who is gone merge by
 //! maximum, so no order has to be agreed on. On every link the census goes ahead of everything else; so the reports of
@@ -14,6 +15,7 @@
 pub mod census;
 pub mod keeper;
 pub mod row;
+pub mod voters;
 
 pub use census::{Census, Member};
 pub use keeper::{Keeper, Report, Resource};
