@@ -7,7 +7,7 @@ use super::durable::{self, Readers};
 use super::error::{damaged, file};
 use super::identity::MEMBER_FILE;
 use super::ledger::AUTHORITY_FILE;
-use super::{Authority, Identity, Invitation, MeshError, name, state};
+use super::{Authority, Founding, Identity, Invitation, MeshError, Recovery, name, state};
 use crate::config::{CONFIG_FILE, Settings};
 
 /// What to do with a mesh that is there already.
@@ -28,15 +28,35 @@ pub struct Founded {
     pub moved_to: Option<PathBuf>,
 }
 
-/// Founds a mesh with one member, this node.
+/// Founds a mesh with one member, this node, and defaults for everything else.
 pub fn found(dir: &Path, mesh: &str, node: &str, existing: Existing) -> Result<Founded, MeshError> {
+    found_with(dir, mesh, node, existing, &Founding::default())
+}
+
+/// Founds a mesh with one member, this node. What is wished for it was checked with the configuration.
+pub fn found_with(
+    dir: &Path,
+    mesh: &str,
+    node: &str,
+    existing: Existing,
+    founding: &Founding,
+) -> Result<Founded, MeshError> {
     let mut authority = Authority::found(mesh)?;
     let identity = authority.admit(node)?;
+    authority.charter = Some(founding.terms(authority.next));
+    let charter = authority.charter()?;
     let moved_to = make_room(dir, &[MEMBER_FILE, AUTHORITY_FILE], existing)?;
     state::prepare(dir)?;
     let config = dir.join(CONFIG_FILE);
     if !config.exists() {
         durable::write(&config, first_config(mesh).as_bytes(), Readers::Everybody)?;
+    }
+    // Before the authority: a founding that was interrupted after it is finished without them.
+    if let Some(charter) = charter {
+        charter.store(dir)?;
+        if charter.recovery() == Recovery::Voters {
+            authority.first_voter(dir, identity.member)?;
+        }
     }
     authority.store(dir)?;
     // Last: a directory with this file has everything else.
@@ -47,13 +67,18 @@ pub fn found(dir: &Path, mesh: &str, node: &str, existing: Existing) -> Result<F
 /// The mesh of a node that was started without one: named `local`, if the configuration says nothing else, with this
 /// host's name for the node. A directory that has a mesh keeps it.
 pub fn found_default(dir: &Path, mesh: Option<&str>) -> Result<Identity, MeshError> {
+    found_default_with(dir, mesh, &Founding::default())
+}
+
+/// The same, with wishes of the configuration for a mesh that is founded now.
+pub fn found_default_with(dir: &Path, mesh: Option<&str>, founding: &Founding) -> Result<Identity, MeshError> {
     if super::is_member(dir) {
         return Identity::load(dir);
     }
     if let Some(identity) = finish(dir)? {
         return Ok(identity);
     }
-    let founded = found(dir, mesh.unwrap_or("local"), &name::of_this_host(), Existing::Keep)?;
+    let founded = found_with(dir, mesh.unwrap_or("local"), &name::of_this_host(), Existing::Keep, founding)?;
     Ok(founded.identity)
 }
 
@@ -83,7 +108,8 @@ pub fn invite(dir: &Path, name: &str, peers: Vec<String>) -> Result<Invitation, 
     Authority::change(dir, |authority| {
         let shared = shared(&authority.mesh)?;
         let identity = authority.admit(name)?;
-        Ok(Invitation { identity, peers, shared })
+        let charter = authority.charter()?;
+        Ok(Invitation { identity, peers, shared, charter })
     })
 }
 
@@ -107,6 +133,9 @@ pub fn join(dir: &Path, invitation: &Invitation, existing: Existing) -> Result<F
     let moved_to = make_room(dir, &[MEMBER_FILE, AUTHORITY_FILE, CONFIG_FILE], existing)?;
     state::prepare(dir)?;
     durable::write(&dir.join(CONFIG_FILE), format!("{CONFIG_HEADING}\n{config}").as_bytes(), Readers::Everybody)?;
+    if let Some(charter) = &invitation.charter {
+        charter.store(dir)?;
+    }
     invitation.identity.store(dir)?;
     Ok(Founded { identity: invitation.identity.clone(), moved_to })
 }
