@@ -48,6 +48,8 @@ pub enum Frame {
     Census(Census),
     /// What a node had when its census grew. Goes to all.
     Repair(Box<repair::Report>),
+    /// What voters say and are asked. Goes to all.
+    Words(Vec<repair::voters::Word>),
     /// A part of a frame that is longer than a link takes. The others follow on the same link, with nothing between.
     Piece {
         /// Nothing follows: the frame is complete.

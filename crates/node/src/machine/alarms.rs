@@ -22,6 +22,8 @@ pub(crate) enum Alarm {
     Catalogue,
     /// Nothing may be held any more, which is to be noted.
     Promises,
+    /// Voters or the standing of this node.
+    Voting,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

@@ -21,7 +21,6 @@
 //! | `recovery` | who is gone, and how what is lost with them is made anew |
 //! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
-//! | `standing` | whether this node may grant at all, and for how long |
 //! | `stopping`, `kept`, `saved` | a clean end, and going on after it; grants that it could not give back; the format |
 //! | `events` | what happened, for those who watch |
 //! | `observe` | every step of every protocol, for a recorder |
@@ -46,7 +45,6 @@ mod reports;
 mod requests;
 mod resource;
 mod saved;
-mod standing;
 mod steps;
 mod stopping;
 #[cfg(test)]
@@ -70,12 +68,11 @@ use events::Events;
 use metrics::Counts;
 use queries::Queries;
 use reach::Reach;
-use recovery::Recovery;
+use recovery::{Promises, Recovery};
 use registry::Registry;
 pub(crate) use requests::Request;
 use requests::Requests;
 use resource::Resource;
-use standing::Promises;
 
 pub(crate) use answers::Answers;
 pub use clients::{COME_BACK_MS, Ticket};
@@ -85,11 +82,10 @@ pub use kept::HeldGrant;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
-pub use recovery::{Disk, RecoverySetup};
+pub use recovery::{Disk, Promise, RecoverySetup};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
 pub use saved::SavedError;
-pub use standing::Promise;
 
 /// A moment, in nanoseconds since the node began. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -280,6 +276,7 @@ impl Machine {
                 alarms::Alarm::Report(origin, number) => self.report_more(now, origin, number),
                 alarms::Alarm::Catalogue => self.catalogue_due(),
                 alarms::Alarm::Promises => self.promises_due(),
+                alarms::Alarm::Voting => self.voting_due(now),
             }
         }
         self.requests.forget_old(now);

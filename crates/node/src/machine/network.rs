@@ -19,14 +19,16 @@ impl Machine {
         if self.neighbours.contains_key(&peer.node) {
             self.link_down(now, peer.node, "replaced by a new link");
         }
-        // Who comes as the next incarnation proves that the former is gone.
-        self.learn_facts(now, &Census::living_fact(peer.node))?;
+        // Who comes as the next incarnation proves that the former is gone. Where there are voters, they say who comes.
+        if self.voting().is_none() {
+            self.learn_facts(now, &Census::living_fact(peer.node))?;
+        }
         let (name, address) = (peer.name.clone(), peer.address);
         self.neighbours.insert(peer.node, Neighbour { name, address, pieces: Vec::new(), is_partner: false });
         self.note_linked(now, peer.node, &peer.name);
         self.counts.links_up += 1;
         self.events.tell(now, || What::LinkUp { node: peer.name.clone() });
-        for part in self.census_frame().into_iter().chain(self.catalogue()) {
+        for part in self.census_frame().into_iter().chain(self.catalogue()).chain(self.word_frames()) {
             let frame = encode(&part);
             self.post(peer.node, &frame);
         }
@@ -130,6 +132,7 @@ impl Machine {
             Frame::Census(census) if !census.is_possible() => return Err("an impossible census".into()),
             Frame::Census(census) => self.learn_facts(now, &census)?,
             Frame::Repair(report) => self.on_repair(now, from, *report),
+            Frame::Words(words) => self.on_words(now, from, words),
         }
         Ok(())
     }

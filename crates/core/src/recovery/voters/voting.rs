@@ -106,6 +106,18 @@ impl Voting {
         voting
     }
 
+    /// A list that is in force, from a source that needs no closings.
+    pub fn found(&mut self, list: List) {
+        self.words.root(list);
+    }
+
+    /// The same member as its next incarnation, which is registered anew; its voter stays what it was.
+    #[must_use]
+    pub fn anew(&self, me: NodeId, start: StartId, knew: u32) -> Self {
+        let start = Start { id: start, knew, resumes: None };
+        Self::new(me, start, self.settings, self.list().cloned(), self.record())
+    }
+
     // What happens.
 
     /// Time has passed.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use meshlock_api::State;
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::{List, VoterRecord};
 
 use super::super::{Disk, Machine, RecoverySetup, Settings, Ticket};
 use super::{Net, settings};
@@ -23,6 +24,14 @@ impl Disk for Memory {
         }
         inner.0 = Some(census.clone());
         Ok(())
+    }
+
+    fn keep_voter(&mut self, _record: &VoterRecord) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn permits(&self, _list: &List) -> bool {
+        true
     }
 }
 
@@ -106,5 +115,5 @@ impl Mesh {
 fn machine(settings: Settings, census: Census, catalogue: Vec<Entry>, disk: &Memory) -> Machine {
     let mut disk = disk.clone();
     disk.keep_census(&census).unwrap();
-    Machine::recovering(settings, RecoverySetup { census, catalogue, disk: Box::new(disk) })
+    Machine::recovering(settings, RecoverySetup { census, voting: None, catalogue, disk: Box::new(disk) })
 }

@@ -3,6 +3,7 @@
 use meshlock_api::State;
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::StartId;
 
 use super::mesh::Mesh;
 use super::wants;
@@ -79,7 +80,7 @@ fn who_is_declared_gone_begins_anew_and_its_waiting_clients_stay() {
     assert_eq!(mesh.state(1, other), State::Queued);
     mesh.net.cut(0, 1);
     let now = mesh.net.now;
-    mesh.net.machines[1].begin_anew(now, NodeId::of(1, 1)).unwrap();
+    mesh.net.machines[1].begin_anew(now, NodeId::of(1, 1), StartId(1)).unwrap();
     mesh.net.collect(1);
     mesh.net.link(0, 1);
     mesh.net.settle();

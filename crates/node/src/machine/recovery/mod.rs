@@ -4,12 +4,19 @@
 //! census that grew is on disk before anything comes of it, goes to all neighbours ahead of everything else, and all
 //! resources are pictured before the next frame is handled.
 
+mod standing;
+mod voting;
+
 use std::fmt;
 use std::sync::Arc;
 
 use meshlock_api::What;
+use meshlock_core::recovery::voters::{List, StartId, VoterRecord, Voting};
 use meshlock_core::recovery::{Census, Keeper, Remake, Report};
 use meshlock_core::{Event, NodeId};
+
+pub use standing::Promise;
+pub(crate) use standing::Promises;
 
 use super::alarms::Alarm;
 use super::instance::Instance;
@@ -22,13 +29,19 @@ use crate::wire::{Entry, Frame, Number, encode};
 pub trait Disk: Send + fmt::Debug {
     /// Who came and who is gone.
     fn keep_census(&mut self, census: &Census) -> Result<(), String>;
+    /// What this node has promised as a voter.
+    fn keep_voter(&mut self, record: &VoterRecord) -> Result<(), String>;
+    /// Whether the mesh's authority permits these voters.
+    fn permits(&self, list: &List) -> bool;
 }
 
 /// What a node that recovers is started with.
 #[derive(Debug)]
 pub struct RecoverySetup {
-    /// What was on disk, with this node itself.
+    /// What was on disk; without voters, with this node itself.
     pub census: Census,
+    /// Where there are voters: this node among them.
+    pub voting: Option<Voting>,
     /// The resources that were known.
     pub catalogue: Vec<Entry>,
     /// Where a census is kept.
@@ -39,6 +52,8 @@ pub struct RecoverySetup {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     pub(crate) keeper: Keeper,
+    voting: Option<Box<Voting>>,
+    voting_alarm: Option<Now>,
     disk: Box<dyn Disk>,
     /// Others hold this incarnation for gone. It does nothing until it has begun anew.
     expelled: bool,
@@ -60,30 +75,41 @@ const CATALOGUE_MS: u64 = 200;
 impl Machine {
     /// A node of a mesh that recovers from crashes.
     pub fn recovering(settings: super::Settings, setup: RecoverySetup) -> Self {
-        let RecoverySetup { census, catalogue, disk } = setup;
+        let RecoverySetup { census, voting, catalogue, disk } = setup;
         let declared = settings.declared.clone();
         let mut machine = Self::new(super::Settings { declared: Default::default(), ..settings });
         machine.settings.declared = declared;
-        machine.recover_with(census, disk);
+        machine.recover_with(census, voting, disk);
         for entry in catalogue {
             if let Err(reason) = machine.learn(Now::default(), machine.settings.id, entry) {
                 machine.note(format!("a resource on disk cannot be used: {reason}"));
             }
         }
-        machine.report();
-        machine.repair(Now::default());
+        machine.take_part(Now::default());
         machine.declare(Now::default());
         machine
     }
 
+    /// Reports what there is; where there are voters, they must have this node on record first.
+    fn take_part(&mut self, now: Now) {
+        self.report();
+        match self.census().cloned().filter(|_| self.voting().is_some()) {
+            Some(census) => self.vote(now, |voting, time| voting.register(time, &census)),
+            None => self.repair(now),
+        }
+    }
+
     /// Recovers from now on. Resources that are known are told.
-    pub(crate) fn recover_with(&mut self, census: Census, disk: Box<dyn Disk>) {
-        let keeper = Keeper::new(self.settings.id, census.clone(), false);
+    fn recover_with(&mut self, census: Census, voting: Option<Voting>, disk: Box<dyn Disk>) {
+        let keeper = Keeper::new(self.settings.id, census.clone(), voting.is_some());
+        let suspended = voting.is_some().then(|| "this node has just started".to_owned());
         self.recovery = Some(Recovery {
             keeper,
+            voting: voting.map(Box::new),
+            voting_alarm: None,
             disk,
             expelled: false,
-            suspended: None,
+            suspended,
             grew: Now::default(),
             remade: 0,
             catalogue_due: None,
@@ -132,7 +158,7 @@ impl Machine {
         recovery.grew = now;
         self.tell_facts(now, &before, &grown);
         if self.census().is_some_and(|census| census.is_gone(self.settings.id)) {
-            self.expel(now);
+            self.expel(now, "others declared it gone while it was out of reach");
             return Ok(());
         }
         self.post_to_all(&encode(&Frame::Census(grown.clone())), None);
@@ -146,6 +172,7 @@ impl Machine {
         }
         self.link_partners(now);
         self.repair(now);
+        self.vote(now, |voting, time| voting.learn(time, &grown));
         Ok(())
     }
 
@@ -182,6 +209,11 @@ impl Machine {
 
     /// Makes lost tokens anew, if this node is to do that and nothing is missing.
     fn repair(&mut self, now: Now) {
+        let Some(recovery) = &mut self.recovery else { return };
+        if recovery.keeper.wants_ratification() {
+            let census = recovery.keeper.census().clone();
+            self.vote(now, |voting, time| voting.ratify(time, &census)); // and then this again
+        }
         let Some(recovery) = &mut self.recovery else { return };
         let Some(lost) = recovery.keeper.decide() else { return };
         for (number, remake) in lost {
@@ -232,14 +264,12 @@ impl Machine {
     }
 
     /// This incarnation is gone, say others. Its clients hold nothing any more, and those that wait go on waiting.
-    fn expel(&mut self, now: Now) {
+    fn expel(&mut self, now: Now, why: &str) {
         if let Some(recovery) = &mut self.recovery {
             recovery.expelled = true;
         }
-        self.note(
-            "this node was declared gone by others: its clients lose what they hold, and it begins anew".to_owned(),
-        );
-        self.end_grants(now, "its node was declared gone while it was out of reach, and began anew");
+        self.note(format!("this node begins anew, and its clients lose what they hold: {why}"));
+        self.end_grants(now, &format!("its node begins anew: {why}"));
         let all: Vec<NodeId> = self.neighbours.keys().copied().collect();
         for node in all {
             self.link_down(now, node, "this node begins anew");
@@ -247,11 +277,19 @@ impl Machine {
     }
 
     /// Goes on as the next incarnation, which is durable: without tokens, with all that waits.
-    pub fn begin_anew(&mut self, now: Now, id: NodeId) -> Result<(), String> {
+    ///
+    /// `start` is a number that no other start of a node has; voters tell processes apart by it.
+    pub fn begin_anew(&mut self, now: Now, id: NodeId, start: StartId) -> Result<(), String> {
         let Some(recovery) = &mut self.recovery else { return Ok(()) };
-        let census = recovery.keeper.census().merged(&Census::living_fact(id));
+        let mut census = recovery.keeper.census().clone();
+        if let Some(voting) = &mut recovery.voting {
+            census = census.merged(voting.census());
+            **voting = voting.anew(id, start, census.count(id.member()));
+        } else {
+            census = census.merged(&Census::living_fact(id));
+        }
         recovery.disk.keep_census(&census)?;
-        recovery.keeper = Keeper::new(id, census.clone(), false);
+        recovery.keeper = Keeper::new(id, census.clone(), recovery.voting.is_some());
         (recovery.expelled, recovery.grew) = (false, now);
         self.settings.id = id;
         self.forget_registry_request();
@@ -270,8 +308,7 @@ impl Machine {
             }
         }
         self.submit_all(now);
-        self.report();
-        self.repair(now);
+        self.take_part(now);
         self.seek_registry(now);
         Ok(())
     }

@@ -8,9 +8,9 @@
 use meshlock_api::State;
 use meshlock_core::{Event, Units};
 
-use super::alarms::Alarm;
-use super::registry::REGISTRY;
-use super::{Machine, Now};
+use super::super::alarms::Alarm;
+use super::super::registry::REGISTRY;
+use super::super::{Machine, Now, Request};
 use crate::wire::Number;
 
 /// What has to be noted of leases so that it outlives this process.
@@ -95,7 +95,7 @@ impl Machine {
     /// Hands over all that waits and was withheld.
     pub(crate) fn submit_all(&mut self, now: Now) {
         for ticket in self.requests.alive_ones() {
-            let waits = |request: &&super::Request| request.state == State::Queued && request.number.is_none();
+            let waits = |request: &&Request| request.state == State::Queued && request.number.is_none();
             if self.requests.get(ticket).filter(waits).is_some_and(|request| request.demand.is_some()) {
                 self.submit(now, ticket);
             }
@@ -154,10 +154,5 @@ impl Machine {
         }
         promises.noted = promises.latest.plus_ms(FURTHER_MS);
         Some(Promise::Until(promises.noted))
-    }
-
-    /// Until when this node has standing, where there are voters.
-    pub(crate) fn standing_until(&self) -> Option<Now> {
-        None
     }
 }
