@@ -10,6 +10,8 @@ use crate::wire::Number;
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
+    /// Voters or the standing of this node. First: when a standing ends, leases end because of it.
+    Voting,
     /// A lease or a timeout may be over.
     Request(Ticket),
     /// A timer of the protocol of a resource.
@@ -22,8 +24,6 @@ pub(crate) enum Alarm {
     Catalogue,
     /// Nothing may be held any more, which is to be noted.
     Promises,
-    /// Voters or the standing of this node.
-    Voting,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

@@ -75,18 +75,23 @@ const CATALOGUE_MS: u64 = 200;
 impl Machine {
     /// A node of a mesh that recovers from crashes.
     pub fn recovering(settings: super::Settings, setup: RecoverySetup) -> Self {
+        Self::recovering_at(Now::default(), settings, setup)
+    }
+
+    /// The same, at this moment.
+    pub(crate) fn recovering_at(now: Now, settings: super::Settings, setup: RecoverySetup) -> Self {
         let RecoverySetup { census, voting, catalogue, disk } = setup;
         let declared = settings.declared.clone();
         let mut machine = Self::new(super::Settings { declared: Default::default(), ..settings });
         machine.settings.declared = declared;
         machine.recover_with(census, voting, disk);
         for entry in catalogue {
-            if let Err(reason) = machine.learn(Now::default(), machine.settings.id, entry) {
+            if let Err(reason) = machine.learn(now, machine.settings.id, entry) {
                 machine.note(format!("a resource on disk cannot be used: {reason}"));
             }
         }
-        machine.take_part(Now::default());
-        machine.declare(Now::default());
+        machine.take_part(now);
+        machine.declare(now);
         machine
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use meshlock_api::State;
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::{List, VoterRecord};
+use meshlock_core::recovery::voters::{self, DiskId, List, Span, Start, StartId, Voter, VoterRecord, Voting};
 
 use super::super::{Disk, Machine, RecoverySetup, Settings, Ticket};
 use super::{Net, settings};
@@ -14,24 +14,37 @@ use crate::wire::Entry;
 
 /// A disk that forgets nothing, and fails on demand.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory(Arc<Mutex<(Option<Census>, bool)>>);
+pub(super) struct Memory(Arc<Mutex<Content>>);
+
+#[derive(Debug, Default)]
+struct Content {
+    census: Option<Census>,
+    voter: Option<VoterRecord>,
+    is_full: bool,
+}
 
 impl Disk for Memory {
     fn keep_census(&mut self, census: &Census) -> Result<(), String> {
-        let mut inner = self.0.lock().unwrap();
-        if inner.1 {
-            return Err("the disk is full".into());
-        }
-        inner.0 = Some(census.clone());
-        Ok(())
+        self.write(|content| content.census = Some(census.clone()))
     }
 
-    fn keep_voter(&mut self, _record: &VoterRecord) -> Result<(), String> {
-        Ok(())
+    fn keep_voter(&mut self, record: &VoterRecord) -> Result<(), String> {
+        self.write(|content| content.voter = Some(record.clone()))
     }
 
     fn permits(&self, _list: &List) -> bool {
         true
+    }
+}
+
+impl Memory {
+    fn write(&self, what: impl FnOnce(&mut Content)) -> Result<(), String> {
+        let mut content = self.0.lock().unwrap();
+        if content.is_full {
+            return Err("the disk is full".into());
+        }
+        what(&mut content);
+        Ok(())
     }
 }
 
@@ -40,17 +53,36 @@ pub(super) struct Mesh {
     pub(super) net: Net,
     disks: Vec<Memory>,
     pub(super) dead: BTreeSet<usize>,
+    /// There are voters.
+    votes: bool,
+    starts: u64,
 }
 
 impl Mesh {
     /// A line of nodes that do not recover.
     pub(super) fn plain(nodes: u32) -> Self {
-        Self { net: Net::line(nodes), disks: Vec::new(), dead: BTreeSet::new() }
+        Self { net: Net::line(nodes), disks: Vec::new(), dead: BTreeSet::new(), votes: false, starts: 0 }
     }
 
     /// Whether a node's disk is full.
     pub(super) fn set_full(&mut self, node: usize, is_full: bool) {
-        self.disks[node].0.lock().unwrap().1 = is_full;
+        self.disks[node].0.lock().unwrap().is_full = is_full;
+    }
+
+    /// All are linked with all, and the first three vote.
+    pub(super) fn voting(nodes: u32) -> Self {
+        let mut mesh = Self::full(nodes);
+        mesh.votes = true;
+        for node in 0..nodes as usize {
+            mesh.kill(node);
+            *mesh.disks[node].0.lock().unwrap() = Content::default();
+        }
+        for node in 0..nodes as usize {
+            mesh.start(node, NodeId(node as u32));
+            mesh.run_ms(10);
+        }
+        mesh.run_ms(100);
+        mesh
     }
 
     /// All are linked with all.
@@ -64,7 +96,7 @@ impl Mesh {
             let census = Census::of_living(all.iter().copied());
             net.machines.push(machine(settings(node), census, Vec::new(), &disks[node as usize]));
         }
-        let mut mesh = Self { net, disks, dead: BTreeSet::new() };
+        let mut mesh = Self { net, disks, dead: BTreeSet::new(), votes: false, starts: 0 };
         for a in 0..nodes as usize {
             for b in a + 1..nodes as usize {
                 mesh.net.link(a, b);
@@ -88,18 +120,47 @@ impl Mesh {
     /// It starts again as the next incarnation, with its disk, and links with all.
     pub(super) fn restart(&mut self, node: usize) {
         let former = self.net.machines[node].settings.id;
-        let id = NodeId::of(former.member(), former.incarnation() + 1);
-        let census = self.disks[node].0.lock().unwrap().0.clone().unwrap_or_default();
-        let settings = Settings { id, founds_registry: false, ..settings(node as u32) };
+        self.start(node, NodeId::of(former.member(), former.incarnation() + 1));
+    }
+
+    fn start(&mut self, node: usize, id: NodeId) {
+        let founds_registry = id == NodeId(0);
+        let settings = Settings { id, founds_registry, ..settings(node as u32) };
         let catalogue = self.net.machines[node].entries();
-        let census = census.merged(&Census::living_fact(id));
-        self.net.machines[node] = machine(settings, census, catalogue, &self.disks[node]);
+        let census = self.disks[node].0.lock().unwrap().census.clone().unwrap_or_default();
+        let began = self.net.now;
+        self.net.machines[node] = if self.votes {
+            let voting = self.vote(node, id, &census);
+            let disk = Box::new(self.disks[node].clone());
+            Machine::recovering_at(began, settings, RecoverySetup { census, voting: Some(voting), catalogue, disk })
+        } else {
+            machine(settings, census.merged(&Census::living_fact(id)), catalogue, &self.disks[node])
+        };
         self.dead.remove(&node);
         for other in 0..self.net.machines.len() {
             if other != node && !self.dead.contains(&other) {
                 self.net.link(node, other);
             }
         }
+        self.net.settle();
+    }
+
+    fn vote(&mut self, node: usize, id: NodeId, census: &Census) -> Voting {
+        self.starts += 1;
+        let start = Start { id: StartId(self.starts), knew: census.count(id.member()), resumes: None };
+        let times = voters::Settings::of_standing(Span(10_000));
+        let disk = DiskId(node as u64 + 1);
+        let record = self.disks[node].0.lock().unwrap().voter.clone().unwrap_or_else(|| match node {
+            0 => VoterRecord::founding(disk, List::founding([Voter { member: 0, disk }])),
+            _ => VoterRecord::new(disk),
+        });
+        Voting::new(id, start, times, record.list.clone(), Some(record))
+    }
+
+    /// Lets time pass, with everything delivered.
+    pub(super) fn run_ms(&mut self, ms: u64) {
+        self.net.settle();
+        self.net.pass_ms(ms);
         self.net.settle();
     }
 

@@ -19,7 +19,7 @@ fn fresh() -> (tempfile::TempDir, Run) {
     (place, run)
 }
 
-fn entry(number: u32) -> Entry {
+fn entry(number: u64) -> Entry {
     let name = format!("dock-{number}");
     Entry { number, name, definition: Definition::default(), version: 3, home: NodeId::of(2, 1) }
 }
@@ -125,7 +125,7 @@ fn what_was_said_to_be_kept_is_there_whichever_step_fails() {
                 if keep.save_census(&census(round)).is_ok() {
                     kept.0 = Some(census(round));
                 }
-                let entries: Vec<Entry> = (0..u32::from(round)).map(entry).collect();
+                let entries: Vec<Entry> = (0..u64::from(round)).map(entry).collect();
                 // Never before there is a census.
                 if kept.0.is_some() && keep.save_catalogue(&entries).is_ok() {
                     kept.1 = entries;
