@@ -148,6 +148,11 @@ impl Machine {
         self.resources.keys().copied().collect()
     }
 
+    /// The neighbours that take part.
+    pub(crate) fn partners(&self) -> impl Iterator<Item = NodeId> {
+        self.neighbours.iter().filter(|(_, neighbour)| neighbour.is_partner).map(|(id, _)| *id)
+    }
+
     /// All neighbours.
     pub fn neighbour_ids(&self) -> impl Iterator<Item = NodeId> {
         self.neighbours.keys().copied()

@@ -405,8 +405,7 @@ impl Machine {
         if let Some(census) = self.census().cloned() {
             self.link_step(now, number, Event::Census { census });
         }
-        let partners = self.neighbours.iter().filter(|(_, neighbour)| neighbour.is_partner);
-        for neighbour in partners.map(|(id, _)| *id).collect::<Vec<_>>() {
+        for neighbour in self.partners().collect::<Vec<_>>() {
             self.link_step(now, number, Event::LinkUp { neighbour });
         }
         self.events.tell(now, || What::Resource { resource: info });

@@ -57,8 +57,8 @@ impl Machine {
             Effect::Send { to, message } => self.send(resource, &[to], message),
             Effect::Multicast { to, message } => self.send(resource, &to, message),
             Effect::Broadcast { message } => {
-                let all: Vec<NodeId> = self.neighbours.keys().copied().collect();
-                self.send(resource, &all, message);
+                let partners: Vec<NodeId> = self.partners().collect();
+                self.send(resource, &partners, message);
             }
             Effect::Granted { grant } => self.granted(now, resource, grant),
             Effect::Arm { timer, after } => {

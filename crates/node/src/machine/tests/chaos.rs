@@ -4,18 +4,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State, Urgency};
 
-use super::super::Ticket;
+use super::super::{Now, Ticket};
 use super::mesh::Mesh;
 use super::{semaphore, wants};
 
 const NODES: usize = 5;
 
+/// What a client of a killed node holds, until its lease ends or its node comes back.
+struct Ghost {
+    node: usize,
+    resource: String,
+    units: u32,
+    session: Option<String>,
+    until: Now,
+}
+
 struct Chaos {
     mesh: Mesh,
     /// Whether nodes are killed, too.
     crashes: bool,
-    /// What clients of killed nodes hold until their node comes back: node, resource, units and session.
-    ghosts: Vec<(usize, String, u32, Option<String>)>,
+    ghosts: Vec<Ghost>,
     random: fastrand::Rng,
     asked: Vec<(usize, Ticket)>,
     greatest_fence: BTreeMap<String, u64>,
@@ -23,8 +31,7 @@ struct Chaos {
 }
 
 impl Chaos {
-    fn new(seed: u64, crashes: bool) -> Self {
-        let mut mesh = if crashes { Mesh::full(NODES as u32) } else { Mesh::plain(NODES as u32) };
+    fn new(seed: u64, mut mesh: Mesh, crashes: bool) -> Self {
         let net = &mut mesh.net;
         net.define(0, "gpus", semaphore(3));
         let sessions = NewResource { kind: Some(Kind::Sessions), ..NewResource::default() };
@@ -73,7 +80,10 @@ impl Chaos {
                     self.mesh.net.release(at, ticket); // also cancels what waits
                 }
             }
-            90..93 => self.mesh.net.pass_ms(self.random.u64(1..2_000)),
+            90..93 => {
+                let ms = self.random.u64(1..2_000);
+                self.pass_ms(ms);
+            }
             _ => {
                 let (a, b) = (self.random.usize(0..NODES), self.random.usize(0..NODES));
                 match self.mesh.net.is_linked(a, b) {
@@ -83,7 +93,17 @@ impl Chaos {
                 }
             }
         }
+        self.mesh.tend();
         self.check();
+    }
+
+    /// Clients renew what they hold.
+    fn pass_ms(&mut self, ms: u64) {
+        for (at, ticket) in &self.asked {
+            self.mesh.net.machines[*at].renew(self.mesh.net.now, *ticket, None).unwrap();
+        }
+        self.mesh.net.pass_ms(ms);
+        self.mesh.tend();
     }
 
     fn kill(&mut self, node: usize) {
@@ -92,7 +112,9 @@ impl Chaos {
         for (at, ticket) in lost {
             let info = self.mesh.net.look(at, ticket);
             if info.state == State::Granted {
-                self.ghosts.push((node, info.resource, info.units, info.session));
+                let until = self.mesh.net.now.plus_ms(info.expires_in_ms.unwrap_or_default());
+                let (resource, units, session) = (info.resource, info.units, info.session);
+                self.ghosts.push(Ghost { node, resource, units, session, until });
             }
         }
         self.mesh.kill(node);
@@ -100,7 +122,7 @@ impl Chaos {
 
     /// By now its former clients have stopped: a node waits for that.
     fn restart(&mut self, node: usize) {
-        self.ghosts.retain(|(at, ..)| *at != node);
+        self.ghosts.retain(|ghost| ghost.node != node);
         self.seen.retain(|(at, _)| *at != node);
         self.mesh.restart(node);
     }
@@ -124,7 +146,8 @@ impl Chaos {
                 assert_eq!(*session, info.session, "one session at a time in {}", info.resource);
             }
         }
-        for (_, resource, held, session) in &self.ghosts {
+        self.ghosts.retain(|ghost| self.mesh.net.now < ghost.until);
+        for Ghost { resource, units: held, session, .. } in &self.ghosts {
             *units.entry(resource.clone()).or_default() += held;
             let running = sessions.entry(resource.clone()).or_insert_with(|| session.clone());
             assert_eq!(running, session, "one session at a time in {resource}");
@@ -158,7 +181,7 @@ impl Chaos {
         }
         for _ in 0..2_000 {
             self.mesh.net.settle();
-            self.mesh.net.pass_ms(500);
+            self.pass_ms(500);
             self.check();
             let granted = |(at, ticket): &&(usize, Ticket)| self.mesh.net.state(*at, *ticket) == State::Granted;
             let holders: Vec<_> = self.asked.iter().filter(granted).copied().collect();
@@ -180,7 +203,7 @@ impl Chaos {
 #[test]
 fn nothing_breaks_and_everybody_is_served_in_the_end() {
     for seed in 0..60 {
-        let mut chaos = Chaos::new(seed, false);
+        let mut chaos = Chaos::new(seed, Mesh::plain(NODES as u32), false);
         for _ in 0..400 {
             chaos.step();
         }
@@ -191,8 +214,19 @@ fn nothing_breaks_and_everybody_is_served_in_the_end() {
 #[test]
 fn nothing_breaks_when_nodes_are_killed_and_come_back() {
     for seed in 0..60 {
-        let mut chaos = Chaos::new(seed, true);
+        let mut chaos = Chaos::new(seed, Mesh::full(NODES as u32), true);
         for _ in 0..600 {
+            chaos.step();
+        }
+        chaos.finish();
+    }
+}
+
+#[test]
+fn nothing_breaks_with_voters_when_nodes_are_killed_and_cut_off() {
+    for seed in 0..40 {
+        let mut chaos = Chaos::new(seed, Mesh::voting(NODES as u32), true);
+        for _ in 0..800 {
             chaos.step();
         }
         chaos.finish();

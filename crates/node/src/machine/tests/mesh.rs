@@ -157,6 +157,29 @@ impl Mesh {
         Voting::new(id, start, times, record.list.clone(), Some(record))
     }
 
+    /// Nodes that were declared gone begin anew, as the supervisor of a real one sees to.
+    pub(super) fn tend(&mut self) {
+        for node in 0..self.net.machines.len() {
+            if self.dead.contains(&node) || !self.net.machines[node].is_expelled() {
+                continue;
+            }
+            let links: Vec<usize> =
+                (0..self.net.machines.len()).filter(|other| self.net.is_linked(node, *other)).collect();
+            links.iter().for_each(|other| self.net.cut(node, *other));
+            let former = self.net.machines[node].settings.id;
+            self.starts += 1;
+            let (id, start) = (NodeId::of(former.member(), former.incarnation() + 1), StartId(self.starts));
+            self.net.machines[node].begin_anew(self.net.now, id, start).unwrap();
+            self.net.collect(node);
+            links.iter().for_each(|other| self.net.link(node, *other));
+        }
+    }
+
+    /// Whether there are voters.
+    pub(super) fn votes(&self) -> bool {
+        self.votes
+    }
+
     /// Lets time pass, with everything delivered.
     pub(super) fn run_ms(&mut self, ms: u64) {
         self.net.settle();
