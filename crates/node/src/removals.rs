@@ -87,7 +87,7 @@ impl RemovedMembers {
 
     /// What removals say to the census: members that are gone for good. It only grows. A fact is not necessarily stored
     /// with its removal when it is seen here; the census is.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the machine, which keeps the census"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the machine, which will keep the census"))]
     pub(crate) fn facts(&self) -> watch::Receiver<Census> {
         self.facts.subscribe()
     }
@@ -282,4 +282,54 @@ fn parts(signed: &[Vec<u8>]) -> Vec<Outgoing> {
 
 fn encode(removals: &Removals) -> Outgoing {
     wire::encode(&Frame::Removals(removals.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Machine, Settings};
+    use crate::mesh::Authority;
+
+    /// What ann knows, the founder of a mesh in which bob was removed before.
+    fn mesh(dir: PathBuf) -> (Authority, RemovedMembers) {
+        let mut authority = Authority::found("hall").unwrap();
+        let ann = authority.admit("ann").unwrap();
+        Removal::sign(&authority, Member(1)).unwrap().store(&dir).unwrap();
+        let kept = Kept::load(&dir, &ann).unwrap();
+        let (hub, _) = Hub::new(Machine::new(Settings::founder("hall", "ann")));
+        let (removed, _) = RemovedMembers::new(dir, Arc::new(ann), hub, kept);
+        (authority, removed)
+    }
+
+    #[test]
+    fn who_was_removed_can_be_declared_gone_later() {
+        let place = tempfile::tempdir().unwrap();
+        let (authority, mut removed) = mesh(place.path().to_owned());
+        let facts = removed.facts();
+        let before = removed.digest();
+        let plain = Removal::sign(&authority, Member(1)).unwrap().bytes().to_vec();
+        removed.learn(None, [plain], false);
+        assert!(removed.unstored.is_empty() && !facts.has_changed().unwrap(), "nothing new");
+        let gone = Removal::sign_gone(&authority, Member(1), 3).unwrap();
+        removed.learn(None, [gone.bytes().to_vec()], false);
+        assert!(removed.unstored.contains_key(&gone.key()));
+        assert!(removed.leaving.is_empty(), "it has no links any more");
+        assert_ne!(removed.digest(), before, "neighbours that meet tell each other");
+        assert!(facts.borrow().is_removed(1) && facts.borrow().count(2) == 1);
+        Removal::store_all(place.path(), &removed.unstored.values().cloned().collect::<Vec<_>>()).unwrap();
+        let kept = Kept::load(place.path(), &removed.identity).unwrap();
+        assert_eq!(kept.facts(), *facts.borrow(), "and after the next start");
+    }
+
+    #[test]
+    fn what_a_command_wrote_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let (authority, mut removed) = mesh(place.path().to_owned());
+        let facts = removed.facts();
+        removed.look_at_files();
+        assert!(!facts.has_changed().unwrap());
+        Removal::sign_gone(&authority, Member(1), 3).unwrap().store(place.path()).unwrap();
+        removed.look_at_files();
+        assert!(facts.borrow().is_removed(1) && removed.unstored.is_empty(), "it is stored already");
+    }
 }

@@ -129,9 +129,14 @@ impl Authority {
     }
 
     /// Removes a member by name, which must not be this node itself: signs the removal, keeps it where the node of
-    /// this directory finds it, and notes it. Of several members that had the name, the last is meant, or the one with
+    /// this directory finds it, and notes it.
+    pub fn remove(dir: &Path, own: Option<Member>, name: &str) -> Result<Removal, MeshError> {
+        Self::remove_as(dir, own, name, None, Departure::Removed)
+    }
+
+    /// The same, or because the member is gone. Of several members that had the name, the last is meant, or the one with
     /// this number.
-    pub fn remove(
+    pub fn remove_as(
         dir: &Path,
         own: Option<Member>,
         name: &str,
@@ -225,6 +230,7 @@ const HEADING: &str = "\
 
 #[cfg(test)]
 mod tests {
+    use super::super::faults::FailingDisk;
     use super::super::testing::found;
     use super::*;
 
@@ -260,7 +266,7 @@ mod tests {
         let (mut authority, ann) = found("hall");
         authority.admit("robot-1").unwrap();
         authority.store(dir).unwrap();
-        let remove = |name| Authority::remove(dir, Some(ann.member), name, None, Departure::Removed);
+        let remove = |name| Authority::remove(dir, Some(ann.member), name);
         let removal = remove("robot-1").unwrap();
         assert_eq!(removal.member(), Member(1));
         assert!(Authority::load(dir).unwrap().issued[1].removed);
@@ -269,6 +275,77 @@ mod tests {
         assert!(error.contains("did you mean \"robot-1\"?"), "{error}");
         let error = remove("ann").expect_err("itself").to_string();
         assert!(error.contains("this node"), "{error}");
+    }
+
+    #[test]
+    fn who_is_gone_is_noted_once_and_may_be_named_by_number() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let (mut authority, ann) = found("hall");
+        authority.admit("bob").unwrap();
+        authority.store(dir).unwrap();
+        let gone = |number| Authority::remove_as(dir, Some(ann.member), "bob", number, Departure::Gone);
+        Authority::remove(dir, Some(ann.member), "bob").unwrap();
+        Authority::change(dir, |authority| authority.admit("bob")).unwrap();
+        let removal = gone(Some(1)).unwrap();
+        assert!(removal.is_gone() && removal.member() == Member(1), "not the one that lives");
+        assert_eq!(removal.facts().unwrap().living().count(), 2, "ann and the other bob");
+        Authority::change(dir, |authority| authority.admit("cy")).unwrap();
+        assert_eq!(gone(Some(1)).unwrap(), removal, "the same bytes again");
+        let issued = Authority::load(dir).unwrap().issued;
+        assert_eq!(issued.iter().map(|issued| issued.gone).collect::<Vec<_>>(), [None, Some(3), None, None]);
+        assert!(gone(Some(3)).expect_err("cy").to_string().contains("never had the number 3"));
+        assert_eq!(gone(None).unwrap().member(), Member(2));
+    }
+
+    #[test]
+    fn an_authority_of_an_older_version_is_read_and_can_decide() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let (mut authority, ann) = found("hall");
+        authority.admit("bob").unwrap();
+        authority.store(dir).unwrap();
+        let text = std::fs::read_to_string(dir.join(AUTHORITY_FILE)).unwrap();
+        assert!(!text.contains("charter") && !text.contains("gone"), "as an older version writes it");
+        assert_eq!(Authority::load(dir).unwrap().charter().unwrap(), None);
+        let error = Authority::decide_recovery(dir, Recovery::Voters, None).expect_err("no disk").to_string();
+        assert!(error.contains("member.toml"), "{error}");
+        let charter = Authority::decide_recovery(dir, Recovery::Restart, None).unwrap();
+        assert_eq!((charter.recovery(), charter.given_out(), charter.number()), (Recovery::Restart, 2, 1));
+        assert_eq!(Authority::decide_recovery(dir, Recovery::Restart, None).unwrap(), charter);
+        assert_eq!(Authority::load(dir).unwrap().charter().unwrap(), Some(charter.clone()));
+        ann.store(dir).unwrap();
+        assert_eq!(Charter::load(dir, &ann).unwrap(), Some(charter));
+        let charter = Authority::decide_recovery(dir, Recovery::Voters, Some(Duration::from_secs(4))).unwrap();
+        assert_eq!((charter.number(), charter.standing()), (2, Duration::from_secs(4)));
+        let lists = keep::read_lists(dir).unwrap();
+        assert_eq!(lists.len(), 1);
+        assert_eq!(lists[0].voters()[0].member, ann.member);
+        assert_eq!(VoterList::verify(&lists[0].to_bytes(), &ann, &charter).unwrap(), lists[0]);
+    }
+
+    #[test]
+    fn a_decision_that_failed_at_any_step_can_be_repeated() {
+        for step in 0.. {
+            let place = tempfile::tempdir().unwrap();
+            let dir = place.path();
+            let (authority, ann) = found("hall");
+            authority.store(dir).unwrap();
+            ann.store(dir).unwrap();
+            let disk = FailingDisk::from(dir, step);
+            let first = Authority::decide_recovery(dir, Recovery::Voters, None);
+            let failed = disk.failed();
+            drop(disk);
+            assert_eq!(first.is_err(), failed > 0, "step {step}");
+            let charter = Authority::decide_recovery(dir, Recovery::Voters, None).unwrap();
+            assert_eq!(charter.number(), 1, "step {step}");
+            assert_eq!(Charter::load(dir, &ann).unwrap(), Some(charter));
+            assert_eq!(keep::read_lists(dir).unwrap().len(), 1);
+            if failed == 0 {
+                assert!(step > 15, "only {step} steps");
+                return;
+            }
+        }
     }
 
     #[test]

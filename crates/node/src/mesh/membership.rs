@@ -191,8 +191,11 @@ const EXAMPLES: &str = "
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::faults::FailingDisk;
-    use super::super::{Member, is_member};
+    use super::super::voters::Voter;
+    use super::super::{Charter, Member, is_member, keep};
     use super::*;
 
     fn begin(dir: &Path) -> state::Run {
@@ -223,6 +226,51 @@ mod tests {
         for dir in [&ann, &bob] {
             assert_eq!(begin(dir.path()).incarnation.0, 0);
         }
+    }
+
+    #[test]
+    fn members_have_the_charter_of_the_founding() {
+        let (ann, bob) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let standing = Some(Duration::from_secs(4));
+        let founding = Founding { recovery: Some(Recovery::Restart), standing, voters: None };
+        let founder = found_with(ann.path(), "hall", "ann", Existing::Keep, &founding).unwrap().identity;
+        let line = invite(ann.path(), "bob", Vec::new()).unwrap().to_string();
+        join(bob.path(), &Invitation::parse(&line).unwrap(), Existing::Keep).unwrap();
+        let charter = Charter::load(bob.path(), &Identity::load(bob.path()).unwrap()).unwrap().unwrap();
+        assert_eq!((charter.recovery(), Some(charter.standing())), (Recovery::Restart, standing));
+        assert_eq!(Charter::load(ann.path(), &founder).unwrap(), Some(charter));
+        assert_eq!(keep::read_lists(ann.path()).unwrap(), []);
+    }
+
+    #[test]
+    fn the_founder_is_the_first_voter() {
+        let place = tempfile::tempdir().unwrap();
+        let founder = found_default(place.path(), None).unwrap();
+        let charter = Charter::load(place.path(), &founder).unwrap().unwrap();
+        assert_eq!((charter.recovery(), charter.standing()), (Recovery::Voters, Duration::from_secs(10)));
+        let lists = keep::read_lists(place.path()).unwrap();
+        let keep = keep::Keep::of(&begin(place.path()));
+        let (disk, record) = keep.voter().unwrap().unwrap();
+        assert_eq!(lists[0].voters(), [Voter { member: founder.member, disk }]);
+        assert_eq!((keep.lists().unwrap(), record), (lists, vec![]));
+        assert_eq!(keep.census().unwrap(), None, "it never ran");
+    }
+
+    #[test]
+    fn a_new_member_in_a_used_directory_has_nothing_of_the_former_one() {
+        let place = tempfile::tempdir().unwrap();
+        found(place.path(), "hall", "ann", Existing::Keep).unwrap();
+        let mut keep = keep::Keep::of(&begin(place.path()));
+        keep.save_census(&Default::default()).unwrap();
+        keep.save_catalogue(&[]).unwrap();
+        // Somebody took the membership away, but not the state.
+        fs::remove_file(place.path().join(MEMBER_FILE)).unwrap();
+        fs::remove_file(place.path().join(AUTHORITY_FILE)).unwrap();
+        let founding = Founding { recovery: Some(Recovery::None), ..Founding::default() };
+        let founder = found_with(place.path(), "yard", "ann", Existing::Keep, &founding).unwrap().identity;
+        let keep = keep::Keep::of(&begin(place.path()));
+        assert_eq!((keep.census().unwrap(), keep.voter().unwrap(), keep.lists().unwrap()), (None, None, vec![]));
+        assert_eq!(Charter::load(place.path(), &founder).unwrap().unwrap().recovery(), Recovery::None);
     }
 
     #[test]
@@ -260,6 +308,8 @@ mod tests {
             let second = found_default(&dir, Some("hall")).unwrap();
             assert!(first.is_err() || first.unwrap().certificate == second.certificate, "step {step}");
             assert_eq!((second.member, begin(&dir).incarnation.0), (Member(0), 0), "step {step}");
+            assert!(Charter::load(&dir, &second).unwrap().is_some(), "step {step}");
+            assert_eq!(keep::read_lists(&dir).unwrap().len(), 1, "step {step}");
             if failed == 0 {
                 return;
             }
