@@ -21,8 +21,9 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
-use crate::machine::{Answers, Machine, Making, Metrics, Now, Request, Ticket};
+use crate::machine::{Answers, Machine, Making, Metrics, Now, Promise, Request, Ticket};
 use crate::mesh::Member;
+use crate::mesh::promises::{ClientPlace, Moment, Promises};
 use crate::wire::{About, Removals};
 
 /// How many resources or requests are told about before others have their turn.
@@ -32,7 +33,8 @@ const AT_ONCE: usize = 1_000;
 #[derive(Debug)]
 pub struct Hub {
     inner: Mutex<Inner>,
-    began: Instant,
+    /// On a clock that goes on while the machine is suspended: leases and standings end in a closed laptop, too.
+    began: Moment,
     /// The next alarm has become earlier.
     earlier: Notify,
     /// A neighbour told of removed members.
@@ -54,6 +56,8 @@ struct Inner {
     links: HashMap<LinkId, NodeId>,
     /// What every new neighbour is told besides.
     greeting: Option<Outgoing>,
+    /// What clients were promised, where that outlives this process.
+    promises: Option<(Promises, ClientPlace)>,
     /// What an operator has to act on, by member, with the time when it was heard last.
     alarms: BTreeMap<Member, (Instant, String)>,
 }
@@ -73,19 +77,41 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Notes what clients were promised, before any of them hears of it.
+    fn note_promises(&mut self, now: Now) {
+        let Some((promises, clients)) = &mut self.promises else { return };
+        let noted = match self.machine.take_promise() {
+            None => return,
+            Some(Promise::Nothing) => promises.clear(),
+            Some(Promise::Until(until)) => promises.note(Duration::from_nanos(until.0.saturating_sub(now.0)), *clients),
+        };
+        if let Err(error) = noted {
+            tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
+            self.machine.suspend_granting(now, "this node cannot note what its clients hold; see its log");
+        }
+    }
+}
+
 impl Hub {
     /// Shares a machine. What neighbours say about removed members comes out of the receiver.
     pub fn new(machine: Machine) -> (Arc<Self>, mpsc::Receiver<HeardRemovals>) {
         let (removals, received) = mpsc::channel(MOST_REMOVALS_UNREAD);
-        let inner =
-            Inner { machine, senders: BTreeMap::new(), links: HashMap::new(), greeting: None, alarms: BTreeMap::new() };
+        let inner = Inner {
+            machine,
+            senders: BTreeMap::new(),
+            links: HashMap::new(),
+            greeting: None,
+            promises: None,
+            alarms: BTreeMap::new(),
+        };
         let (earlier, expelled) = (Notify::new(), Notify::new());
-        (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier, removals, expelled }), received)
+        (Arc::new(Self { inner: Mutex::new(inner), began: Moment::now(), earlier, removals, expelled }), received)
     }
 
     /// The time as the machine knows it.
     pub fn now(&self) -> Now {
-        Now(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Now(u64::try_from(Moment::now().since(self.began).as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// The machine, alone.
@@ -113,7 +139,15 @@ impl Hub {
     fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
         let mut inner = self.lock();
         let before = inner.machine.next_wake();
-        let applied = panic::catch_unwind(AssertUnwindSafe(|| what(&mut inner, self.now())));
+        let applied = panic::catch_unwind(AssertUnwindSafe(|| {
+            let now = self.now();
+            if before.is_some_and(|due| due <= now) {
+                inner.machine.wake(now); // what is over is over, also if the timer is late
+            }
+            let result = what(&mut inner, now);
+            inner.note_promises(now);
+            result
+        }));
         let result = applied.unwrap_or_else(|cause| {
             // Neighbours are not told half of an event: the links are closed instead.
             inner.senders.clear();
@@ -163,6 +197,20 @@ impl Hub {
     pub async fn expelled(&self) {
         while !self.lock().machine.is_expelled() {
             self.expelled.notified().await;
+        }
+    }
+
+    /// Notes what clients are promised from now on, so that it outlives this process.
+    pub(crate) fn note_in(&self, promises: Promises, clients: ClientPlace) {
+        self.lock().promises = Some((promises, clients));
+    }
+
+    /// No client holds anything any more, and none ever will: this node has left.
+    pub(crate) fn clear_promises(&self) {
+        if let Some((promises, _)) = &mut self.lock().promises
+            && let Err(error) = promises.clear()
+        {
+            tracing::warn!("the next start will wait for clients that are gone: {error}");
         }
     }
 

@@ -87,7 +87,6 @@ impl RemovedMembers {
 
     /// What removals say to the census: members that are gone for good. It only grows. A fact is not necessarily stored
     /// with its removal when it is seen here; the census is.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the machine, which will keep the census"))]
     pub(crate) fn facts(&self) -> watch::Receiver<Census> {
         self.facts.subscribe()
     }

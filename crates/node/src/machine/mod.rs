@@ -85,7 +85,7 @@ pub use observe::{Noticed, Observer, Step};
 pub use recovery::{Disk, Promise, RecoverySetup};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
-pub use saved::SavedError;
+pub use saved::{SavedError, saved_counter};
 
 /// A moment, in nanoseconds since the node began. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

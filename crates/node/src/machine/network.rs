@@ -130,7 +130,10 @@ impl Machine {
             }
             Frame::Removals(removals) => self.removals.push((from, removals)),
             Frame::Census(census) if !census.is_possible() => return Err("an impossible census".into()),
-            Frame::Census(census) => self.learn_facts(now, &census)?,
+            Frame::Census(census) => {
+                self.learn_facts(now, &census)?;
+                self.heard_census(now);
+            }
             Frame::Repair(report) => self.on_repair(now, from, *report),
             Frame::Words(words) => self.on_words(now, from, words),
         }

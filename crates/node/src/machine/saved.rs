@@ -31,6 +31,14 @@ pub(super) struct Saved {
     pub(super) grants: Vec<KeptGrant>,
     #[serde(default)]
     pub(super) companies: Vec<KeptCompany>,
+    /// Where there are voters: what they count of this node.
+    #[serde(default)]
+    pub(super) counter: u64,
+}
+
+/// The counter in what was saved; 0 if it cannot be read, which the reader of the rest will tell.
+pub fn saved_counter(bytes: &[u8]) -> u64 {
+    Saved::read(bytes).map_or(0, |saved| saved.counter)
 }
 
 /// Why saved bytes cannot be used.
@@ -53,7 +61,17 @@ pub enum SavedError {
 impl Saved {
     pub(super) fn new(mesh: String, id: NodeId) -> Self {
         let (grants, companies) = (Vec::new(), Vec::new());
-        Self { format: FORMAT, mesh, id, last_number: 0, last_query: 0, resources: Vec::new(), grants, companies }
+        Self {
+            format: FORMAT,
+            mesh,
+            id,
+            last_number: 0,
+            last_query: 0,
+            resources: Vec::new(),
+            grants,
+            companies,
+            counter: 0,
+        }
     }
 
     /// # Panics

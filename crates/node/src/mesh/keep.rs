@@ -5,7 +5,7 @@
 //! | `state/census` | who came and who is gone | when it grows, before the node acts on it |
 //! | `state/catalogue` | the resources it has heard of | when definitions are heard; several at a time |
 //! | `state/voter` | a voter's disk id and its record | before every answer that promises something |
-//! | `state/lists` | the lists of voters, from the first to the newest | when one is heard |
+//! | `state/first-list` | the first list of voters, at the founder | when the mesh gets voters |
 //!
 //! A directory of an older version has none of them: then there is no census, and [`first_census`] makes one. A file that
 //! is there and cannot be read is an error. A node that took it for empty would forget who is gone.
@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::{DiskId, List};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,14 +23,13 @@ use serde::de::DeserializeOwned;
 use super::error::damaged;
 use super::sealed::Kind;
 use super::state::{Current, Run};
-use super::voters::{DiskId, VoterList};
 use super::{Charter, Identity, Incarnation, MeshError, durable};
 use crate::wire::Entry;
 
 const CENSUS: Kind = Kind { word: "census", format: 1 };
 const CATALOGUE: Kind = Kind { word: "catalogue", format: 1 };
 const VOTER: Kind = Kind { word: "voter", format: 1 };
-const LISTS: Kind = Kind { word: "lists", format: 1 };
+const FIRST_LIST: Kind = Kind { word: "first list", format: 1 };
 
 /// The recovery files of a member that runs. Methods block on the disk; what is `Ok` is durable.
 #[derive(Debug)]
@@ -109,15 +109,9 @@ impl Keep {
         Ok(disk)
     }
 
-    /// The lists of voters, from the first to the newest; empty if none were heard of. They were verified when they were
-    /// kept.
-    pub fn lists(&self) -> Result<Vec<VoterList>, MeshError> {
-        read_lists(&self.dir)
-    }
-
-    /// Keeps the lists of voters.
-    pub fn save_lists(&mut self, lists: &[VoterList]) -> Result<(), MeshError> {
-        write_lists(&self.dir, lists)
+    /// The first list of voters, at the founder.
+    pub fn first_list(&self) -> Result<Option<List>, MeshError> {
+        read_first_list(&self.dir)
     }
 
     /// Begins anew at run time: the next incarnation of this member, durably. After an error it is not known which
@@ -157,24 +151,20 @@ pub(super) fn prepare_voter(dir: &Path) -> Result<DiskId, MeshError> {
     Ok(disk)
 }
 
-/// The lists of voters in a mesh directory.
-pub(super) fn read_lists(dir: &Path) -> Result<Vec<VoterList>, MeshError> {
-    let path = state_file(dir, "lists");
-    let all: Vec<Vec<u8>> = read(LISTS, &path)?.unwrap_or_default();
-    let lists = all.iter().map(|bytes| VoterList::read(bytes));
-    lists.collect::<Result<_, _>>().map_err(|error| damaged(&path, error.to_string()))
+/// The first list of voters, if this directory founded them.
+pub(super) fn read_first_list(dir: &Path) -> Result<Option<List>, MeshError> {
+    read(FIRST_LIST, &state_file(dir, "first-list"))
 }
 
-/// Keeps the lists of voters in a mesh directory.
-pub(super) fn write_lists(dir: &Path, lists: &[VoterList]) -> Result<(), MeshError> {
-    let all: Vec<Vec<u8>> = lists.iter().map(VoterList::to_bytes).collect();
-    LISTS.write(&state_file(dir, "lists"), &encode(&all)?)
+/// Keeps the first list of voters.
+pub(super) fn write_first_list(dir: &Path, list: &List) -> Result<(), MeshError> {
+    FIRST_LIST.write(&state_file(dir, "first-list"), &encode(list)?)
 }
 
 /// Takes away what belongs to no member any more.
 pub(super) fn clear(dir: &Path) -> Result<(), MeshError> {
     // The census last: without it, whatever else is there counts as lost state.
-    for name in ["catalogue", "voter", "lists", "census"] {
+    for name in ["catalogue", "voter", "first-list", "census"] {
         durable::remove(&state_file(dir, name))?;
     }
     Ok(())
@@ -184,18 +174,18 @@ fn read_voter(dir: &Path) -> Result<Option<(DiskId, Vec<u8>)>, MeshError> {
     let path = state_file(dir, "voter");
     let Some(content) = VOTER.read(&path)? else { return Ok(None) };
     let (disk, record) = content.split_first_chunk().ok_or_else(|| damaged(&path, "it has no disk id"))?;
-    Ok(Some((DiskId(*disk), record.to_vec())))
+    Ok(Some((DiskId(u64::from_be_bytes(*disk)), record.to_vec())))
 }
 
 fn write_voter(dir: &Path, disk: DiskId, record: &[u8]) -> Result<(), MeshError> {
     // In one file: whoever loses the record loses the id with it, and is another voter.
-    VOTER.write(&state_file(dir, "voter"), &[&disk.0, record].concat())
+    VOTER.write(&state_file(dir, "voter"), &[&disk.0.to_be_bytes()[..], record].concat())
 }
 
 fn draw() -> Result<DiskId, MeshError> {
-    let mut id = [0; 16];
+    let mut id = [0; 8];
     SystemRandom::new().fill(&mut id).map_err(|_| MeshError::Keys("no random numbers".to_owned()))?;
-    Ok(DiskId(id))
+    Ok(DiskId(u64::from_be_bytes(id)))
 }
 
 fn state_file(dir: &Path, name: &str) -> PathBuf {

@@ -1,5 +1,6 @@
 //! `authority.toml`: the authority's key and all members it admitted, in the founder's directory only.
 
+use meshlock_core::recovery::voters::{List, Voter};
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +16,6 @@ use super::charter::{Recovery, Terms};
 use super::durable::{self, Readers};
 use super::error::{damaged, file};
 use super::identity::{from_pem, to_pem};
-use super::voters::{Voter, VoterList};
 use super::{Charter, Identity, Member, MeshError, Removal, keep};
 
 /// The file in the founder's mesh directory that has the authority's key.
@@ -202,11 +202,11 @@ impl Authority {
 
     /// Makes the member of a directory the first voter of the mesh, if there is none.
     pub(super) fn first_voter(&self, dir: &Path, member: Member) -> Result<(), MeshError> {
-        if !keep::read_lists(dir)?.is_empty() {
+        if keep::read_first_list(dir)?.is_some() {
             return Ok(());
         }
         let disk = keep::prepare_voter(dir)?;
-        keep::write_lists(dir, &[VoterList::first(self, Voter { member, disk })?])
+        keep::write_first_list(dir, &List::founding([Voter { member: member.0, disk }]))
     }
 
     fn has_name(&self, name: &str) -> bool {
@@ -318,10 +318,8 @@ mod tests {
         assert_eq!(Charter::load(dir, &ann).unwrap(), Some(charter));
         let charter = Authority::decide_recovery(dir, Recovery::Voters, Some(Duration::from_secs(4))).unwrap();
         assert_eq!((charter.number(), charter.standing()), (2, Duration::from_secs(4)));
-        let lists = keep::read_lists(dir).unwrap();
-        assert_eq!(lists.len(), 1);
-        assert_eq!(lists[0].voters()[0].member, ann.member);
-        assert_eq!(VoterList::verify(&lists[0].to_bytes(), &ann, &charter).unwrap(), lists[0]);
+        let list = keep::read_first_list(dir).unwrap().unwrap();
+        assert_eq!(list.voters()[0].member, ann.member.0);
     }
 
     #[test]
@@ -340,7 +338,7 @@ mod tests {
             let charter = Authority::decide_recovery(dir, Recovery::Voters, None).unwrap();
             assert_eq!(charter.number(), 1, "step {step}");
             assert_eq!(Charter::load(dir, &ann).unwrap(), Some(charter));
-            assert_eq!(keep::read_lists(dir).unwrap().len(), 1);
+            assert!(keep::read_first_list(dir).unwrap().is_some());
             if failed == 0 {
                 assert!(step > 15, "only {step} steps");
                 return;

@@ -194,9 +194,9 @@ mod tests {
     use std::time::Duration;
 
     use super::super::faults::FailingDisk;
-    use super::super::voters::Voter;
     use super::super::{Charter, Member, is_member, keep};
     use super::*;
+    use meshlock_core::recovery::voters::Voter;
 
     fn begin(dir: &Path) -> state::Run {
         state::begin_run(dir, |_, _| Ok(())).unwrap().0
@@ -239,7 +239,7 @@ mod tests {
         let charter = Charter::load(bob.path(), &Identity::load(bob.path()).unwrap()).unwrap().unwrap();
         assert_eq!((charter.recovery(), Some(charter.standing())), (Recovery::Restart, standing));
         assert_eq!(Charter::load(ann.path(), &founder).unwrap(), Some(charter));
-        assert_eq!(keep::read_lists(ann.path()).unwrap(), []);
+        assert_eq!(keep::read_first_list(ann.path()).unwrap(), None);
     }
 
     #[test]
@@ -248,11 +248,11 @@ mod tests {
         let founder = found_default(place.path(), None).unwrap();
         let charter = Charter::load(place.path(), &founder).unwrap().unwrap();
         assert_eq!((charter.recovery(), charter.standing()), (Recovery::Voters, Duration::from_secs(10)));
-        let lists = keep::read_lists(place.path()).unwrap();
+        let list = keep::read_first_list(place.path()).unwrap().unwrap();
         let keep = keep::Keep::of(&begin(place.path()));
         let (disk, record) = keep.voter().unwrap().unwrap();
-        assert_eq!(lists[0].voters(), [Voter { member: founder.member, disk }]);
-        assert_eq!((keep.lists().unwrap(), record), (lists, vec![]));
+        assert_eq!(list.voters(), [Voter { member: founder.member.0, disk }]);
+        assert_eq!((keep.first_list().unwrap(), record), (Some(list), vec![]));
         assert_eq!(keep.census().unwrap(), None, "it never ran");
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let founding = Founding { recovery: Some(Recovery::None), ..Founding::default() };
         let founder = found_with(place.path(), "yard", "ann", Existing::Keep, &founding).unwrap().identity;
         let keep = keep::Keep::of(&begin(place.path()));
-        assert_eq!((keep.census().unwrap(), keep.voter().unwrap(), keep.lists().unwrap()), (None, None, vec![]));
+        assert_eq!((keep.census().unwrap(), keep.voter().unwrap(), keep.first_list().unwrap()), (None, None, None));
         assert_eq!(Charter::load(place.path(), &founder).unwrap().unwrap().recovery(), Recovery::None);
     }
 
@@ -309,7 +309,7 @@ mod tests {
             assert!(first.is_err() || first.unwrap().certificate == second.certificate, "step {step}");
             assert_eq!((second.member, begin(&dir).incarnation.0), (Member(0), 0), "step {step}");
             assert!(Charter::load(&dir, &second).unwrap().is_some(), "step {step}");
-            assert_eq!(keep::read_lists(&dir).unwrap().len(), 1, "step {step}");
+            assert!(keep::read_first_list(&dir).unwrap().is_some(), "step {step}");
             if failed == 0 {
                 return;
             }

@@ -189,7 +189,7 @@ fn this_boot() -> Option<BootId> {
 
 impl Moment {
     /// Now, on a clock that counts suspend.
-    fn now() -> Self {
+    pub fn now() -> Self {
         Self(now())
     }
 }

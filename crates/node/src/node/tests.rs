@@ -12,7 +12,7 @@ use super::{Node, NodeOptions, StartError};
 use crate::config::{NodeConfig, Settings};
 use crate::local::{LocalMesh, LocalOptions};
 use crate::mesh::faults::FailingDisk;
-use crate::mesh::{Authority, Departure, Kept, Member, Removal, state};
+use crate::mesh::{Authority, Kept, Member, Removal, state};
 
 /// In memory where that is possible: thousands of files are synced here.
 fn directory() -> tempfile::TempDir {
@@ -199,7 +199,7 @@ async fn a_removal_that_cannot_be_stored_is_obeyed_and_stored_later() {
     let mesh = LocalMesh::start(&LocalOptions::new(3, place.path()), &line).await.unwrap();
     mesh.wait_for_links(&line).await;
     let disk = FailingDisk::new(&place.path().join("n2"), |_, _, _| true);
-    Authority::remove(&place.path().join("n1"), Some(Member(0)), "n3", None, Departure::Removed).unwrap();
+    Authority::remove(&place.path().join("n1"), Some(Member(0)), "n3").unwrap();
     mesh.wait_for_links(&links(&[(0, 1)])).await;
     until("a try to store it", || disk.failed() > 0).await;
     assert_eq!(stored(&place.path().join("n2")), 0);

@@ -9,6 +9,7 @@ mod voting;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use meshlock_api::What;
 use meshlock_core::recovery::voters::{List, StartId, VoterRecord, Voting};
@@ -21,6 +22,7 @@ pub(crate) use standing::Promises;
 use super::alarms::Alarm;
 use super::instance::Instance;
 use super::registry::REGISTRY;
+use super::saved::SavedError;
 use super::{Machine, Now};
 use crate::mesh::Member;
 use crate::wire::{Entry, Frame, Number, encode};
@@ -46,6 +48,8 @@ pub struct RecoverySetup {
     pub catalogue: Vec<Entry>,
     /// Where a census is kept.
     pub disk: Box<dyn Disk>,
+    /// How long clients of a former run may still hold on: until then this node says nothing.
+    pub wait: Duration,
 }
 
 /// This node's part in recoveries.
@@ -59,6 +63,10 @@ pub(crate) struct Recovery {
     expelled: bool,
     /// Why nothing is granted now.
     pub(crate) suspended: Option<String>,
+    /// Until then clients of the former run may hold on.
+    silent_until: Option<Now>,
+    /// Nothing new is granted before a link is up.
+    waits_for_link: bool,
     /// When the census grew last.
     pub(crate) grew: Now,
     /// Resources whose tokens this node made anew.
@@ -80,7 +88,7 @@ impl Machine {
 
     /// The same, at this moment.
     pub(crate) fn recovering_at(now: Now, settings: super::Settings, setup: RecoverySetup) -> Self {
-        let RecoverySetup { census, voting, catalogue, disk } = setup;
+        let RecoverySetup { census, voting, catalogue, disk, wait } = setup;
         let declared = settings.declared.clone();
         let mut machine = Self::new(super::Settings { declared: Default::default(), ..settings });
         machine.settings.declared = declared;
@@ -90,9 +98,62 @@ impl Machine {
                 machine.note(format!("a resource on disk cannot be used: {reason}"));
             }
         }
-        machine.take_part(now);
+        machine.take_part_after(now, wait);
         machine.declare(now);
         machine
+    }
+
+    /// Goes on where a clean stop ended. Others may have been told meanwhile that this node is gone, so it needs standing
+    /// first; without voters a link, unless it is the only member.
+    pub fn resume_recovering(
+        settings: super::Settings,
+        saved: &[u8],
+        setup: RecoverySetup,
+    ) -> Result<Self, SavedError> {
+        let RecoverySetup { census, voting, catalogue: _, disk, wait: _ } = setup;
+        let mut machine = Self::resume(settings, saved)?;
+        let waits_for_link = voting.is_none() && census.living().count() > 1;
+        machine.recover_with(census, voting, disk);
+        let now = Now::default();
+        if waits_for_link {
+            machine.suspend_for_link();
+        }
+        machine.report();
+        machine.vote(now, Voting::wake);
+        machine.repair(now);
+        Ok(machine)
+    }
+
+    /// Takes part once clients of the former run hold nothing any more.
+    fn take_part_after(&mut self, now: Now, wait: Duration) {
+        if wait.is_zero() {
+            return self.take_part(now);
+        }
+        let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.silent_until = Some(now.plus_ms(ms));
+            let reason = "clients of this node's former run may still rely on what they hold";
+            recovery.suspended = Some(reason.to_owned());
+            self.alarms.set(now.plus_ms(ms), Alarm::Voting);
+        }
+    }
+
+    /// Whether this node says nothing, because clients of its former run may still hold on.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.silent_until.is_some())
+    }
+
+    /// The silence is over.
+    pub(crate) fn end_silence(&mut self, now: Now) {
+        let Some(recovery) = &mut self.recovery else { return };
+        if recovery.silent_until.is_none_or(|until| now < until) {
+            return;
+        }
+        recovery.silent_until = None;
+        if recovery.voting.is_none() {
+            self.resume_granting(now);
+        }
+        self.take_part(now);
     }
 
     /// Reports what there is; where there are voters, they must have this node on record first.
@@ -115,6 +176,8 @@ impl Machine {
             disk,
             expelled: false,
             suspended,
+            silent_until: None,
+            waits_for_link: false,
             grew: Now::default(),
             remade: 0,
             catalogue_due: None,
@@ -214,7 +277,7 @@ impl Machine {
 
     /// Makes lost tokens anew, if this node is to do that and nothing is missing.
     fn repair(&mut self, now: Now) {
-        let Some(recovery) = &mut self.recovery else { return };
+        let Some(recovery) = self.recovery.as_mut().filter(|recovery| recovery.silent_until.is_none()) else { return };
         if recovery.keeper.wants_ratification() {
             let census = recovery.keeper.census().clone();
             self.vote(now, |voting, time| voting.ratify(time, &census)); // and then this again
@@ -319,10 +382,15 @@ impl Machine {
     }
 
     /// What this node says when it leaves in order and has nothing that others need.
-    pub fn say_goodbye(&mut self) {
-        let Some(census) = self.census() else { return };
+    /// False if it has, or if nobody hears it: then its state is to be saved.
+    pub fn say_goodbye(&mut self) -> bool {
+        let leaves = self.still_needed_for().is_empty() && self.lingering.is_empty() && !self.neighbours.is_empty();
+        let Some(census) = self.census().filter(|census| leaves && census.is_living(self.settings.id)) else {
+            return false;
+        };
         let goodbye = census.goodbye(self.settings.id);
         self.post_to_all(&encode(&Frame::Census(goodbye)), None);
+        true
     }
 
     /// The catalogue has changed: it is to be kept, soon.
@@ -341,6 +409,17 @@ impl Machine {
             recovery.catalogue_due = None;
             recovery.catalogue = Some(entries);
         }
+    }
+
+    /// The catalogue could not be written: it is tried again.
+    pub fn keep_catalogue_again(&mut self, now: Now) {
+        self.catalogue_changed(now);
+    }
+
+    /// The greatest count of a member that is known: its next incarnation must be above it.
+    pub fn greatest_count(&self, member: u16) -> u32 {
+        let census = self.census().map_or(0, |census| census.count(member));
+        census.max(self.voting().map_or(0, |voting| voting.census().count(member)))
     }
 
     /// The catalogue, if it has to be written to disk. It need not be durable before anything comes of it.

@@ -47,6 +47,23 @@ impl Machine {
         self.recovery.as_ref().and_then(|recovery| recovery.suspended.as_deref())
     }
 
+    /// Grants nothing new until the first link is up: others may know that this node is gone.
+    pub(crate) fn suspend_for_link(&mut self) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.suspended =
+                Some("this node waits for a link after its stop: others may hold it for gone".to_owned());
+            recovery.waits_for_link = true;
+        }
+    }
+
+    /// A neighbour has told who is gone.
+    pub(crate) fn heard_census(&mut self, now: Now) {
+        let waits = self.recovery.as_mut().map(|recovery| std::mem::take(&mut recovery.waits_for_link));
+        if waits == Some(true) && !self.is_expelled() {
+            self.resume_granting(now);
+        }
+    }
+
     /// Grants nothing from now on: clients lose what they hold, those that wait go on waiting.
     pub(crate) fn suspend(&mut self, now: Now, reason: &str) {
         let Some(recovery) = self.recovery.as_mut() else { return };
@@ -56,6 +73,11 @@ impl Machine {
         }
         self.end_grants(now, reason);
         self.withhold(now);
+    }
+
+    /// The same, from outside of the machine.
+    pub fn suspend_granting(&mut self, now: Now, reason: &str) {
+        self.suspend(now, reason);
     }
 
     /// Grants again.

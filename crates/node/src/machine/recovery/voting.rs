@@ -3,6 +3,8 @@
 //! Words go to all neighbours. A voter's record is on disk before what rests on it is said. Facts are learned like those
 //! from any other source. Standing decides whether this node may grant.
 
+use std::collections::BTreeSet;
+
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::{Act, List, Time, Voting, Word};
@@ -37,6 +39,9 @@ impl Machine {
 
     /// Does something with the voters, if there are any, and carries out what comes of it.
     pub(crate) fn vote(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) {
+        if self.is_silent() {
+            return;
+        }
         let Some(voting) = self.recovery.as_mut().and_then(|recovery| recovery.voting.as_mut()) else { return };
         let acts = what(voting, now.time());
         self.carry_out(now, acts);
@@ -134,6 +139,10 @@ impl Machine {
 
     /// Facts that could not be stored are tried again, and voters and standing are looked at.
     pub(crate) fn voting_due(&mut self, now: Now) {
+        self.end_silence(now);
+        if self.is_silent() {
+            return;
+        }
         let known = self.voting().map(|voting| voting.census().clone());
         if let Some(census) = known.filter(|_| !self.is_expelled())
             && let Err(error) = self.learn_facts(now, &census)
@@ -176,12 +185,18 @@ impl Machine {
         self.voting().map(|voting| voting.standing_until().map_or(Now::default(), Now::of))
     }
 
-    /// An operator removes a member for good. `gone`: a person vouches that it has stopped and will not run again.
-    pub fn remove_member(&mut self, now: Now, member: Member, gone: bool, invited: &Census) -> Result<(), String> {
-        if self.voting().is_some() {
-            self.vote(now, |voting, time| voting.remove(time, member.0, gone));
-            return Ok(());
+    /// An operator removed these members. `gone`: for some of them a person vouches that they have stopped for good, and
+    /// all who were invited by then. Without voters only that is a fact.
+    pub fn remove_members(&mut self, now: Now, removed: &BTreeSet<Member>, gone: &Census) -> Result<(), String> {
+        if self.voting().is_none() {
+            return if removed.is_empty() { Ok(()) } else { self.learn_facts(now, gone) };
         }
-        if gone { self.learn_facts(now, &Census::removed_fact(member.0).merged(invited)) } else { Ok(()) }
+        for member in removed {
+            if self.census().is_some_and(|census| !census.is_removed(member.0)) {
+                let vouched = gone.is_removed(member.0);
+                self.vote(now, |voting, time| voting.remove(time, member.0, vouched));
+            }
+        }
+        Ok(())
     }
 }

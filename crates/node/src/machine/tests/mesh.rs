@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use meshlock_api::State;
 use meshlock_core::NodeId;
@@ -132,7 +133,11 @@ impl Mesh {
         self.net.machines[node] = if self.votes {
             let voting = self.vote(node, id, &census);
             let disk = Box::new(self.disks[node].clone());
-            Machine::recovering_at(began, settings, RecoverySetup { census, voting: Some(voting), catalogue, disk })
+            Machine::recovering_at(
+                began,
+                settings,
+                RecoverySetup { census, voting: Some(voting), catalogue, disk, wait: Duration::ZERO },
+            )
         } else {
             machine(settings, census.merged(&Census::living_fact(id)), catalogue, &self.disks[node])
         };
@@ -199,5 +204,8 @@ impl Mesh {
 fn machine(settings: Settings, census: Census, catalogue: Vec<Entry>, disk: &Memory) -> Machine {
     let mut disk = disk.clone();
     disk.keep_census(&census).unwrap();
-    Machine::recovering(settings, RecoverySetup { census, voting: None, catalogue, disk: Box::new(disk) })
+    Machine::recovering(
+        settings,
+        RecoverySetup { census, voting: None, catalogue, disk: Box::new(disk), wait: Duration::ZERO },
+    )
 }

@@ -4,9 +4,9 @@ use meshlock_api::Definition;
 
 use super::super::faults::FailingDisk;
 use super::super::testing::{found, member_of};
-use super::super::voters::Voter;
 use super::super::{Founding, Member, state};
 use super::*;
+use meshlock_core::recovery::voters::Voter;
 
 fn begin(dir: &Path) -> Run {
     state::begin_run(dir, |_, _| Ok(())).unwrap().0
@@ -35,20 +35,19 @@ fn everything_comes_back_as_it_was() {
     let (place, run) = fresh();
     let mut keep = Keep::of(&run);
     assert_eq!((keep.census().unwrap(), keep.catalogue().unwrap()), (None, vec![]), "of an older version");
-    assert_eq!((keep.voter().unwrap(), keep.lists().unwrap()), (None, vec![]));
+    assert_eq!((keep.voter().unwrap(), keep.first_list().unwrap()), (None, None));
     keep.save_census(&census(3)).unwrap();
     keep.save_catalogue(&[entry(1), entry(2)]).unwrap();
     let disk = keep.save_voter(b"one").unwrap();
     assert_eq!(keep.save_voter(b"two").unwrap(), disk);
-    let (authority, _) = found("hall");
-    let list = VoterList::first(&authority, Voter { member: Member(0), disk }).unwrap();
-    keep.save_lists(std::slice::from_ref(&list)).unwrap();
+    let list = List::founding([Voter { member: 0, disk }]);
+    write_first_list(place.path(), &list).unwrap();
     drop(run);
     let again = Keep::of(&begin(place.path()));
     assert_eq!(again.census().unwrap(), Some(census(3)));
     assert_eq!(again.catalogue().unwrap(), [entry(1), entry(2)]);
     assert_eq!(again.voter().unwrap(), Some((disk, b"two".to_vec())));
-    assert_eq!(again.lists().unwrap(), [list]);
+    assert_eq!(again.first_list().unwrap(), Some(list));
 }
 
 /// A change of the format gives [`CENSUS`] and the others the next number: older versions then say so.
