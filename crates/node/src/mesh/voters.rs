@@ -261,6 +261,20 @@ mod tests {
         assert!(VoterList::verify(&first.to_bytes(), &stranger, &charter).is_err());
     }
 
+    /// A change of the format gives [`LIST`] the next number; hashes must stay, or chains break.
+    #[test]
+    fn the_bytes_are_what_they_were() {
+        let (_, ann, charter, first) = mesh();
+        let second = first.of_founding(&charter, &[voter(0), voter(1), voter(2)]).unwrap();
+        let voters: Vec<u8> = (0..3).flat_map(|number| [vec![number], vec![number; 16]].concat()).collect();
+        assert_eq!(second.to_bytes(), [&[1, 1], first.hash().0.as_slice(), &[3], &voters].concat());
+        let content = [&[0], [0; 32].as_slice(), &[1], &[0; 17]].concat();
+        assert!(
+            first.to_bytes().starts_with(&[&[0, 150, 1, 1], ann.fingerprint().as_slice(), &[51], &content].concat())
+        );
+        assert_eq!(first.hash().0[..4], [0xce, 0xbe, 0x63, 0xa0]);
+    }
+
     #[test]
     fn lists_that_make_no_sense_are_refused() {
         let (authority, ann, charter, first) = mesh();
