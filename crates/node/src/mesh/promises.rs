@@ -36,7 +36,7 @@ pub enum ClientPlace {
     Elsewhere,
 }
 
-/// Until when clients may hold on. Noting is a few nanoseconds, or one write into the page cache.
+/// Until when clients may hold on. To note a lease is to read a clock, and now and then a write into the page cache.
 #[derive(Debug)]
 pub struct Promises {
     path: PathBuf,
@@ -109,7 +109,9 @@ impl Promises {
         Ok(())
     }
 
-    /// Notes that no client holds anything. Cheap; wrong only on the safe side if it is left out.
+    /// Notes that no client holds anything. It writes, so call it when nothing was held for a while, from a timer, and not
+    /// at every release: the next grant within the slack then writes nothing either. Left out, the next start only waits
+    /// for longer than it must.
     pub fn clear(&mut self) -> Result<(), MeshError> {
         self.clear_at(Moment::now())
     }

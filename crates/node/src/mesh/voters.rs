@@ -52,6 +52,9 @@ enum Form {
     OfFounding(Content),
 }
 
+/// Why a list can always be written.
+const PLAIN: &str = "bytes and numbers can be written to a vector";
+
 const LIST: Statement = Statement { word: "list of voters", format: 1 };
 
 /// How many voters there may be: majorities of even numbers are no better than those of one less.
@@ -119,8 +122,7 @@ impl VoterList {
 
     /// To be passed on.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // A vector of bytes and plain numbers: nothing that could fail.
-        postcard::to_stdvec(&self.form).unwrap_or_default()
+        postcard::to_stdvec(&self.form).expect(PLAIN)
     }
 
     /// Its number in the chain. The first is 0.
@@ -194,7 +196,7 @@ impl Content {
     }
 
     fn hash(&self) -> ListHash {
-        let bytes = postcard::to_stdvec(self).unwrap_or_default();
+        let bytes = postcard::to_stdvec(self).expect(PLAIN);
         let bytes = [b"meshlock list of voters\0".as_slice(), &bytes].concat();
         let mut out = [0; 32];
         out.copy_from_slice(digest::digest(&digest::SHA256, &bytes).as_ref());
