@@ -15,7 +15,6 @@
 //! Times are on a clock that counts suspend: a lease ends in a closed laptop too.
 
 use std::fs::{File, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ pub enum ClientPlace {
     Elsewhere,
 }
 
-/// Until when clients may hold on. Noting is a few nanoseconds, or one write into the page cache.
+/// Until when clients may hold on. To note a lease is to read a clock, and now and then a write into the page cache.
 #[derive(Debug)]
 pub struct Promises {
     path: PathBuf,
@@ -103,14 +102,16 @@ impl Promises {
         record.promise(now.after(lease).after(self.slack), lease, client);
         self.put(&record)?;
         if needed.sync {
-            self.file.sync_data().map_err(file("sync", &self.path))?;
+            durable::sync_in_place(&self.file, &self.path)?;
         }
         // Only now: after an error the next note tries again.
         self.record = record;
         Ok(())
     }
 
-    /// Notes that no client holds anything. Cheap; wrong only on the safe side if it is left out.
+    /// Notes that no client holds anything. It writes, so call it when nothing was held for a while, from a timer, and not
+    /// at every release: the next grant within the slack then writes nothing either. Left out, the next start only waits
+    /// for longer than it must.
     pub fn clear(&mut self) -> Result<(), MeshError> {
         self.clear_at(Moment::now())
     }
@@ -145,7 +146,7 @@ impl Promises {
     }
 
     fn put(&self, record: &Record) -> Result<(), MeshError> {
-        write_at_start(&self.file, &record.to_bytes()).map_err(file("write", &self.path))
+        durable::write_in_place(&self.file, &self.path, &record.to_bytes())
     }
 }
 
@@ -167,18 +168,6 @@ pub(super) fn clear(dir: &Path) -> Result<(), MeshError> {
 
 fn promises_file(dir: &Path) -> PathBuf {
     dir.join("state").join("promises")
-}
-
-#[cfg(unix)]
-fn write_at_start(file: &File, bytes: &[u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, 0)
-}
-
-#[cfg(not(unix))]
-fn write_at_start(mut file: &File, bytes: &[u8]) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom, Write};
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(bytes)
 }
 
 /// Which boot of the machine this is, where that can be told.

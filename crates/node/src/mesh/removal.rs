@@ -281,6 +281,8 @@ mod tests {
         let removal = Removal::sign_gone(&authority, Member(1), 4).unwrap();
         assert_eq!(Removal::verify(removal.bytes(), &ann).unwrap(), removal);
         assert_eq!(Removal::names(removal.bytes()), Some((Member(1), true)));
+        let start = [b"meshlock gone\0\x01".as_slice(), &ann.fingerprint(), &[2, 1, 4, 64]].concat();
+        assert!(removal.bytes().starts_with(&start), "the bytes are what they were");
         let facts = removal.facts().unwrap();
         assert!(facts.is_removed(1));
         assert_eq!(facts.living().map(|node| node.member()).collect::<Vec<_>>(), [0, 2, 3]);

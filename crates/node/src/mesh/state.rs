@@ -9,8 +9,8 @@
 //! | `state/lock` | locked by the process that runs this member |
 //! | `state/removals/` | signed removals, a file for each |
 //! | `state/charters/` | what the authority decided for the whole mesh ([`Charter`](super::Charter)) |
-//! | `state/census` and others | what recovery needs ([`keep`](super::keep)) |
-//! | `state/promises` | until when clients may hold on ([`promises`](super::promises)) |
+//! | `state/census` and others | what recovery needs ([`keep`]) |
+//! | `state/promises` | until when clients may hold on ([`promises`]) |
 //!
 //! A member that was stopped cleanly goes on as the node it was. One that crashed has forgotten what it promised, so it
 //! comes back as another node of the protocols: its incarnation grows. What was saved is used once: it is read, and then

@@ -147,3 +147,13 @@ fn a_damaged_charter_is_told() {
     let error = Charter::load(place.path(), &ann).expect_err("damaged").to_string();
     assert!(error.contains("charters/3 is damaged"), "{error}");
 }
+
+/// A change of the format gives [`CHARTER`] the next number: older versions then say so.
+#[test]
+fn the_bytes_are_what_they_were() {
+    let (authority, ann, charter) = mesh();
+    let content = [1, 1, 0x88, 0x27, 0, 1];
+    let words = [b"meshlock charter 1\0".as_slice(), &ann.fingerprint(), &content].concat();
+    let signature = authority.sign(&words).unwrap();
+    assert_eq!(charter.to_bytes(), [&[1], ann.fingerprint().as_slice(), &[6], &content, &[64], &signature].concat());
+}

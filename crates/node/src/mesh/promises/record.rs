@@ -310,6 +310,16 @@ mod tests {
         }
     }
 
+    /// A change of the format gives [`MAGIC`] the next number.
+    #[test]
+    fn the_bytes_are_what_they_were() {
+        let bytes = promised(ClientPlace::Elsewhere, ONE).to_bytes();
+        let end = 110_001_u64.to_be_bytes();
+        let longest = 16_384_u64.to_be_bytes();
+        let parts = [b"meshlock promises 1\n".as_slice(), &[1; 16], &end, &longest, &longest];
+        assert_eq!(bytes[..LENGTH - 8], parts.concat());
+    }
+
     #[test]
     fn ends_are_rounded_up() {
         let mut record = Record::nothing(ONE);

@@ -141,6 +141,41 @@ fn whichever_step_of_opening_fails_the_wait_is_not_forgotten() {
 }
 
 #[test]
+fn a_promise_that_could_not_be_noted_is_an_error_until_it_is() {
+    for failing in ["write in place", "sync in place"] {
+        let place = tempfile::tempdir().unwrap();
+        let mut promises = open(place.path(), LastRun::Never, BOOT, 100);
+        let disk = FailingDisk::new(place.path(), move |_, step, _| step == failing);
+        for _ in 0..2 {
+            assert!(promises.note_at(at(100), seconds(10), ClientPlace::Elsewhere).is_err(), "{failing}");
+        }
+        let local = promises.note_at(at(100), seconds(10), ClientPlace::Here);
+        assert_eq!(local.is_ok(), failing == "sync in place", "clients of this machine need no sync");
+        drop(disk);
+        promises.note_at(at(100), seconds(10), ClientPlace::Elsewhere).unwrap();
+        drop(promises);
+        assert_eq!(waits(place.path(), LastRun::Crashed, BOOT, 102), seconds(10));
+    }
+}
+
+#[test]
+fn clients_elsewhere_cost_a_sync_a_few_times_in_a_life() {
+    let place = tempfile::tempdir().unwrap();
+    let mut promises = open(place.path(), LastRun::Never, BOOT, 100);
+    let syncs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&syncs);
+    let _disk = FailingDisk::new(place.path(), move |_, step, _| {
+        counted.fetch_add(usize::from(step == "sync in place"), std::sync::atomic::Ordering::Relaxed);
+        false
+    });
+    for now in 100..1_000 {
+        promises.note_at(at(now), seconds(1 + now % 60), ClientPlace::Elsewhere).unwrap();
+        promises.clear_at(at(now)).unwrap();
+    }
+    assert!(syncs.load(std::sync::atomic::Ordering::Relaxed) <= 7, "{syncs:?}");
+}
+
+#[test]
 fn the_last_run_is_told_by_what_the_start_found() {
     assert_eq!(LastRun::before(Incarnation(0), false), LastRun::Never);
     assert_eq!(LastRun::before(Incarnation(0), true), LastRun::Clean);
