@@ -106,7 +106,11 @@ impl Node {
     /// Starts a node; without a membership it founds a mesh of its own.
     pub async fn start(options: NodeOptions) -> Result<Self, StartError> {
         let NodeOptions { config, gate, discovery, record, serves_clients } = options;
-        let identity = Arc::new(mesh::found_default_with(&config.dir, config.mesh.as_deref(), &config.founding)?);
+        let identity = Arc::new(mesh::found_default_with(
+            &config.dir,
+            config.mesh.as_deref(),
+            &config.founding.for_links(config.loss_after),
+        )?);
         if let Some(wants) = config.mesh.as_ref().filter(|wants| **wants != identity.mesh) {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
         }

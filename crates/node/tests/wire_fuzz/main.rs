@@ -273,7 +273,9 @@ impl Victim {
                 self.now = self.now.plus_ms(ms);
                 self.machine.wake(self.now);
             }
-            Deed::Relink(which) => self.machine.link_up(self.now, &net::peer(if which { 0 } else { 2 })),
+            Deed::Relink(which) => {
+                self.machine.link_up(self.now, &net::peer(if which { 0 } else { 2 })).unwrap();
+            }
             Deed::Question => {
                 let number = self.machine.begin_query(None).expect("all resources");
                 self.machine.end_query(self.now, number, None);
