@@ -231,3 +231,6 @@ impl RecoveryRules for Node {
 pub(super) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,8 @@
 pub mod census;
 pub mod keeper;
 pub mod row;
+#[cfg(test)]
+pub(crate) mod stage;
 
 pub use census::{Census, Member};
 pub use keeper::{Keeper, Report, Resource};
