@@ -67,7 +67,12 @@ pub(crate) struct Stage<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Stage<'a, P> {
-    pub(crate) fn new(size: Member, network: Network, make: &'a Make<'a, P>, demand: fn(Member, u64) -> Demand) -> Self {
+    pub(crate) fn new(
+        size: Member,
+        network: Network,
+        make: &'a Make<'a, P>,
+        demand: fn(Member, u64) -> Demand,
+    ) -> Self {
         let ids: Vec<_> = (0..size).map(|member| NodeId::of(member, 0)).collect();
         let census = Census::of_living(ids.iter().copied());
         let mut stage = Self {
@@ -231,8 +236,7 @@ impl<P: Protocol> Stage<'_, P> {
     fn arrives(&mut self, at: usize) {
         let Packet { from, to, census, body } = self.packets.remove(at);
         let member = to.member();
-        let hears = |stage: &Self| stage.keepers.get(&member).is_some_and(|keeper| !keeper.census().is_gone(from));
-        if !hears(self) {
+        if self.keepers.get(&member).is_none_or(|keeper| self.is_refused(keeper, from)) {
             return;
         }
         self.learns(member, &census);
@@ -252,6 +256,11 @@ impl<P: Protocol> Stage<'_, P> {
                 }
             }
         }
+    }
+
+    /// Nothing of the gone is heard on a link. Where anybody reaches anybody it is for the protocol to refuse it.
+    fn is_refused(&self, keeper: &Keeper, from: NodeId) -> bool {
+        self.network != Network::Anyone && keeper.census().is_gone(from)
     }
 
     pub(crate) fn learns(&mut self, member: Member, facts: &Census) {
@@ -322,7 +331,13 @@ impl<P: Protocol> Stage<'_, P> {
     fn event(&mut self, member: Member, event: Event<P::Message>) -> bool {
         let node = self.nodes.get_mut(&member).expect("it is up");
         let id = node.id();
-        let effects = node.handle(event).expect("nobody misuses it");
+        let effects = match node.handle(event) {
+            Ok(effects) => effects,
+            Err(misuse) => {
+                self.wrong.get_or_insert(format!("{id} was misused: {misuse}"));
+                return false;
+            }
+        };
         let mut rejected = false;
         for effect in effects {
             match effect {
@@ -343,9 +358,8 @@ impl<P: Protocol> Stage<'_, P> {
 
     fn enters(&mut self, node: NodeId, grant: Grant) {
         self.granted += 1;
-        let joins = |other: &Grant| {
-            (other.session, other.fence) == (grant.session, grant.fence) && grant.session.is_some()
-        };
+        let joins =
+            |other: &Grant| (other.session, other.fence) == (grant.session, grant.fence) && grant.session.is_some();
         if let Some((other, held)) = self.held.iter().find(|(_, held)| !joins(held)) {
             self.wrong.get_or_insert(format!("{node} has {grant:?} beside {other} with {held:?}"));
         }
@@ -438,10 +452,11 @@ impl<P: Protocol> Stage<'_, P> {
         for Packet { from, to, census, body } in &self.packets {
             let (Body::Message(message), Some(node)) = (body, self.nodes.get(&to.member())) else { continue };
             let mut receiver = node.clone();
-            let known = self.keepers[&to.member()].census();
-            if known.is_gone(*from) {
+            let keeper = &self.keepers[&to.member()];
+            if self.is_refused(keeper, *from) {
                 continue;
             }
+            let known = keeper.census();
             if !known.includes(census) {
                 // It learns that first.
                 let learned = known.merged(census);
