@@ -4,6 +4,9 @@
 //! stage checks that one token is usable at most, that callers inside exclude each other and that fences grow; at its
 //! end everything arrives, timers run out, callers leave, and then nobody may wait.
 //!
+//! Voters are one record that never fails: it keeps who was declared gone and who came back, and ratifies a census that
+//! knows all of that.
+//!
 //! Every packet brings the census of its sender, which is learned before it: the same as a census ahead of everything
 //! else on links that keep the order, and it also serves networks that do not.
 
@@ -52,8 +55,12 @@ pub(crate) struct Stage<'a, P: Protocol> {
     size: Member,
     nodes: BTreeMap<Member, P>,
     keepers: BTreeMap<Member, Keeper>,
+    /// Declared gone, but still running: these grant nothing any more, and have not heard why.
+    fenced: BTreeSet<Member>,
     /// What survives a crash.
     disks: BTreeMap<Member, (u16, Census)>,
+    /// What the voters know.
+    record: Census,
     /// In order of sending.
     packets: Vec<Packet<P::Message>>,
     timers: BTreeSet<(NodeId, Timer)>,
@@ -62,7 +69,6 @@ pub(crate) struct Stage<'a, P: Protocol> {
     pub(crate) held: Vec<(NodeId, Grant)>,
     latest: Option<Grant>,
     pub(crate) remade: usize,
-    pub(crate) granted: usize,
     wrong: Option<String>,
 }
 
@@ -81,15 +87,16 @@ impl<'a, P: Protocol> Stage<'a, P> {
             network,
             size,
             nodes: ids.iter().map(|id| (id.member(), make(*id, id.member() == 0))).collect(),
-            keepers: ids.iter().map(|id| (id.member(), Keeper::new(*id, Census::default(), false))).collect(),
+            keepers: ids.iter().map(|id| (id.member(), Keeper::new(*id, Census::default(), true))).collect(),
+            fenced: BTreeSet::new(),
             disks: ids.iter().map(|id| (id.member(), (0, Census::default()))).collect(),
+            record: census.clone(),
             packets: Vec::new(),
             timers: BTreeSet::new(),
             asked: 0,
             held: Vec::new(),
             latest: None,
             remade: 0,
-            granted: 0,
             wrong: None,
         };
         for member in 0..size {
@@ -136,9 +143,9 @@ impl<'a, P: Protocol> Stage<'a, P> {
         self.nodes.contains_key(&member)
     }
 
-    /// It crashed, and may come back.
-    fn is_down(&self, member: Member) -> bool {
-        !self.is_up(member) && self.disks.contains_key(&member)
+    /// It is up, and not fenced.
+    fn serves(&self, member: Member) -> bool {
+        self.is_up(member) && !self.fenced.contains(&member)
     }
 }
 
@@ -171,28 +178,34 @@ impl<P: Protocol> Stage<'_, P> {
     pub(crate) fn crashes(&mut self, member: Member) {
         self.nodes.remove(&member);
         self.keepers.remove(&member);
+        self.fenced.remove(&member);
         if self.network != Network::Anyone {
             self.packets.retain(|packet| packet.to.member() != member);
         }
     }
 
-    /// A member that crashed is removed for good, which `at` hears first. (That one is only gone, and may come back, is
-    /// for voters to say.)
-    pub(crate) fn is_removed(&mut self, member: Member, at: Member) {
-        assert!(!self.is_up(member), "it is not gone");
-        self.held.retain(|(node, _)| node.member() != member);
-        self.disks.remove(&member);
-        self.learns(at, &Census::removed_fact(member));
+    /// A member is declared gone, which `at` hears first. Its clients have stopped. If it still runs, it stops when it
+    /// hears of that; until then it may pass on what it likes.
+    pub(crate) fn is_gone(&mut self, member: Member, at: Member) {
+        let gone = NodeId::of(member, self.disks[&member].0);
+        self.held.retain(|(node, _)| *node != gone);
+        if self.is_up(member) {
+            self.fenced.insert(member);
+        }
+        self.record = self.record.merged(&Census::gone_fact(gone));
+        self.learns(at, &Census::gone_fact(gone));
     }
 
-    /// A node that crashed comes back as its next incarnation, with what it has on disk.
+    /// A node that crashed comes back as its next incarnation, with what it has on disk, and registers.
     pub(crate) fn returns(&mut self, member: Member) {
         let (incarnation, census) = self.disks[&member].clone();
         self.held.retain(|(node, _)| *node != NodeId::of(member, incarnation));
         let me = NodeId::of(member, incarnation + 1);
+        let census = census.merged(&self.record);
+        self.record = self.record.merged(&Census::living_fact(me));
         self.disks.insert(member, (incarnation + 1, census.clone()));
         self.nodes.insert(member, (self.make)(me, false));
-        self.keepers.insert(member, Keeper::new(me, census.clone(), false));
+        self.keepers.insert(member, Keeper::new(me, census.clone(), true));
         self.learns(member, &census.merged(&Census::living_fact(me)));
         self.links_up(member);
     }
@@ -240,6 +253,9 @@ impl<P: Protocol> Stage<'_, P> {
             return;
         }
         self.learns(member, &census);
+        if !self.is_up(member) {
+            return;
+        }
         match body {
             Body::Nothing => {}
             Body::Report(report) => {
@@ -266,6 +282,9 @@ impl<P: Protocol> Stage<'_, P> {
     pub(crate) fn learns(&mut self, member: Member, facts: &Census) {
         let (Some(keeper), Some(node)) = (self.keepers.get_mut(&member), self.nodes.get(&member)) else { return };
         let Some(census) = keeper.grown(facts) else { return };
+        if census.is_gone(node.id()) {
+            return self.crashes(member);
+        }
         let row = node.row(&census);
         keeper.learn(census.clone());
         let report = keeper.report(vec![(1, row)]);
@@ -285,7 +304,17 @@ impl<P: Protocol> Stage<'_, P> {
     }
 
     fn decides(&mut self, member: Member) {
-        let decision = self.keepers.get_mut(&member).and_then(Keeper::decide);
+        let Some(keeper) = self.keepers.get_mut(&member) else { return };
+        if keeper.wants_ratification() {
+            let census = keeper.census().clone();
+            if !census.includes(&self.record) {
+                let more = self.record.clone();
+                return self.learns(member, &more);
+            }
+            self.record = census.clone();
+            keeper.ratified(&census);
+        }
+        let decision = keeper.decide();
         for (_, remake) in decision.into_iter().flatten() {
             self.remade += 1;
             self.event(member, Event::Remake { remake });
@@ -357,7 +386,9 @@ impl<P: Protocol> Stage<'_, P> {
     }
 
     fn enters(&mut self, node: NodeId, grant: Grant) {
-        self.granted += 1;
+        if self.fenced.contains(&node.member()) {
+            return;
+        }
         let joins =
             |other: &Grant| (other.session, other.fence) == (grant.session, grant.fence) && grant.session.is_some();
         if let Some((other, held)) = self.held.iter().find(|(_, held)| !joins(held)) {
@@ -401,20 +432,22 @@ impl<P: Protocol> Stage<'_, P> {
             let view = node.view();
             !view.waiting.is_empty() || !view.holding.is_empty()
         });
+        let serving: Vec<_> = self.nodes.keys().copied().filter(|other| self.serves(*other)).collect();
+        let is_spare = serving.len() > 1 && serving.contains(&member);
         match dice.below(12) {
-            0 | 1 if self.is_up(member) && !is_busy => self.asks(member),
-            2 if self.is_up(member) && self.held.iter().any(|(node, _)| *node == self.id(member)) => {
+            0 | 1 if self.serves(member) && !is_busy => self.asks(member),
+            2 if self.serves(member) && self.held.iter().any(|(node, _)| *node == self.id(member)) => {
                 self.releases(member);
             }
-            3 if chances.crashes > 0 && self.nodes.len() > 1 && self.is_up(member) && dice.below(3) == 0 => {
+            3 if chances.crashes > 0 && is_spare && dice.below(3) == 0 => {
                 chances.crashes -= 1;
                 self.crashes(member);
             }
-            4 if self.is_down(member) && dice.below(2) == 0 => self.returns(member),
-            // On a line the others might not reach each other any more.
-            5 if self.is_down(member) && self.network != Network::Line && dice.below(6) == 0 => {
-                let at = self.nodes.keys().copied().nth(dice.below(self.nodes.len()));
-                self.is_removed(member, at.expect("somebody is up"));
+            4 if !self.is_up(member) && dice.below(2) == 0 => self.returns(member),
+            5 if (!self.is_up(member) || (is_spare && chances.crashes > 0)) && dice.below(3) == 0 => {
+                chances.crashes -= usize::from(is_spare);
+                let others: Vec<_> = serving.into_iter().filter(|other| *other != member).collect();
+                self.is_gone(member, others[dice.below(others.len())]);
             }
             6 if chances.early_timers > 0 && self.is_up(member) => {
                 chances.early_timers -= 1;
@@ -427,7 +460,7 @@ impl<P: Protocol> Stage<'_, P> {
                     self.packets.remove(at);
                 }
             }
-            8 if chances.cancels > 0 && self.is_up(member) => {
+            8 if chances.cancels > 0 && self.serves(member) => {
                 if let Some(waiting) = self.node(member).view().waiting.first() {
                     chances.cancels -= 1;
                     self.event(member, Event::Cancel { request: waiting.request });
@@ -446,11 +479,14 @@ impl<P: Protocol> Stage<'_, P> {
 
     fn check(&mut self) -> Result<(), String> {
         let mut usable: BTreeSet<(NodeId, Option<u64>)> = BTreeSet::new();
-        for node in self.nodes.values() {
+        for node in self.nodes.values().filter(|node| self.serves(node.id().member())) {
             usable.extend(node.view().token.map(|token| (node.id(), token.pass)));
         }
         for Packet { from, to, census, body } in &self.packets {
             let (Body::Message(message), Some(node)) = (body, self.nodes.get(&to.member())) else { continue };
+            if !self.serves(to.member()) {
+                continue;
+            }
             let mut receiver = node.clone();
             let keeper = &self.keepers[&to.member()];
             if self.is_refused(keeper, *from) {
@@ -472,14 +508,12 @@ impl<P: Protocol> Stage<'_, P> {
 
     /// All come back, everything arrives, and all who ask are served.
     fn everybody_is_served(&mut self) -> Result<(), String> {
+        for member in core::mem::take(&mut self.fenced) {
+            self.crashes(member);
+        }
         for member in 0..self.size {
-            if self.is_down(member) {
+            if !self.is_up(member) {
                 self.returns(member);
-            }
-            // Who heard of it first may be removed too before it told others.
-            if !self.disks.contains_key(&member) {
-                let up: Vec<_> = self.nodes.keys().copied().collect();
-                up.into_iter().for_each(|at| self.learns(at, &Census::removed_fact(member)));
             }
         }
         for round in 0..4 * usize::from(self.size) + 8 {

@@ -34,7 +34,7 @@ fn the_heir_of_a_dead_holder_serves_those_who_wait() {
     assert_eq!(stage.inside(), [0]);
     let lost = stage.held[0].1.fence;
     stage.crashes(0);
-    stage.is_removed(0, 2);
+    stage.is_gone(0, 2);
     stage.settles();
     assert_eq!((stage.remade, stage.inside(), stage.token_at()), (1, [1].into(), [1].into()));
     assert!(stage.held[0].1.fence > lost, "above all that the lost token gave");
@@ -51,7 +51,7 @@ fn a_token_on_its_way_is_not_made_twice() {
     stage.delivers(id(0), 1); // it passes by
     assert_eq!((stage.row(0).copy, stage.row(1).accepted, stage.row(2).accepted), (Some(1), 0, 0));
     stage.crashes(1);
-    stage.is_removed(1, 0);
+    stage.is_gone(1, 0);
     stage.loses(|message| matches!(message, Message::Token { .. }));
     stage.settles();
     assert_eq!((stage.remade, stage.inside()), (0, [].into()), "it may still arrive");
@@ -68,7 +68,7 @@ fn a_token_whose_giver_is_gone_is_refused_on_every_way() {
     let straight = stage.intercepts(id(0), 2);
     stage.delivers(id(0), 1); // which passes it on to 2
     stage.crashes(0);
-    stage.is_removed(0, 2);
+    stage.is_gone(0, 2);
     stage.delivers(id(1), 2);
     assert_eq!((stage.inside(), stage.token_at()), ([].into(), [].into()), "a living hop does not make it valid");
     stage.settles();
@@ -88,7 +88,7 @@ fn a_copy_for_the_gone_is_no_token() {
     let census = Census::of_living([id(0), id(1)]).merged(&Census::removed_fact(1));
     let row = stage.node(0).row(&census).expect("it recovers");
     assert_eq!((row.copy, row.token), (None, false), "a row is taken before the census is told");
-    stage.is_removed(1, 0);
+    stage.is_gone(1, 0);
     assert_eq!((stage.remade, stage.token_at()), (1, [0].into()));
     assert!(!stage.node(0).view().keeps_copy);
 }
@@ -132,7 +132,7 @@ fn a_request_of_the_gone_is_not_heard_from_others() {
     assert_eq!(straight.len(), 1);
     stage.delivers(id(2), 1); // which passes it on to 0
     stage.crashes(2);
-    stage.is_removed(2, 0);
+    stage.is_gone(2, 0);
     stage.settles();
     assert_eq!((stage.remade, stage.token_at()), (0, [0].into()), "it is not given to one who is gone");
 }
@@ -148,7 +148,7 @@ fn the_gone_are_struck_from_the_queue() {
     stage.settles();
     assert_eq!(stage.node(1).view().token.map(|token| token.queue.len()), Some(1));
     stage.crashes(2);
-    stage.is_removed(2, 0);
+    stage.is_gone(2, 0);
     stage.settles();
     stage.releases(1);
     assert_eq!((stage.remade, stage.token_at()), (0, [1].into()));
@@ -289,7 +289,7 @@ fn every_rule_about_the_gone_is_needed() {
             node.plant(*bug);
             node
         };
-        let (_, wrong) = walks(1_000, Network::Full, &planted);
+        let (_, wrong) = walks(20_000, Network::Full, &planted);
         assert!(wrong.is_some(), "{bug:?} was not noticed");
     }
 }
