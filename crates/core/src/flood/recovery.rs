@@ -13,7 +13,6 @@
 use alloc::collections::BTreeMap;
 
 use super::message::TRANSFERS;
-use super::rules::Rules;
 use super::{Effects, Heard, Message, Node, Token, TokenStamp};
 use crate::counters::CounterVisitor;
 use crate::protocol::Misuse;
@@ -115,7 +114,7 @@ impl Node {
     }
 }
 
-/// See [`Rules`]: those of them that are about nodes that are gone.
+/// See [`Rules`](super::rules::Rules): those of them that are about nodes that are gone.
 pub(super) trait RecoveryRules {
     /// What a node that is gone has said, or would pass on, is dropped: its requests, and the tokens it gave away.
     fn is_void(&self, from: NodeId, message: &Message) -> bool;

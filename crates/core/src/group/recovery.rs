@@ -16,7 +16,6 @@ use alloc::vec::Vec;
 
 use crate::group::message::{Message, Record, Stamp, Start};
 use crate::group::node::{Effects, Node};
-use crate::group::rules::Rules;
 use crate::group::token::Token;
 use crate::protocol::Misuse;
 use crate::recovery::{Census, Picture as AnyPicture, Remake, Row};
@@ -132,7 +131,7 @@ impl Node {
     }
 }
 
-/// See [`Rules`]: those of them that are about processes that are gone.
+/// See [`Rules`](super::rules::Rules): those of them that are about processes that are gone.
 pub(super) trait RecoveryRules {
     /// What a process that is gone has said is dropped.
     fn is_deaf_to(&self, from: NodeId) -> bool;
