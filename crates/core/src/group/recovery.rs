@@ -45,7 +45,7 @@ pub(super) struct Attendant {
 impl Node {
     /// Whether processes that are gone are told to this one at all.
     pub(super) fn recovers(&self) -> bool {
-        self.census != Census::default()
+        self.census.counts().next().is_some() // whoever is told a census is in it
     }
 
     /// Whether this process may take part. A census names members, of which the list cannot have later incarnations.
