@@ -372,3 +372,6 @@ impl<P: Protocol> Protocol for Relayed<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

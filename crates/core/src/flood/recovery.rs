@@ -13,7 +13,6 @@
 use alloc::collections::BTreeMap;
 
 use super::message::TRANSFERS;
-use super::rules::Rules;
 use super::{Effects, Heard, Message, Node, Token, TokenStamp};
 use crate::counters::CounterVisitor;
 use crate::protocol::Misuse;
@@ -51,7 +50,7 @@ impl Picture {
 impl Node {
     /// Whether nodes that are gone are told to this one at all.
     fn recovers(&self) -> bool {
-        self.census != Census::default()
+        self.census.counts().next().is_some() // whoever is told a census is in it
     }
 
     /// What a token that leaves here says of its giver.
@@ -115,7 +114,7 @@ impl Node {
     }
 }
 
-/// See [`Rules`]: those of them that are about nodes that are gone.
+/// See [`Rules`](super::rules::Rules): those of them that are about nodes that are gone.
 pub(super) trait RecoveryRules {
     /// What a node that is gone has said, or would pass on, is dropped: its requests, and the tokens it gave away.
     fn is_void(&self, from: NodeId, message: &Message) -> bool;
@@ -196,3 +195,6 @@ impl RecoveryRules for Node {
 pub(super) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
+
+#[cfg(test)]
+mod tests;

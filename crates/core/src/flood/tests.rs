@@ -4,7 +4,7 @@ use alloc::vec;
 
 use super::*;
 use crate::counters::{CounterVisitor, Line};
-use crate::protocol::{Protocol, Rejection, Timer};
+use crate::protocol::{Protocol, Rejection};
 use crate::vocabulary::Session;
 
 const ME: NodeId = NodeId(2);

@@ -7,7 +7,7 @@ use crate::counters::{CounterVisitor, Line};
 use crate::group::Members;
 use crate::group::message::{Message, Record, Stamp};
 use crate::group::node::{GivenAway, Inside, Node};
-use crate::group::recovery::{Picture, RecoveryRules};
+use crate::group::recovery::Picture;
 use crate::group::rules::Rules;
 use crate::group::token::Token;
 use crate::protocol::{Effect, Event, Misuse, Protocol};

@@ -26,7 +26,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::group::message::{Message, Record, Stamp, Wish};
-use crate::group::recovery::RecoveryRules;
 use crate::group::rules::Rules;
 use crate::group::token::{LIMIT, Token};
 use crate::group::{Config, Level, Members, State, asked};

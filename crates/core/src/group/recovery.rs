@@ -16,7 +16,6 @@ use alloc::vec::Vec;
 
 use crate::group::message::{Message, Record, Stamp, Start};
 use crate::group::node::{Effects, Node};
-use crate::group::rules::Rules;
 use crate::group::token::Token;
 use crate::protocol::Misuse;
 use crate::recovery::{Census, Picture as AnyPicture, Remake, Row};
@@ -46,7 +45,7 @@ pub(super) struct Attendant {
 impl Node {
     /// Whether processes that are gone are told to this one at all.
     pub(super) fn recovers(&self) -> bool {
-        self.census != Census::default()
+        self.census.counts().next().is_some() // whoever is told a census is in it
     }
 
     /// Whether this process may take part. A census names members, of which the list cannot have later incarnations.
@@ -132,7 +131,7 @@ impl Node {
     }
 }
 
-/// See [`Rules`]: those of them that are about processes that are gone.
+/// See [`Rules`](super::rules::Rules): those of them that are about processes that are gone.
 pub(super) trait RecoveryRules {
     /// What a process that is gone has said is dropped.
     fn is_deaf_to(&self, from: NodeId) -> bool;
@@ -231,3 +230,6 @@ impl RecoveryRules for Node {
 pub(super) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
+
+#[cfg(test)]
+mod tests;

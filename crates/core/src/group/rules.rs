@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 
 use crate::group::message::{Message, Record, Start};
 use crate::group::node::{Effects, Inside, Node};
-use crate::group::recovery::RecoveryRules;
 use crate::group::token::{LIMIT, Token};
 use crate::protocol::{Effect, Misuse, Rejection};
 use crate::vocabulary::{Fence, NodeId, RequestId, Session, Units};

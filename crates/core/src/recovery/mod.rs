@@ -15,6 +15,8 @@
 pub mod census;
 pub mod keeper;
 pub mod row;
+#[cfg(test)]
+pub(crate) mod stage;
 pub mod voters;
 
 pub use census::{Census, Member};
