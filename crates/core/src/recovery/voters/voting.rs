@@ -197,6 +197,11 @@ impl Voting {
         self.is_registered
     }
 
+    /// All facts known here.
+    pub const fn census(&self) -> &Census {
+        &self.census
+    }
+
     /// To be saved with the state of a node that will [resume](Start::resumes).
     pub fn counter(&self) -> u64 {
         self.standing.round().max(self.attempt)

@@ -1,0 +1,81 @@
+//! The standard models of voters, with their pinned counts.
+
+use meshlock_core::recovery::voters::{DiskId, List, Voter};
+
+use super::world::{Question, VoterModel};
+
+/// A standard model.
+pub struct Standard {
+    /// Its name.
+    pub name: &'static str,
+    /// What is explored.
+    pub model: VoterModel,
+    /// Whether the goal must stay possible from every state.
+    pub progress: bool,
+    /// How many states it has.
+    pub states: usize,
+}
+
+fn voter(member: u16) -> Voter {
+    Voter { member, disk: DiskId(100 + u64::from(member)) }
+}
+
+/// Lists that follow each other.
+fn chain(lists: &[&[u16]]) -> Vec<List> {
+    let mut chain: Vec<List> = Vec::new();
+    for members in lists {
+        let voters = members.iter().map(|member| voter(*member));
+        chain.push(match chain.last() {
+            Some(parent) => List::successor(parent.id(), voters),
+            None => List::founding(voters),
+        });
+    }
+    chain
+}
+
+/// Two lists for one parent.
+fn rivals(first: &[u16], one: &[u16], other: &[u16]) -> Vec<List> {
+    let mut lists = chain(&[first, one]);
+    lists.push(List::successor(lists[0].id(), other.iter().map(|member| voter(*member))));
+    lists
+}
+
+fn standing(lists: Vec<List>, last_tick: u64, rounds: u64) -> VoterModel {
+    VoterModel { last_tick, rounds, ..VoterModel::new(Question::Standing, lists) }
+}
+
+fn records(lists: Vec<List>) -> VoterModel {
+    VoterModel::new(Question::Records, lists)
+}
+
+fn model(name: &'static str, model: VoterModel, states: usize) -> Standard {
+    let progress = model.question == Question::Records && model.lost_disks == 0;
+    Standard { name, model, progress, states }
+}
+
+/// Those that every test run explores.
+pub fn all() -> Vec<Standard> {
+    let rivals = Standard { progress: false, ..model("records/rivals", records(rivals(&[1, 2, 3], &[1], &[2])), 0) };
+    vec![
+        model("standing/one", VoterModel { restarts: 2, ..standing(chain(&[&[1]]), 6, 3) }, 0),
+        model("standing/three", standing(chain(&[&[1, 2, 3]]), 4, 2), 0),
+        model("standing/three-one", standing(chain(&[&[1, 2, 3], &[1]]), 4, 1), 0),
+        model("standing/one-three", standing(chain(&[&[1], &[1, 2, 3]]), 4, 1), 0),
+        model("records/one", VoterModel { restarts: 2, ..records(chain(&[&[1]])) }, 0),
+        model("records/three", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3]])) }, 0),
+        model("records/one-three", records(chain(&[&[1], &[1, 2, 3]])), 0),
+        model("records/three-one", records(chain(&[&[1, 2, 3], &[1]])), 0),
+        model("records/chain", records(chain(&[&[1], &[2], &[1, 2, 3]])), 0),
+        rivals,
+    ]
+}
+
+/// Those that take minutes.
+pub fn large() -> Vec<Standard> {
+    vec![]
+}
+
+/// The model of this name.
+pub fn named(name: &str) -> Option<Standard> {
+    all().into_iter().chain(large()).find(|standard| standard.name == name)
+}
