@@ -55,18 +55,31 @@ fn model(name: &'static str, model: VoterModel, states: usize) -> Standard {
 
 /// Those that every test run explores.
 pub fn all() -> Vec<Standard> {
-    let rivals = Standard { progress: false, ..model("records/rivals", records(rivals(&[1, 2, 3], &[1], &[2])), 0) };
+    let rival_lists = rivals(&[1, 2, 3], &[1], &[2]);
     vec![
-        model("standing/one", VoterModel { restarts: 2, ..standing(chain(&[&[1]]), 6, 3) }, 0),
-        model("standing/three", standing(chain(&[&[1, 2, 3]]), 4, 2), 0),
-        model("standing/three-one", standing(chain(&[&[1, 2, 3], &[1]]), 4, 1), 0),
-        model("standing/one-three", standing(chain(&[&[1], &[1, 2, 3]]), 4, 1), 0),
-        model("records/one", VoterModel { restarts: 2, ..records(chain(&[&[1]])) }, 0),
+        model("standing/one", VoterModel { restarts: 1, ..standing(chain(&[&[1]]), 5, 2) }, 0),
+        model("standing/one-resumes", VoterModel { stops: 1, ..standing(chain(&[&[1]]), 4, 2) }, 0),
+        model("standing/one-removed", VoterModel { removal: Some(false), ..standing(chain(&[&[1]]), 4, 2) }, 0),
+        model("standing/three", VoterModel { prompt: false, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 0),
+        model("standing/three-restart", VoterModel { restarts: 1, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 0),
+        model("standing/one-one", standing(chain(&[&[1], &[2]]), 4, 2), 0),
+        model("standing/one-three", standing(chain(&[&[1], &[1, 2, 3]]), 3, 1), 0),
+        model("standing/three-one", standing(chain(&[&[1, 2, 3], &[1]]), 3, 1), 0),
+        model("records/one", VoterModel { restarts: 1, attempts: 2, ..records(chain(&[&[1]])) }, 0),
         model("records/three", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3]])) }, 0),
-        model("records/one-three", records(chain(&[&[1], &[1, 2, 3]])), 0),
+        model("records/three-disk", VoterModel { lost_disks: 1, ..records(chain(&[&[1, 2, 3]])) }, 0),
+        model("records/one-one", VoterModel { restarts: 1, ..records(chain(&[&[1], &[2]])) }, 0),
+        model("records/one-three", VoterModel { restarts: 1, ..records(chain(&[&[1], &[1, 2, 3]])) }, 0),
+        model(
+            "records/one-three-death",
+            VoterModel { deaths: 1, decides: false, ..records(chain(&[&[1], &[1, 2, 3]])) },
+            0,
+        ),
         model("records/three-one", records(chain(&[&[1, 2, 3], &[1]])), 0),
-        model("records/chain", records(chain(&[&[1], &[2], &[1, 2, 3]])), 0),
-        rivals,
+        model("records/exchange", records(chain(&[&[1, 2, 3], &[1, 2, 4]])), 0),
+        model("records/one-one-one", records(chain(&[&[1], &[2], &[3]])), 0),
+        model("records/one-three-three", records(chain(&[&[1], &[1, 2, 3], &[2, 3, 4]])), 0),
+        Standard { progress: false, ..model("records/rivals", records(rival_lists), 0) },
     ]
 }
 

@@ -22,6 +22,9 @@ const HEIR: NodeId = NodeId::of(9, 0);
 /// The node of which only the heir knows that it is gone.
 const DEAD: NodeId = NodeId::of(7, 0);
 
+/// A disk in the place of a lost one.
+const REPLACED: DiskId = DiskId(1000);
+
 /// What a model is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -58,6 +61,16 @@ pub struct VoterModel {
     pub stops: u8,
     /// The operator removes the asking node, with or without vouching for it.
     pub removal: Option<bool>,
+    /// There is an heir that asks.
+    pub decides: bool,
+    /// How often the heir asks: again when it has learned what it did not know.
+    pub attempts: u64,
+    /// Some things happen at once, in order to keep the model small: voters look at their clock with every tick and hear
+    /// suspicions, either of which could only delay a refusal; and answers about records, which say what is durable
+    /// whenever they arrive.
+    pub prompt: bool,
+    /// The voter that restarts, loses its disk or stops for good.
+    pub frail: usize,
     /// A new disk is filled with what all others have: only a planted bug goes on with that.
     pub asks_others: bool,
     /// What is done to every node that starts.
@@ -175,6 +188,10 @@ impl VoterModel {
             deaths: 0,
             stops: 0,
             removal: None,
+            decides: true,
+            attempts: 1,
+            prompt: true,
+            frail: 0,
             asks_others: false,
             plant: None,
         }
@@ -190,6 +207,14 @@ impl VoterModel {
 
     fn asker<'a>(&self, world: &'a World) -> &'a Voting {
         world.actors[self.voters.len()].voting()
+    }
+
+    /// The lists that follow, and what the operator wants, are on their way.
+    fn with_signed_lists(&self, mut world: World) -> World {
+        let signed = self.lists[1..].iter().cloned().map(Word::List);
+        let removal = self.removal.map(|vouched| Word::Removal { member: ASKER.member(), vouched });
+        self.say(&mut world, signed.chain(removal).collect());
+        world
     }
 
     /// What every node knew before the model began.
@@ -212,26 +237,25 @@ impl VoterModel {
     /// One who asks knows every list: the worst case for answers that must not be added up.
     fn start_asker(&self, me: NodeId, resumes: Option<u64>) -> Voting {
         let mut voting = self.start(me, resumes, None);
-        for list in &self.lists {
-            voting.hear(Time(0), Word::List(list.clone()));
-        }
+        self.lists.iter().for_each(|list| voting.know(list.clone()));
         voting
     }
 
     /// Voters of a list's parent hear of it at any time; to other voters its time makes no difference.
-    fn start_voter(&self, member: u16, record: VoterRecord, now: Time) -> Voting {
+    fn start_voter(&self, member: u16, record: VoterRecord, now: Time) -> (Voting, Vec<Act>) {
         let mut voting = self.start(NodeId::of(member, 0), None, Some(record));
         for list in &self.lists {
             let parent = self.lists.iter().find(|parent| Some(parent.id()) == list.parent());
             if !parent.is_some_and(|parent| has_member(parent, member)) {
-                voting.hear(now, Word::List(list.clone()));
+                voting.know(list.clone());
             }
         }
+        let mut acts = voting.learn(now, &self.known());
         for voter in &self.voters {
-            voting.hear(now, Word::Ready { node: NodeId::of(voter.member, 0), voter: *voter });
+            acts.extend(voting.hear(now, Word::Ready { node: NodeId::of(voter.member, 0), voter: *voter }));
         }
-        voting.learn(now, &self.known());
-        voting
+        acts.extend(voting.wake(now));
+        (voting, acts)
     }
 
     /// Replaces an actor by what it became, and carries out its acts.
@@ -249,7 +273,7 @@ impl VoterModel {
                     }
                     Act::Say(word) => said.push(word),
                     Act::Ratified(census) => world.ratified = Some(census),
-                    Act::Learn(_) if voting.me() == HEIR && world.ratified.is_none() => {
+                    Act::Learn(_) if voting.me() == HEIR && voting.counter() < self.attempts => {
                         let census = voting.census().clone();
                         more.extend(voting.ratify(now, &census));
                     }
@@ -283,8 +307,19 @@ impl VoterModel {
             words.insert(word);
         }
         let hash = hash_of(&words);
+        let heard_at_once = words.iter().filter(|word| self.prompt && is_prompt(word));
+        let heard_at_once: Vec<Word> = heard_at_once.cloned().collect();
         world.air = Air(Arc::new((words, hash)));
         world.observer = Actor::new(observer, None, false);
+        for at in 0..world.actors.len() {
+            for word in &heard_at_once {
+                if self.concerns(world, at, word) {
+                    let (mut voting, disk) = (world.actors[at].voting().clone(), world.actors[at].0.disk.clone());
+                    let acts = voting.hear(self.now(world, at), word.clone());
+                    self.put(world, at, voting, disk, acts);
+                }
+            }
+        }
     }
 
     /// Whether hearing a word can change anything at an actor.
@@ -292,11 +327,11 @@ impl VoterModel {
         let voting = world.actors[at].voting();
         let concerned = match word {
             Word::Round { .. }
-            | Word::Suspicion { .. }
             | Word::Register { .. }
             | Word::Ratify { .. }
             | Word::Removal { .. }
-            | Word::List(_) => self.is_voter(at),
+            | Word::Suspicion { .. } => self.has_served(world, at),
+            Word::List(_) => self.is_voter(at),
             Word::Closing { successor, .. } => {
                 let list = self.lists.iter().find(|list| list.id() == *successor);
                 self.is_voter(at) && list.is_some_and(|list| has_member(list, voting.me().member()))
@@ -307,6 +342,12 @@ impl VoterModel {
             Word::Refusal { .. } | Word::Removed { .. } | Word::Ready { .. } => false,
         };
         concerned && voting.words().get(&word.key()).is_none_or(|known| known.age() < word.age())
+    }
+
+    /// Questions make no difference before a voter has opened a list: it answers them when it opens one.
+    fn has_served(&self, world: &World, at: usize) -> bool {
+        let disk = world.actors[at].0.disk.as_ref();
+        disk.is_some_and(|disk| disk.list.is_some() || disk.disk == REPLACED)
     }
 
     fn is_due(&self, world: &World, at: usize) -> bool {
@@ -333,6 +374,10 @@ impl VoterModel {
         };
         world.deaths > 0 && !world.actors.iter().any(opened)
     }
+}
+
+const fn is_prompt(word: &Word) -> bool {
+    matches!(word, Word::Suspicion { .. } | Word::Registration { .. } | Word::Ratification { .. })
 }
 
 fn has_member(list: &List, member: u16) -> bool {
@@ -362,8 +407,7 @@ impl Plain for VoterModel {
                 record = VoterRecord::founding(voter.disk, self.lists[0].clone());
                 record.facts = Facts { census: self.known(), ..Facts::default() };
             }
-            let mut voting = self.start_voter(voter.member, record.clone(), Time(0));
-            let acts = voting.wake(Time(0));
+            let (voting, acts) = self.start_voter(voter.member, record.clone(), Time(0));
             self.put(&mut world, at, voting, Some(record), acts);
         }
         let askers = self.voters.len();
@@ -376,6 +420,9 @@ impl Plain for VoterModel {
                 let mut newcomer = self.start_asker(ASKER, None);
                 let acts = newcomer.register(Time(0), &self.known());
                 self.put(&mut world, askers, newcomer, None, acts);
+                if !self.decides {
+                    return self.with_signed_lists(world);
+                }
                 let mut heir = self.start_asker(HEIR, Some(0));
                 let census = self.known().merged(&Census::gone_fact(DEAD));
                 heir.learn(Time(0), &census);
@@ -383,14 +430,14 @@ impl Plain for VoterModel {
                 self.put(&mut world, askers + 1, heir, None, acts);
             }
         }
-        let signed = self.lists[1..].iter().cloned().map(Word::List);
-        let removal = self.removal.map(|vouched| Word::Removal { member: ASKER.member(), vouched });
-        self.say(&mut world, signed.chain(removal).collect());
-        world
+        self.with_signed_lists(world)
     }
 
     fn steps(&self, world: &World) -> Vec<Step> {
         let mut steps = Vec::new();
+        if world.ratified.is_some() && self.asker(world).is_registered() {
+            return steps; // What both know is settled.
+        }
         let [node, voters] = world.clocks;
         if node < self.last_tick && node < voters + self.skew {
             steps.push(Step::Tick(0));
@@ -406,13 +453,13 @@ impl Plain for VoterModel {
             }
             let heard = words.iter().filter(|word| self.concerns(world, at, word));
             steps.extend(heard.map(|word| Step::Hear(at, me, (*word).clone())));
-            if self.is_voter(at) && world.restarts < self.restarts {
+            if at == self.frail && world.restarts < self.restarts {
                 steps.push(Step::Restart(at, me));
             }
-            if self.is_voter(at) && world.lost_disks < self.lost_disks {
+            if at == self.frail && world.lost_disks < self.lost_disks {
                 steps.push(Step::LoseDisk(at, me));
             }
-            if self.is_voter(at) && world.deaths < self.deaths {
+            if at == self.frail && world.deaths < self.deaths {
                 steps.push(Step::Die(at, me));
             }
             if me == ASKER && world.stops < self.stops && actor.voting().counter() > 0 {
@@ -426,7 +473,16 @@ impl Plain for VoterModel {
         let mut after = world.clone();
         let actor = |at: usize| (world.actors[at].voting().clone(), world.actors[at].0.disk.clone());
         match step {
-            Step::Tick(clock) => after.clocks[*clock] += 1,
+            Step::Tick(clock) => {
+                after.clocks[*clock] += 1;
+                for at in (0..self.voters.len()).filter(|_| self.prompt && *clock == 1) {
+                    if self.is_due(&after, at) {
+                        let (mut voting, disk) = (after.actors[at].voting().clone(), after.actors[at].0.disk.clone());
+                        let acts = voting.wake(self.now(&after, at));
+                        self.put(&mut after, at, voting, disk, acts);
+                    }
+                }
+            }
             Step::Wake(at, _) => {
                 let (mut voting, disk) = actor(*at);
                 let acts = voting.wake(self.now(world, *at));
@@ -442,15 +498,14 @@ impl Plain for VoterModel {
                 let mut record = actor(*at).1.unwrap_or_else(|| VoterRecord::new(voter.disk));
                 if matches!(step, Step::LoseDisk(..)) {
                     after.lost_disks += 1;
-                    record = VoterRecord::new(DiskId(1000));
+                    record = VoterRecord::new(REPLACED);
                     let others = world.actors.iter().enumerate().filter(|(other, _)| self.asks_others && other != at);
                     let disks = others.filter_map(|(_, other)| other.0.disk.as_ref());
                     disks.for_each(|disk| record.facts.merge(&disk.facts));
                 } else {
                     after.restarts += 1;
                 }
-                let mut voting = self.start_voter(voter.member, record.clone(), self.now(world, *at));
-                let acts = voting.wake(self.now(world, *at));
+                let (voting, acts) = self.start_voter(voter.member, record.clone(), self.now(world, *at));
                 self.put(&mut after, *at, voting, Some(record), acts);
             }
             Step::Die(at, _) => {
@@ -487,7 +542,13 @@ impl Plain for VoterModel {
     fn is_reached(&self, world: &World) -> bool {
         match self.question {
             Question::Standing => world.observer.voting().census().is_gone(ASKER),
-            Question::Records => (self.asker(world).is_registered() && world.ratified.is_some()) || self.is_lost(world),
+            Question::Records => {
+                // Or the heir has learned what it would have to ask about again.
+                let heir = world.actors.get(self.voters.len() + 1).map(Actor::voting);
+                let knows = |heir: &Voting| heir.census().includes(&Census::living_fact(ASKER));
+                let is_answered = world.ratified.is_some() || heir.is_none_or(knows);
+                (self.asker(world).is_registered() && is_answered) || self.is_lost(world)
+            }
         }
     }
 }
