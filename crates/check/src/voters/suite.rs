@@ -1,8 +1,9 @@
 //! The standard models of voters, with their pinned counts.
 
-use meshlock_core::recovery::voters::{DiskId, List, Voter};
+use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::{DiskId, List, Voter, VoterRecord};
 
-use super::world::{Question, VoterModel};
+use super::world::{ASKER, Question, VoterModel};
 
 /// A standard model.
 pub struct Standard {
@@ -53,9 +54,39 @@ fn model(name: &'static str, model: VoterModel, states: usize) -> Standard {
     Standard { name, model, progress, states }
 }
 
+/// Voter 3 is left behind in the first list, where it refused the node alone; 1, 2 and 4 have opened the second, where 1
+/// refused it alone.
+fn refused_by_one_in_each() -> VoterModel {
+    let lists = chain(&[&[1, 2, 3], &[1, 2, 4]]);
+    let record = |member: u16, list: &List, refuses: bool| {
+        let mut record = VoterRecord::founding(voter(member).disk, list.clone());
+        record.facts.census = Census::of_living([ASKER]);
+        record.refused.extend(refuses.then_some(ASKER));
+        record.facts.banned.extend(refuses.then_some(ASKER));
+        record
+    };
+    let [first, second] = &lists[..] else { unreachable!("two lists") };
+    let records =
+        vec![record(1, second, true), record(2, second, false), record(3, first, true), record(4, second, false)];
+    VoterModel { records, ..standing(lists, 3, 1) }
+}
+
+/// Of three voters these have refused the node; voter 4 follows them.
+fn refused_before_change(refusing: &[u16], last_tick: u64) -> VoterModel {
+    let lists = chain(&[&[1, 2, 3], &[4]]);
+    let record = |member: &u16| {
+        let mut record = VoterRecord::founding(voter(*member).disk, lists[0].clone());
+        record.facts.census = Census::of_living([ASKER]);
+        record.refused.insert(ASKER);
+        record.facts.banned.insert(ASKER);
+        record
+    };
+    VoterModel { records: refusing.iter().map(record).collect(), informed: 2, ..standing(lists, last_tick, 1) }
+}
+
 /// Those that every test run explores.
 pub fn all() -> Vec<Standard> {
-    let rival_lists = rivals(&[1, 2, 3], &[1], &[2]);
+    let three_one = chain(&[&[1, 2, 3], &[1]]);
     vec![
         model("standing/one", VoterModel { restarts: 1, ..standing(chain(&[&[1]]), 5, 2) }, 0),
         model("standing/one-resumes", VoterModel { stops: 1, ..standing(chain(&[&[1]]), 4, 2) }, 0),
@@ -64,28 +95,38 @@ pub fn all() -> Vec<Standard> {
         model("standing/three-restart", VoterModel { restarts: 1, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 0),
         model("standing/one-one", standing(chain(&[&[1], &[2]]), 4, 2), 0),
         model("standing/one-three", standing(chain(&[&[1], &[1, 2, 3]]), 3, 1), 0),
-        model("standing/three-one", standing(chain(&[&[1, 2, 3], &[1]]), 3, 1), 0),
+        model("standing/three-one-deaf", VoterModel { deaf: Some(0), ..standing(three_one, 3, 1) }, 0),
+        model("standing/exchanged", refused_by_one_in_each(), 0),
+        model("standing/gone-then-changed", refused_before_change(&[1, 2], 1), 0),
+        model("standing/refused-then-changed", refused_before_change(&[1], 3), 0),
         model("records/one", VoterModel { restarts: 1, attempts: 2, ..records(chain(&[&[1]])) }, 0),
         model("records/three", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3]])) }, 0),
         model("records/three-disk", VoterModel { lost_disks: 1, ..records(chain(&[&[1, 2, 3]])) }, 0),
         model("records/one-one", VoterModel { restarts: 1, ..records(chain(&[&[1], &[2]])) }, 0),
-        model("records/one-three", VoterModel { restarts: 1, ..records(chain(&[&[1], &[1, 2, 3]])) }, 0),
+        model("records/one-three", records(chain(&[&[1], &[1, 2, 3]])), 0),
         model(
             "records/one-three-death",
             VoterModel { deaths: 1, decides: false, ..records(chain(&[&[1], &[1, 2, 3]])) },
             0,
         ),
-        model("records/three-one", records(chain(&[&[1, 2, 3], &[1]])), 0),
-        model("records/exchange", records(chain(&[&[1, 2, 3], &[1, 2, 4]])), 0),
+        model("records/three-one-behind", VoterModel { informed: 2, ..records(chain(&[&[1, 2, 3], &[1]])) }, 0),
+        Standard { progress: false, ..model("records/rivals-of-one", records(rivals(&[1], &[2], &[3])), 0) },
         model("records/one-one-one", records(chain(&[&[1], &[2], &[3]])), 0),
-        model("records/one-three-three", records(chain(&[&[1], &[1, 2, 3], &[2, 3, 4]])), 0),
-        Standard { progress: false, ..model("records/rivals", records(rival_lists), 0) },
     ]
 }
 
 /// Those that take minutes.
 pub fn large() -> Vec<Standard> {
-    vec![]
+    let rival_lists = rivals(&[1, 2, 3], &[1], &[2]);
+    vec![
+        model("standing/three-one", standing(chain(&[&[1, 2, 3], &[1]]), 3, 1), 0),
+        model("records/three-late", VoterModel { prompt: false, ..records(chain(&[&[1, 2, 3]])) }, 0),
+        model("records/one-three-restart", VoterModel { restarts: 1, ..records(chain(&[&[1], &[1, 2, 3]])) }, 0),
+        model("records/three-one", records(chain(&[&[1, 2, 3], &[1]])), 0),
+        model("records/exchange", records(chain(&[&[1, 2, 3], &[1, 2, 4]])), 0),
+        model("records/one-three-three", records(chain(&[&[1], &[1, 2, 3], &[2, 3, 4]])), 0),
+        Standard { progress: false, ..model("records/rivals", records(rival_lists), 0) },
+    ]
 }
 
 /// The model of this name.

@@ -16,7 +16,7 @@ use meshlock_core::recovery::voters::{
 use crate::plain::Plain;
 
 /// The node that asks: it makes rounds, or it registers.
-const ASKER: NodeId = NodeId::of(8, 0);
+pub(super) const ASKER: NodeId = NodeId::of(8, 0);
 /// The node that decides.
 const HEIR: NodeId = NodeId::of(9, 0);
 /// The node of which only the heir knows that it is gone.
@@ -69,6 +69,12 @@ pub struct VoterModel {
     /// suspicions, either of which could only delay a refusal; and answers about records, which say what is durable
     /// whenever they arrive.
     pub prompt: bool,
+    /// How many voters hear of the lists that follow; the others stay behind.
+    pub informed: usize,
+    /// A voter that no round reaches.
+    pub deaf: Option<usize>,
+    /// Records that some voters begin with, instead of those of the first list.
+    pub records: Vec<VoterRecord>,
     /// The voter that restarts, loses its disk or stops for good.
     pub frail: usize,
     /// A new disk is filled with what all others have: only a planted bug goes on with that.
@@ -191,6 +197,9 @@ impl VoterModel {
             decides: true,
             attempts: 1,
             prompt: true,
+            informed: usize::MAX,
+            deaf: None,
+            records: Vec::new(),
             frail: 0,
             asks_others: false,
             plant: None,
@@ -326,15 +335,15 @@ impl VoterModel {
     fn concerns(&self, world: &World, at: usize, word: &Word) -> bool {
         let voting = world.actors[at].voting();
         let concerned = match word {
-            Word::Round { .. }
-            | Word::Register { .. }
-            | Word::Ratify { .. }
-            | Word::Removal { .. }
-            | Word::Suspicion { .. } => self.has_served(world, at),
-            Word::List(_) => self.is_voter(at),
+            Word::Round { .. } => self.has_served(world, at) && self.deaf != Some(at),
+            Word::Register { .. } | Word::Ratify { .. } | Word::Removal { .. } | Word::Suspicion { .. } => {
+                self.has_served(world, at)
+            }
+            Word::List(_) => self.is_voter(at) && at < self.informed,
             Word::Closing { successor, .. } => {
                 let list = self.lists.iter().find(|list| list.id() == *successor);
-                self.is_voter(at) && list.is_some_and(|list| has_member(list, voting.me().member()))
+                let is_open = disk_list(&world.actors[at]).is_some_and(|open| open.id().number >= successor.number);
+                self.is_voter(at) && !is_open && list.is_some_and(|list| has_member(list, voting.me().member()))
             }
             Word::Answer { node, .. } | Word::Registration { node, .. } | Word::Ratification { node, .. } => {
                 voting.me() == *node
@@ -342,6 +351,14 @@ impl VoterModel {
             Word::Refusal { .. } | Word::Removed { .. } | Word::Ready { .. } => false,
         };
         concerned && voting.words().get(&word.key()).is_none_or(|known| known.age() < word.age())
+    }
+
+    /// Whether what newcomer and heir know of each other cannot get worse. An heir that asks only once asks for the very
+    /// fact that the newcomer did not know.
+    fn is_settled(&self, world: &World) -> bool {
+        let newcomer = self.asker(world);
+        let is_aware = self.attempts == 1 && newcomer.census().is_gone(DEAD);
+        newcomer.is_registered() && self.question == Question::Records && (world.ratified.is_some() || is_aware)
     }
 
     /// Questions make no difference before a voter has opened a list: it answers them when it opens one.
@@ -368,12 +385,13 @@ impl VoterModel {
     /// Whether a death took with it what no other knows: no living voter has opened the last list.
     fn is_lost(&self, world: &World) -> bool {
         let last = self.lists.last().map(List::id);
-        let opened = |actor: &Actor| {
-            let list = actor.0.disk.as_ref().and_then(|disk| disk.list.as_ref());
-            !actor.0.is_dead && list.map(List::id) == last
-        };
+        let opened = |actor: &Actor| !actor.0.is_dead && disk_list(actor).map(List::id) == last;
         world.deaths > 0 && !world.actors.iter().any(opened)
     }
+}
+
+fn disk_list(actor: &Actor) -> Option<&List> {
+    actor.0.disk.as_ref().and_then(|disk| disk.list.as_ref())
 }
 
 const fn is_prompt(word: &Word) -> bool {
@@ -407,6 +425,9 @@ impl Plain for VoterModel {
                 record = VoterRecord::founding(voter.disk, self.lists[0].clone());
                 record.facts = Facts { census: self.known(), ..Facts::default() };
             }
+            if let Some(given) = self.records.iter().find(|given| given.disk == voter.disk) {
+                record = given.clone();
+            }
             let (voting, acts) = self.start_voter(voter.member, record.clone(), Time(0));
             self.put(&mut world, at, voting, Some(record), acts);
         }
@@ -435,8 +456,8 @@ impl Plain for VoterModel {
 
     fn steps(&self, world: &World) -> Vec<Step> {
         let mut steps = Vec::new();
-        if world.ratified.is_some() && self.asker(world).is_registered() {
-            return steps; // What both know is settled.
+        if self.is_settled(world) {
+            return steps;
         }
         let [node, voters] = world.clocks;
         if node < self.last_tick && node < voters + self.skew {
@@ -547,7 +568,7 @@ impl Plain for VoterModel {
                 let heir = world.actors.get(self.voters.len() + 1).map(Actor::voting);
                 let knows = |heir: &Voting| heir.census().includes(&Census::living_fact(ASKER));
                 let is_answered = world.ratified.is_some() || heir.is_none_or(knows);
-                (self.asker(world).is_registered() && is_answered) || self.is_lost(world)
+                (self.asker(world).is_registered() && is_answered) || self.is_settled(world) || self.is_lost(world)
             }
         }
     }

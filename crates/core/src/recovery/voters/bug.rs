@@ -276,7 +276,8 @@ impl Voting {
             record.list.as_ref()
         } else if self.has(Bug::CloseUnopened) {
             let number = record.list.as_ref().map(|list| list.id().number);
-            self.words.lists().find(|list| Some(list.id().number) > number && successor(list).is_some())
+            let is_later = |list: &&List| Some(list.id().number) > number && self.role(list).is_some();
+            self.words.lists().filter(is_later).find(|list| successor(list).is_some())
         } else {
             None
         };
