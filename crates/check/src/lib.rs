@@ -13,6 +13,8 @@
 //! | [`examples`] | shortest runs to situations that help to understand a model |
 //! | [`explore`] | breadth first and depth first |
 //! | [`stepper`] | one step at a time, along a path that the caller chooses |
+//! | [`plain`] | breadth first over any values, for what runs beside the protocols |
+//! | [`voters`] | voters, standing and lists, explored that way |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | progress, outcome and verdict |
 //!
@@ -36,6 +38,7 @@ mod layout;
 mod liveness;
 mod local;
 pub mod model;
+pub mod plain;
 mod random;
 mod render;
 pub mod report;
@@ -46,6 +49,7 @@ mod store;
 pub mod suite;
 pub mod topology;
 pub mod trial;
+pub mod voters;
 pub mod walk;
 mod watch;
 

@@ -28,7 +28,7 @@ crate::bugs! {
     RefuseInMemory,
     /// Nodes that were refused are renewed.
     RenewRefused,
-    /// A voter refuses whom others suspect, although it heard it itself.
+    /// A voter refuses whom others suspected, although it heard it since.
     RefuseByHearsay,
     /// A voter refuses without waiting.
     RefuseAtOnce,
@@ -227,8 +227,10 @@ impl Voting {
     }
 
     pub(super) fn may_refuse(&self, now: Time, list: &List, node: NodeId) -> bool {
-        self.has(Bug::RefuseAtOnce)
-            || (self.has(Bug::RefuseByHearsay) && self.is_suspected(list, node))
+        let by_any = |voter: &&Voter| self.words.get(&Key::Suspicion(list.id(), **voter, node)).is_some();
+        let is_hearsay = || list.is_majority(list.voters().iter().filter(by_any).count());
+        (self.has(Bug::RefuseAtOnce) && self.words.round(node) > 0)
+            || (self.has(Bug::RefuseByHearsay) && is_hearsay())
             || Rules::may_refuse(self, now, list, node)
     }
 
@@ -274,7 +276,8 @@ impl Voting {
             record.list.as_ref()
         } else if self.has(Bug::CloseUnopened) {
             let number = record.list.as_ref().map(|list| list.id().number);
-            self.words.lists().find(|list| Some(list.id().number) > number && successor(list).is_some())
+            let is_later = |list: &&List| Some(list.id().number) > number && self.role(list).is_some();
+            self.words.lists().filter(is_later).find(|list| successor(list).is_some())
         } else {
             None
         };

@@ -38,6 +38,7 @@ pub struct ListId {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct List {
+    id: ListId,
     parent: Option<ListId>,
     voters: Vec<Voter>,
     /// The authority's signature, for the driver. Empty for the founding list and for the step that it permits.
@@ -63,11 +64,17 @@ impl List {
     fn new(parent: Option<ListId>, voters: impl IntoIterator<Item = Voter>) -> Self {
         let mut voters: Vec<Voter> = voters.into_iter().collect();
         voters.sort_unstable();
-        Self { parent, voters, permission: Vec::new() }
+        let id = ListId { number: 0, digest: 0 };
+        let list = Self { id, parent, voters, permission: Vec::new() };
+        Self { id: list.computed_id(), ..list }
     }
 
     /// Its name in all requests and answers.
-    pub fn id(&self) -> ListId {
+    pub const fn id(&self) -> ListId {
+        self.id
+    }
+
+    fn computed_id(&self) -> ListId {
         let number = self.parent.map_or(0, |parent| parent.number.saturating_add(1));
         let parent = self.parent.map_or([0, 0], |parent| [u64::from(parent.number), parent.digest]);
         let voters = self.voters.iter().flat_map(|voter| [u64::from(voter.member), voter.disk.0]);
@@ -102,7 +109,14 @@ impl List {
         let members = voters.windows(2).all(|two| two[0].member < two[1].member);
         let disks = voters.iter().enumerate().all(|(at, one)| voters[..at].iter().all(|other| other.disk != one.disk));
         let parent = self.parent.is_none_or(|parent| parent.number < LAST_NUMBER);
-        voters.len() % 2 == 1 && voters.len() <= MOST && members && disks && parent && self.permission.len() <= 1024
+        let is_named = self.id == self.computed_id();
+        is_named
+            && voters.len() % 2 == 1
+            && voters.len() <= MOST
+            && members
+            && disks
+            && parent
+            && self.permission.len() <= 1024
     }
 }
 

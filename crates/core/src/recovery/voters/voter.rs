@@ -281,6 +281,9 @@ impl Voting {
         }
         desk.heard.retain(|node, _| !census.is_gone(*node) && !on_record.is_gone(*node));
         let gone: Vec<NodeId> = desk.record.facts.banned.iter().copied().filter(|node| census.is_gone(*node)).collect();
+        if gone.is_empty() {
+            return;
+        }
         self.amend(|record| {
             for node in gone {
                 record.facts.census = record.facts.census.merged(&Census::gone_fact(node));

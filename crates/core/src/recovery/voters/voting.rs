@@ -118,11 +118,20 @@ impl Voting {
         Self::new(me, start, self.settings, self.list().cloned(), self.record())
     }
 
+    /// A list that this node had heard of before it started. It need not be in force.
+    pub fn know(&mut self, list: List) {
+        self.words.hear(Word::List(list), &self.census);
+    }
+
     // What happens.
 
     /// Time has passed.
     pub fn wake(&mut self, now: Time) -> Vec<Act> {
-        self.settle(now, Vec::new())
+        let mut acts = Vec::new();
+        if self.makes_rounds() && self.standing.next_round(&self.settings).is_none_or(|due| due <= now) {
+            self.make_round(now, &mut acts);
+        }
+        self.settle(now, acts)
     }
 
     /// A neighbour tells something.
@@ -308,12 +317,9 @@ impl Voting {
         if !self.is_registered && self.words.get(&Key::Register(self.me, self.start)).is_some() {
             self.hear_registrations(acts);
         }
-        if self.makes_rounds() && self.standing.next_round(&self.settings).is_none_or(|due| due <= now) {
-            let round = self.standing.make_round(now, &self.settings);
-            let word = Word::Round { node: self.me, round };
-            if self.words.hear(word.clone(), &self.census) {
-                acts.push(Act::Say(word));
-            }
+        // The first at once, all others when it is time.
+        if self.makes_rounds() && self.standing.next_round(&self.settings).is_none() {
+            self.make_round(now, acts);
         }
         if let Some(made) = self.answered_round().and_then(|round| self.standing.answered(round)) {
             let from = self.standing_from(made, now);
@@ -321,6 +327,13 @@ impl Voting {
         }
         if self.ratifying.is_some() && self.is_ratified(self.attempt) {
             acts.extend(self.ratifying.take().map(Act::Ratified));
+        }
+    }
+
+    fn make_round(&mut self, now: Time, acts: &mut Vec<Act>) {
+        let word = Word::Round { node: self.me, round: self.standing.make_round(now, &self.settings) };
+        if self.words.hear(word.clone(), &self.census) {
+            acts.push(Act::Say(word));
         }
     }
 
