@@ -317,6 +317,10 @@ impl<P: Protocol> Protocol for Relayed<P> {
         self.inner.row(census)
     }
 
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        Some(Self::new(self.inner.anew(id)?, self.config))
+    }
+
     fn is_stale(&self, _from: NodeId, message: &Self::Message) -> bool {
         self.is_met(message)
     }

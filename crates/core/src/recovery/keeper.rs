@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use super::census::{Census, Member};
 use super::row::{Remake, Row, is_alive};
+use crate::counters::CounterVisitor;
 use crate::vocabulary::NodeId;
 
 /// The number of a resource in its mesh.
@@ -28,6 +29,15 @@ pub struct Report {
     pub node: NodeId,
     /// Every resource that it knew then, and what it had of it.
     pub rows: Vec<(Resource, Option<Row>)>,
+}
+
+impl Report {
+    /// Shows every growing number in its rows to `visitor`; see [`crate::counters`].
+    pub fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
+        for row in self.rows.iter_mut().filter_map(|(_, row)| row.as_mut()) {
+            row.visit_counters(visitor);
+        }
+    }
 }
 
 /// One node's part in a recovery.
@@ -71,6 +81,17 @@ impl Keeper {
         self.census = census;
         self.reports.clear();
         (self.is_ratified, self.is_decided) = (false, false);
+    }
+
+    /// Whether voters must have seen a census before its heir decides.
+    pub const fn ratifies(&self) -> bool {
+        self.ratifies
+    }
+
+    /// Whether a report is known here already or counts for a census that is over: it will never be news.
+    pub fn is_old(&self, report: &Report) -> bool {
+        let over = self.census.includes(&report.census) && self.census != report.census;
+        over || self.census.is_gone(report.node) || self.reports.contains_key(&report.node)
     }
 
     /// Whether others hold this incarnation for gone: it must begin anew as the next.
@@ -129,6 +150,13 @@ impl Keeper {
     /// Whether the heir of this census has decided. Only the heir knows.
     pub const fn is_decided(&self) -> bool {
         self.is_decided
+    }
+
+    /// Shows every growing number in the reports to `visitor`; see [`crate::counters`].
+    pub fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
+        for report in self.reports.values_mut() {
+            Arc::make_mut(report).visit_counters(visitor);
+        }
     }
 
     /// The heir's decision, once: the resources whose tokens are lost, and what they are made of anew.
