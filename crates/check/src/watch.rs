@@ -2,7 +2,7 @@
 
 use meshlock_core::NodeId;
 use meshlock_core::view::View;
-use meshlock_properties::{Flight, Snapshot, check_snapshot};
+use meshlock_properties::{Flight, Rule, Snapshot, Violation, check_snapshot};
 
 use crate::finding::Finding;
 use crate::intern::{Sequences, next_id};
@@ -41,24 +41,44 @@ impl Space {
                 });
             }
         }
+        let present: Vec<usize> = (0..self.layout.nodes).filter(|place| self.takes_part(row, *place)).collect();
+        let id = |place: usize| NodeId(next_id(place));
         let nodes: Vec<(NodeId, &View)> =
-            (0..self.layout.nodes).map(|place| (NodeId(next_id(place)), self.local.view(row[place]))).collect();
-        let snapshot = Snapshot {
-            nodes: &nodes,
-            flights: &flights,
-            quiet: self.is_quiet(row),
-            parts: &self.environment_facts(row).parts,
-        };
+            present.iter().map(|place| (id(*place), self.local.view(row[*place]))).collect();
+        let all_parts = self.parts(row);
+        let parts: Vec<u32> = present.iter().map(|place| all_parts[*place]).collect();
+        let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: self.is_quiet(row), parts: &parts };
         check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
         let history = self.histories.get(row[self.layout.history()]);
+        history.check_in_use(&snapshot)?;
+        if snapshot.quiet {
+            self.check_censuses(row, &present, &parts)?;
+        }
         let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
         history.check_known(view).map_err(Finding::Rule)
+    }
+
+    /// In the quiet, members that are connected know the same of who is gone.
+    fn check_censuses(&self, row: &Row, present: &[usize], parts: &[u32]) -> Result<(), Finding> {
+        if !self.model.rules.has(Rule::Repaired) {
+            return Ok(());
+        }
+        for (at, (place, part)) in present.iter().zip(parts).enumerate() {
+            let census = |place: usize| self.member(row, place).map(|member| member.keeper().census());
+            let mut earlier = present[..at].iter().zip(parts).filter(|(_, other)| *other == part);
+            if let Some((other, _)) = earlier.find(|(other, _)| census(**other) != census(*place)) {
+                let what = format!("nothing is in flight, and node {other} has another census");
+                let node = Some(NodeId(next_id(*place)));
+                return Err(Violation::new(Rule::Repaired, node, what).into());
+            }
+        }
+        Ok(())
     }
 
     fn check_levels(&self, row: &Row) -> Result<(), Finding> {
         let Some(most) = self.model.max_level else { return Ok(()) };
         for (place, node) in row.iter().take(self.layout.nodes).enumerate() {
-            let height = self.local.view(*node).height;
+            let height = self.local.view(*node).height.filter(|height| !height.is_unset());
             if let Some(height) = height.filter(|height| height.level > most) {
                 let what = format!("its height has risen to {height}, above level {most}");
                 return Err(Finding::endless(Some(NodeId(next_id(place))), what));

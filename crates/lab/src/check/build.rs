@@ -164,6 +164,7 @@ fn budgets(args: &Args) -> anyhow::Result<Budgets> {
         capacities: args.trouble.resize.iter().copied().map(Units).collect(),
         leaves: args.trouble.leaves.unwrap_or(0),
         stops: args.trouble.stops.unwrap_or(0),
+        ..Budgets::default()
     })
 }
 
