@@ -6,16 +6,20 @@ use meshlock_properties::{Flight, Rule, Snapshot, Violation, check_snapshot};
 
 use crate::finding::Finding;
 use crate::intern::{Sequences, next_id};
+use crate::layout::Channel;
 use crate::space::{Row, Space};
 
 impl Space {
     /// Checks everything that must hold in a state.
     pub(crate) fn check(&mut self, row: &Row) -> Result<(), Finding> {
         self.check_levels(row)?;
+        // What is under way to one who takes no part is of no use.
+        let heard: Vec<bool> = (0..self.layout.nodes).map(|place| self.takes_part(row, place)).collect();
+        let is_heard = |channel: &Channel| heard[channel.to.0 as usize];
         let mut tokens = Vec::new();
         let mut at = 0;
         for (channel, content) in self.layout.channels.iter().zip(&row[self.layout.nodes..]) {
-            if *content == Sequences::EMPTY {
+            if *content == Sequences::EMPTY || !is_heard(channel) {
                 continue;
             }
             let receiver = row[channel.to.0 as usize];
@@ -28,7 +32,8 @@ impl Space {
         }
         let mut flights = Vec::with_capacity(at);
         let mut tokens = tokens.into_iter().peekable();
-        for (channel, content) in self.layout.channels.iter().zip(&row[self.layout.nodes..]) {
+        let contents = self.layout.channels.iter().zip(&row[self.layout.nodes..]);
+        for (channel, content) in contents.filter(|(channel, _)| is_heard(channel)) {
             for message in self.channels.iter(*content) {
                 let facts = self.local.message_facts(message);
                 let token = tokens.next_if(|(place, _)| *place == flights.len());
@@ -41,7 +46,7 @@ impl Space {
                 });
             }
         }
-        let present: Vec<usize> = (0..self.layout.nodes).filter(|place| self.takes_part(row, *place)).collect();
+        let present: Vec<usize> = (0..self.layout.nodes).filter(|place| heard[*place]).collect();
         let id = |place: usize| NodeId(next_id(place));
         let nodes: Vec<(NodeId, &View)> =
             present.iter().map(|place| (id(*place), self.local.view(row[*place]))).collect();

@@ -324,7 +324,9 @@ impl Recovering {
     }
 
     fn go_if_leaving(&mut self, out: &mut Effects) {
-        if self.phase == Phase::Leaving && self.resources.iter().all(Protocol::may_go) {
+        // A goodbye that no neighbour hears is none.
+        let is_heard = self.links.values().any(|link| link.is_up);
+        if self.phase == Phase::Leaving && is_heard && self.resources.iter().all(Protocol::may_go) {
             self.phase = Phase::Left;
             self.say_goodbye(out);
         }

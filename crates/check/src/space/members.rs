@@ -1,6 +1,6 @@
 //! What happens to members that recover; see [`crate::members`].
 
-use meshlock_core::recovery::Census;
+use meshlock_core::recovery::{Census, Keeper};
 use meshlock_core::{Event, NodeId, Protocol};
 use meshlock_properties::Occurrence;
 use meshlock_protocols::{Node, Recovering};
@@ -43,11 +43,27 @@ impl Space {
         if !self.model.recovers() {
             return false;
         }
-        let waits = |place: usize| self.member(row, place).is_some_and(|member| !member.keeper().doubtful().is_empty());
-        let present = (0..self.layout.nodes).filter(|place| self.takes_part(row, *place));
         let mut due = Vec::new();
         self.incidents(row, &mut due);
-        due.iter().any(|action| action.is_obligatory()) || present.into_iter().any(waits)
+        if due.iter().any(|action| action.is_obligatory()) {
+            return true;
+        }
+        let all = || (0..self.layout.nodes).filter_map(|place| Some((place, self.member(row, place)?)));
+        let present = || all().filter(|(place, _)| self.takes_part(row, *place)).map(|(_, member)| member.keeper());
+        let doubtful = present().any(|keeper| !keeper.doubtful().is_empty());
+        // A goodbye that arrived nowhere: who left is waited for like one who crashed.
+        let said = |member: &Recovering| member.has_left() && member.keeper().is_gone();
+        let unheard = |member: &Recovering| present().any(|keeper| !keeper.census().is_gone(member.me()));
+        let unheard = all().any(|(_, member)| said(member) && unheard(member));
+        doubtful || unheard || (self.is_split(row) && present().any(Keeper::is_open))
+    }
+
+    /// Whether those who take part have fallen into parts.
+    fn is_split(&self, row: &Row) -> bool {
+        let parts = self.parts(row);
+        let mut present = (0..self.layout.nodes).filter(|place| self.takes_part(row, *place)).map(|place| parts[place]);
+        let first = present.next();
+        present.any(|part| Some(part) != first)
     }
 
     /// Appends what may happen to members.

@@ -5,7 +5,7 @@ use meshlock_protocols::{Name, Text};
 
 use super::{Entry, network};
 use crate::members::MemberBudgets;
-use crate::model::Workload;
+use crate::model::{Failing, Work, Workload};
 use crate::spec::{Recovery, Spec};
 
 pub(super) fn entries() -> Vec<Entry> {
@@ -25,12 +25,68 @@ fn asking(spec: Spec, count: u32, demands: &[Demand]) -> Spec {
     Spec { workload: Workload::same(spec.topology.len(), count, demands.to_vec()), ..spec }
 }
 
-const CRASH: MemberBudgets =
-    MemberBudgets { crashes: 1, returns: 0, removals: 0, fences: 0, declarations: 0, joins: 0 };
+const NONE: MemberBudgets =
+    MemberBudgets { crashes: 0, returns: 0, removals: 0, fences: 0, declarations: 0, joins: 0 };
+const CRASH: MemberBudgets = MemberBudgets { crashes: 1, ..NONE };
+const TWO_CRASHES: MemberBudgets = MemberBudgets { crashes: 2, ..NONE };
+const REMOVAL: MemberBudgets = MemberBudgets { crashes: 1, removals: 1, ..NONE };
+
+/// These members ask once each.
+fn asked_by(spec: Spec, nodes: &[usize]) -> Spec {
+    let none = Workload::none(spec.topology.len());
+    let workload = nodes.iter().fold(none, |work, node| work.with(*node, Work::in_order(vec![ONE])));
+    Spec { workload, ..spec }
+}
+
+fn voters(spec: Spec) -> Spec {
+    Spec { recovery: Recovery::Voters, ..spec }
+}
+
+fn harsh(mut spec: Spec, changes: u32) -> Spec {
+    spec.budgets.link_changes = changes;
+    spec.failing = Failing::Harsh;
+    spec
+}
+
+fn leaving(mut spec: Spec, leaves: u32, returns: u32) -> Spec {
+    spec.budgets.leaves = leaves;
+    spec.budgets.members.returns = returns;
+    spec
+}
 
 fn returning() -> Vec<Entry> {
+    let pair = |budgets| asking(members("line:2", budgets), 2, &[ONE]);
+    let units = |spec: Spec| Spec { capacity: 2, ..spec };
+    let declared = MemberBudgets { crashes: 1, declarations: 1, ..NONE };
+    let fenced = MemberBudgets { fences: 1, declarations: 1, ..NONE };
+    let joined = MemberBudgets { joins: 1, ..NONE };
+    let h = |name, spec| Entry::holds(name, "", spec, 0);
     vec![
-        Entry::holds("recovery/pair", "a member crashes and returns", asking(members("line:2", CRASH), 1, &[ONE]), 0),
-        Entry::holds("recovery/line-3", "a member crashes and returns", members("line:3", CRASH), 0),
+        h("recovery/pair", pair(CRASH)),
+        h("recovery/pair-twice", pair(TWO_CRASHES)),
+        h("recovery/pair-thrice", asking(members("line:2", MemberBudgets { crashes: 3, ..NONE }), 1, &[ONE])),
+        h("recovery/pair-units", asking(units(members("line:2", TWO_CRASHES)), 2, &[ONE, Demand::units(2, 1)])),
+        h("recovery/pair-removed", pair(REMOVAL)),
+        h("recovery/pair-cut", harsh(pair(CRASH), 2)),
+        h("recovery/line-3-a", asked_by(members("line:3", CRASH), &[1, 2])),
+        h("recovery/line-3-b", asked_by(members("line:3", CRASH), &[0, 2])),
+        h("recovery/line-3-c", asked_by(members("line:3", TWO_CRASHES), &[2])),
+        h("recovery/line-3-d", asked_by(harsh(members("line:3", CRASH), 1), &[2])),
+        h("recovery/line-3-e", asked_by(units(members("line:3", CRASH)), &[1, 2])),
+        h("recovery/triangle-a", asked_by(members("triangle", CRASH), &[2])),
+        h("recovery/triangle-b", asked_by(members("triangle", CRASH), &[1])),
+        h("recovery/triangle-r", asked_by(members("triangle", REMOVAL), &[2])),
+        h("recovery/triangle-2", asked_by(members("triangle", TWO_CRASHES), &[2])),
+        h("recovery/triangle-12", asked_by(members("triangle", CRASH), &[1, 2])),
+        h("recovery/v-pair-declared", voters(pair(declared))),
+        h("recovery/v-pair-fenced", voters(pair(fenced))),
+        h("recovery/v-line-declared", asked_by(voters(members("line:3", declared)), &[2])),
+        h("recovery/v-line-fenced", asked_by(voters(members("line:3", fenced)), &[2])),
+        h("recovery/v-triangle-fenced", asked_by(voters(members("triangle", fenced)), &[1])),
+        h("recovery/join-pair", pair(joined)),
+        h("recovery/join-line", asked_by(members("line:3", joined), &[1, 2])),
+        h("recovery/join-crash", asked_by(members("line:3", MemberBudgets { crashes: 1, joins: 1, ..NONE }), &[2])),
+        h("recovery/leave-pair", leaving(pair(CRASH), 1, 1)),
+        h("recovery/leave-triangle", asked_by(leaving(members("triangle", CRASH), 1, 0), &[1])),
     ]
 }

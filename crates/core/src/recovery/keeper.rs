@@ -90,8 +90,9 @@ impl Keeper {
 
     /// Whether a report is known here already or counts for a census that is over: it will never be news.
     pub fn is_old(&self, report: &Report) -> bool {
-        let over = self.census.includes(&report.census) && self.census != report.census;
-        over || self.census.is_gone(report.node) || self.reports.contains_key(&report.node)
+        let same = self.census == report.census;
+        let over = self.census.includes(&report.census) && !same;
+        over || self.census.is_gone(report.node) || (same && self.reports.contains_key(&report.node))
     }
 
     /// Whether others hold this incarnation for gone: it must begin anew as the next.
@@ -120,6 +121,11 @@ impl Keeper {
     /// Living nodes whose reports have not come yet.
     pub fn missing(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.census.living().filter(|node| !self.reports.contains_key(node))
+    }
+
+    /// Whether it has reported since its census grew and still misses a report.
+    pub fn is_open(&self) -> bool {
+        !self.reports.is_empty() && self.missing().next().is_some()
     }
 
     /// Members that left and whose goodbye does not count any more: they must come back or be removed too.
