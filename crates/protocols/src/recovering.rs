@@ -18,6 +18,10 @@
 //! [`Event::Census`] brings facts from outside: that a member was removed, or what the voters know. If voters answer
 //! with exactly the census of this node, they have ratified it. [`Event::Leave`] ends in a goodbye.
 
+#![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
+
+#[cfg(feature = "mutants")]
+mod bug;
 mod look;
 mod message;
 #[cfg(test)]
@@ -26,9 +30,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use meshlock_core::planted::Planted;
 use meshlock_core::recovery::{Census, Keeper, Member, Report, Resource, Row};
 use meshlock_core::{Demand, Effect, Event, Misuse, NodeId, Protocol, Rejection, RequestId};
 
+#[cfg(feature = "mutants")]
+pub use bug::Bug;
 pub use message::{Body, Message};
 
 use crate::node::Node;
@@ -44,6 +51,10 @@ pub struct Recovering {
     links: BTreeMap<NodeId, Link>,
     /// What waits, as it was asked: it is asked again when this node begins anew.
     asked: BTreeMap<RequestId, Demand>,
+    /// What has still to be told where the census is not told first, and whether with this event.
+    #[cfg(feature = "mutants")]
+    untold: Option<(bool, Effects)>,
+    planted: Planted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +102,16 @@ impl Recovering {
     /// A member that has not run yet. Its invitation names all members that were invited before.
     pub fn invited(member: Member, invitation: Census, resources: Vec<Node>) -> Self {
         let keeper = Keeper::new(NodeId::of(member, 0), invitation, false);
-        Self { keeper, phase: Phase::Invited, resources, links: BTreeMap::new(), asked: BTreeMap::new() }
+        Self {
+            keeper,
+            phase: Phase::Invited,
+            resources,
+            links: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            #[cfg(feature = "mutants")]
+            untold: None,
+            planted: Planted::default(),
+        }
     }
 
     /// The same in a mesh with voters: they must have seen a census before its heir decides, and a node that is gone
@@ -133,7 +153,7 @@ impl Recovering {
             Event::LinkUp { neighbour } => self.on_link_up(neighbour, &mut out)?,
             Event::LinkDown { neighbour } => self.on_link_down(neighbour, &mut out)?,
             Event::Receive { from, message } => self.on_message(from, message, &mut out)?,
-            Event::Census { census } => self.on_facts(&census, &mut out)?,
+            Event::Census { census } => self.on_facts(&self.told_by_others(census), &mut out)?,
             Event::Resume if self.is_running() => self.tell_all(&Event::Resume, &mut out)?,
             Event::Resume => self.start(&mut out)?,
             Event::Remake { .. } => return Err(Misuse::Unsupported("be told what its heir decides")),
@@ -174,6 +194,8 @@ impl Recovering {
         }
         self.decide(&mut out)?;
         self.go_if_leaving(&mut out);
+        #[cfg(feature = "mutants")]
+        self.tell_late(&mut out);
         Ok(out)
     }
 
@@ -215,6 +237,8 @@ impl Recovering {
                 Ok(())
             }
             Body::Inner { resource, message } => {
+                #[cfg(feature = "mutants")]
+                self.link_with_gone(from, sender, out)?;
                 if self.is_linked(from, sender) {
                     self.tell(resource, Event::Receive { from: sender, message: *message }, out)?;
                 }
@@ -267,7 +291,7 @@ impl Recovering {
         if !self.is_running() {
             return Ok(()); // it is on disk
         }
-        if self.keeper.is_gone() {
+        if self.must_begin_anew() {
             return self.end(out);
         }
         self.publish(rows, out);
@@ -303,8 +327,8 @@ impl Recovering {
         let me = self.next_incarnation();
         let fresh: Option<Vec<Node>> = self.resources.iter().map(|resource| resource.anew(me)).collect();
         self.resources = fresh.ok_or(Misuse::Unsupported("come back after a crash"))?;
-        let census = self.keeper.census().merged(&Census::living_fact(me));
-        self.keeper = Keeper::new(me, census.clone(), self.keeper.ratifies());
+        let census = self.known_at_start().merged(&Census::living_fact(me));
+        self.keeper = self.keeper.anew(me, census.clone());
         self.phase = Phase::Running;
         self.links.values_mut().for_each(|link| link.is_up = false);
         self.publish(self.pictures(&census), out);
@@ -389,6 +413,12 @@ trait Rules {
     fn next_incarnation(&self) -> NodeId;
     /// The census is on disk.
     fn kept_census(&self) -> Census;
+    /// The census on disk at a start; at the first one it is the invitation, which names all who were invited before.
+    fn known_at_start(&self) -> Census;
+    /// Facts from outside; a removal names all who were invited.
+    fn told_by_others(&self, facts: Census) -> Census;
+    /// Who is gone begins anew.
+    fn must_begin_anew(&self) -> bool;
     /// Who leaves with nothing that others need says so, with all that it knows.
     fn say_goodbye(&mut self, out: &mut Effects);
 }
@@ -416,6 +446,18 @@ impl Rules for Recovering {
 
     fn kept_census(&self) -> Census {
         self.keeper.census().clone()
+    }
+
+    fn known_at_start(&self) -> Census {
+        self.keeper.census().clone()
+    }
+
+    fn told_by_others(&self, facts: Census) -> Census {
+        facts
+    }
+
+    fn must_begin_anew(&self) -> bool {
+        self.keeper.is_gone()
     }
 
     fn say_goodbye(&mut self, out: &mut Effects) {

@@ -25,8 +25,7 @@ fn asking(spec: Spec, count: u32, demands: &[Demand]) -> Spec {
     Spec { workload: Workload::same(spec.topology.len(), count, demands.to_vec()), ..spec }
 }
 
-const NONE: MemberBudgets =
-    MemberBudgets { crashes: 0, returns: 0, removals: 0, fences: 0, declarations: 0, joins: 0 };
+const NONE: MemberBudgets = MemberBudgets { crashes: 0, returns: 0, removals: 0, fences: 0, declarations: 0, joins: 0 };
 const CRASH: MemberBudgets = MemberBudgets { crashes: 1, ..NONE };
 const TWO_CRASHES: MemberBudgets = MemberBudgets { crashes: 2, ..NONE };
 const REMOVAL: MemberBudgets = MemberBudgets { crashes: 1, removals: 1, ..NONE };

@@ -1,7 +1,6 @@
 //! The member as a [`Protocol`]: what others see of it. All ids are places, whatever the incarnations.
 
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::recovery::Keeper;
 use meshlock_core::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use meshlock_core::{Effect, Event, GrantId, Misuse, NodeId, Protocol, Rank};
 
@@ -79,9 +78,10 @@ impl Protocol for Recovering {
 
     fn crashed(&self) -> Option<Self> {
         let phase = if self.phase == Phase::Invited { Phase::Invited } else { Phase::Down };
-        let keeper = Keeper::new(self.me(), self.kept_census(), self.keeper.ratifies());
+        let keeper = self.keeper.anew(self.me(), self.kept_census());
         let resources: Option<Vec<Node>> = self.resources.iter().map(|resource| resource.anew(self.me())).collect();
-        Some(Self { keeper, phase, resources: resources?, links: Default::default(), asked: Default::default() })
+        let fresh = Self::invited(self.me().member(), Default::default(), resources?);
+        Some(Self { keeper, phase, planted: self.planted, ..fresh })
     }
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
