@@ -59,7 +59,7 @@ pub use counterexample::Counterexample;
 pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;
-pub use members::{Incident, MemberBudgets};
+pub use members::{Careless, Incident, MemberBudgets};
 pub use meshlock_protocols::{Name, Text};
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};

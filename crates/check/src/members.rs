@@ -75,10 +75,21 @@ impl Incident {
     }
 }
 
+/// What those who say that a member is gone may fail to do first: for the checker's own tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Careless {
+    /// A member that starts again does not wait until the clients of its former self are done.
+    Starts,
+    /// The voters declare members gone that have their standing.
+    Declares,
+}
+
 /// How often each of these may happen in one run. Zero everywhere: nodes are not members of a mesh that recovers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemberBudgets {
     pub crashes: u32,
+    /// The only member that crashes; `None` is any.
+    pub only: Option<u8>,
     /// Members that come back after they were declared gone or said goodbye.
     pub returns: u32,
     pub removals: u32,
@@ -111,7 +122,7 @@ pub(crate) struct Members {
 
 impl Members {
     pub(crate) fn new(budgets: MemberBudgets, nodes: usize, record: Option<Census>) -> Self {
-        let MemberBudgets { crashes, returns, removals, fences, declarations, joins } = budgets;
+        let MemberBudgets { crashes, only: _, returns, removals, fences, declarations, joins } = budgets;
         let first = nodes.saturating_sub(joins as usize);
         let invited = (first..nodes).fold(0, |set, node| set | 1 << node);
         let (crashed, dead, removed, fenced) = (0, 0, 0, 0);

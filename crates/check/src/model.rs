@@ -7,7 +7,7 @@ use meshlock_core::{Aging, Demand, NodeId, Order, Protocol, Timer, Units, Urgenc
 use meshlock_properties::{RuleSet, Setting};
 use meshlock_protocols::Node;
 
-use crate::members::MemberBudgets;
+use crate::members::{Careless, MemberBudgets};
 use crate::topology::{Link, MOST_NODES, Topology};
 
 pub use settle::SettleError;
@@ -50,6 +50,8 @@ pub struct Model {
     pub allow_rejects: bool,
     /// Let messages to nodes without a link vanish. By default sending one is a finding.
     pub allow_stray_sends: bool,
+    /// What is not done although it must be, in tests of the checker itself.
+    pub careless: Option<Careless>,
     /// Gaps between fences larger than this make no difference (only for canonical states).
     pub clock_reach: i64,
 }
@@ -84,6 +86,7 @@ impl Model {
             wait_when_full: None,
             allow_rejects: false,
             allow_stray_sends: false,
+            careless: None,
             clock_reach: 2,
         }
     }

@@ -56,11 +56,26 @@ impl Space {
         check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
         let history = self.histories.get(row[self.layout.history()]);
         history.check_in_use(&snapshot)?;
+        self.check_begun_anew(row)?;
         if snapshot.quiet {
             self.check_censuses(row, &present, &parts)?;
         }
         let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
         history.check_known(view).map_err(Finding::Rule)
+    }
+
+    /// No member goes on that knows that it is gone.
+    fn check_begun_anew(&self, row: &Row) -> Result<(), Finding> {
+        if !self.model.rules.has(Rule::Repaired) {
+            return Ok(());
+        }
+        let goes_on = |place: &usize| {
+            self.member(row, *place).is_some_and(|member| member.is_running() && member.keeper().is_gone())
+        };
+        (0..self.layout.nodes).find(goes_on).map_or(Ok(()), |place| {
+            let what = "it knows that it is gone, and goes on";
+            Err(Violation::new(Rule::Repaired, Some(NodeId(next_id(place))), what).into())
+        })
     }
 
     /// In the quiet, members that are connected know the same of who is gone.

@@ -11,7 +11,7 @@ use crate::action::Action;
 use crate::environment::{Environment, LinkState};
 use crate::finding::Finding;
 use crate::intern::{next_id, tiny};
-use crate::members::Incident;
+use crate::members::{Careless, Incident};
 
 impl Space {
     /// The member at a place, if nodes here are members.
@@ -99,10 +99,11 @@ impl Space {
                 }
             } else if !member.is_running() {
                 add(Incident::Restart, 0);
-            } else if members.crashes > 0 {
+            } else if members.crashes > 0 && self.model.budgets.members.only.is_none_or(|only| only == node) {
                 add(Incident::Crash, 0);
             }
-            let may_be_declared = (crashed || members.is_fenced(place)) && !members.is_dead(place);
+            let is_fenced = members.is_fenced(place) || self.model.careless == Some(Careless::Declares);
+            let may_be_declared = (crashed || is_fenced) && !members.is_dead(place);
             if may_be_declared && members.declarations > 0 {
                 add(Incident::Declare, 0);
             }
@@ -224,7 +225,9 @@ impl Space {
 
     fn begin(&mut self, turn: &mut Turn<'_>, id: NodeId) -> Result<bool, Finding> {
         let place = id.0 as usize;
-        self.observe(turn, Occurrence::Ended { node: id })?;
+        if self.model.careless != Some(Careless::Starts) {
+            self.observe(turn, Occurrence::Ended { node: id })?;
+        }
         if let Some(census) = self.current(turn).members.record.clone() {
             self.oblige(turn, id, Event::Census { census })?;
         }

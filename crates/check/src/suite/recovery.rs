@@ -25,7 +25,8 @@ fn asking(spec: Spec, count: u32, demands: &[Demand]) -> Spec {
     Spec { workload: Workload::same(spec.topology.len(), count, demands.to_vec()), ..spec }
 }
 
-const NONE: MemberBudgets = MemberBudgets { crashes: 0, returns: 0, removals: 0, fences: 0, declarations: 0, joins: 0 };
+const NONE: MemberBudgets =
+    MemberBudgets { crashes: 0, only: None, returns: 0, removals: 0, fences: 0, declarations: 0, joins: 0 };
 const CRASH: MemberBudgets = MemberBudgets { crashes: 1, ..NONE };
 const TWO_CRASHES: MemberBudgets = MemberBudgets { crashes: 2, ..NONE };
 const REMOVAL: MemberBudgets = MemberBudgets { crashes: 1, removals: 1, ..NONE };
@@ -87,5 +88,45 @@ fn returning() -> Vec<Entry> {
         h("recovery/join-crash", asked_by(members("line:3", MemberBudgets { crashes: 1, joins: 1, ..NONE }), &[2])),
         h("recovery/leave-pair", leaving(pair(CRASH), 1, 1)),
         h("recovery/leave-triangle", asked_by(leaving(members("triangle", CRASH), 1, 0), &[1])),
+        h("recovery/x-units-02", asked_by(units(members("line:3", CRASH)), &[0, 2])),
+        h(
+            "recovery/x-units-022",
+            Spec {
+                capacity: 2,
+                workload: Workload::none(3).with(0, Work::in_order(vec![ONE])).with(2, Work::in_order(vec![ONE, ONE])),
+                ..members("line:3", CRASH)
+            },
+        ),
+        h("recovery/x-goodbye", asked_by(leaving(members("star:3", REMOVAL), 1, 1), &[2])),
+        h(
+            "recovery/x-past",
+            Spec {
+                workload: Workload::none(3).with(1, Work::in_order(vec![ONE, ONE])),
+                ..members("star:3", MemberBudgets { crashes: 2, removals: 1, ..NONE })
+            },
+        ),
+        h(
+            "recovery/x-cut-triangle",
+            Spec {
+                changeable: Some(vec![crate::Link::between(0, 1).unwrap()]),
+                ..asked_by(harsh(members("triangle", MemberBudgets { only: Some(1), ..CRASH }), 1), &[1])
+            },
+        ),
+        h(
+            "recovery/x-cut-line",
+            Spec {
+                changeable: Some(vec![crate::Link::between(0, 1).unwrap()]),
+                ..asked_by(harsh(members("line:3", MemberBudgets { only: Some(2), ..REMOVAL }), 2), &[1])
+            },
+        ),
+        h("recovery/x-join-removed", asked_by(members("star:3", MemberBudgets { joins: 1, ..REMOVAL }), &[2])),
+        h(
+            "recovery/x-custody",
+            Spec {
+                capacity: 2,
+                workload: Workload::none(3).with(1, Work::in_order(vec![ONE])).with(2, Work::in_order(vec![ONE, ONE])),
+                ..members("triangle", MemberBudgets { only: Some(0), ..CRASH })
+            },
+        ),
     ]
 }

@@ -56,6 +56,11 @@ impl Keeper {
         Rules::counts(self, report) || (self.has(Bug::BelieveOldReports) && is_old)
     }
 
+    pub(super) fn is_over(&self, report: &Report) -> bool {
+        let believed = self.has(Bug::BelieveOldReports) || self.has(Bug::DecideForThePast);
+        !believed && Rules::is_over(self, report)
+    }
+
     pub(super) fn has_all_reports(&self) -> bool {
         (self.has(Bug::DecideAlone) && self.reports.contains_key(&self.me)) || Rules::has_all_reports(self)
     }

@@ -110,9 +110,8 @@ impl Keeper {
 
     /// Whether a report is known here already or counts for a census that is over: it will never be news.
     pub fn is_old(&self, report: &Report) -> bool {
-        let same = self.census == report.census;
-        let over = self.census.includes(&report.census) && !same;
-        over || self.census.is_gone(report.node) || (same && self.reports.contains_key(&report.node))
+        let known = self.census == report.census && self.reports.contains_key(&report.node);
+        known || self.is_over(report) || self.census.is_gone(report.node)
     }
 
     /// Whether others hold this incarnation for gone: it must begin anew as the next.
@@ -199,6 +198,8 @@ pub(super) trait Rules {
     fn forget_reports(&mut self);
     /// Only reports of this very census count.
     fn counts(&self, report: &Report) -> bool;
+    /// A report of a former census will never count.
+    fn is_over(&self, report: &Report) -> bool;
     /// Everybody who is living has reported.
     fn has_all_reports(&self) -> bool;
     /// There is one heir.
@@ -218,6 +219,10 @@ impl Rules for Keeper {
 
     fn counts(&self, report: &Report) -> bool {
         report.census == self.census
+    }
+
+    fn is_over(&self, report: &Report) -> bool {
+        self.census.includes(&report.census) && self.census != report.census
     }
 
     fn has_all_reports(&self) -> bool {

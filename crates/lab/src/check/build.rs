@@ -182,6 +182,7 @@ fn budgets(args: &Args) -> anyhow::Result<Budgets> {
 fn members(trouble: &Trouble) -> MemberBudgets {
     MemberBudgets {
         crashes: trouble.crashes.unwrap_or(0),
+        only: None,
         returns: trouble.returns.unwrap_or(0),
         removals: trouble.removals.unwrap_or(0),
         fences: trouble.fences.unwrap_or(0),
