@@ -336,7 +336,7 @@ fn mend(space: &Space, row: &[u32], actions: &mut Vec<Action>) {
     for (place, link) in space.layout.links.iter().enumerate() {
         let members = &space.environment(row).members;
         let is_there = (0..2).all(|end| members.is_there(link.end(end).0 as usize));
-        if link.up_at_start && is_there && links[place] == LinkState::Down {
+        if link.lasting && is_there && links[place] == LinkState::Down {
             actions.extend(u16::try_from(place).ok().map(|link| Action::Form { link }));
         }
     }

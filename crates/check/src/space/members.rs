@@ -11,6 +11,7 @@ use crate::action::Action;
 use crate::environment::{Environment, LinkState};
 use crate::finding::Finding;
 use crate::intern::{next_id, tiny};
+use crate::layout::LinkPlace;
 use crate::members::{Careless, Incident};
 
 impl Space {
@@ -231,7 +232,6 @@ impl Space {
         if let Some(census) = self.current(turn).members.record.clone() {
             self.oblige(turn, id, Event::Census { census })?;
         }
-        let joins = self.current(turn).members.invited >> place & 1 == 1;
         let members = &mut self.change(turn).members;
         for set in [&mut members.crashed, &mut members.dead, &mut members.fenced, &mut members.invited] {
             *set &= !(1 << place);
@@ -242,9 +242,9 @@ impl Space {
             members.record = members.record.as_ref().map(|record| record.merged(&Census::living_fact(me)));
         }
         for link in 0..self.layout.links.len() {
-            let up_again = joins || self.layout.links[link].up_at_start;
+            let LinkPlace { lasting, .. } = self.layout.links[link];
             let is_end = self.layout.links[link].end_of(id).is_some();
-            if is_end && up_again && self.current(turn).links[link] == LinkState::Down {
+            if is_end && lasting && self.current(turn).links[link] == LinkState::Down {
                 self.join_ends(turn, link)?;
             }
         }

@@ -84,8 +84,6 @@ crate::bugs! {
     ForgetCustodyOnResume,
     /// A copy of the token for one who is gone is kept.
     KeepCopyForGone,
-    /// Questions of those who are gone are still asked.
-    KeepQuestionsOfGone,
     /// Releases are not sent again when somebody is gone.
     SendReleasesOnce,
     /// What the gone used stays in the ledger.
@@ -314,12 +312,6 @@ impl Node {
     pub(super) fn drop_copy_for_gone(&mut self, out: &mut Effects) {
         if !self.has(Bug::KeepCopyForGone) {
             RecoveryRules::drop_copy_for_gone(self, out);
-        }
-    }
-
-    pub(super) fn forget_questions_of_gone(&mut self) {
-        if !self.has(Bug::KeepQuestionsOfGone) {
-            RecoveryRules::forget_questions_of_gone(self);
         }
     }
 
