@@ -23,11 +23,11 @@ impl Space {
         }
     }
 
-    /// Whether a node takes part: it has joined, has neither crashed nor left, and nobody holds it for gone.
+    /// Whether a node takes part: it has joined, has neither crashed nor left, and was not declared gone after a fence.
     pub(crate) fn takes_part(&self, row: &Row, place: usize) -> bool {
         let members = &self.environment(row).members;
         let runs = self.member(row, place).is_none_or(Recovering::is_running);
-        runs && members.is_there(place) && !members.is_dead(place)
+        runs && members.is_there(place) && !(members.is_dead(place) && members.is_fenced(place))
     }
 
     /// For each node a number that is the same for nodes that are connected now, by nodes that take part.
@@ -168,7 +168,9 @@ impl Space {
                 members.declarations = members.declarations.saturating_sub(1);
                 members.dead |= bit;
                 members.record = members.record.as_ref().map(|record| record.merged(&Census::gone_fact(me)));
-                self.observe(turn, Occurrence::Ended { node: id })?;
+                if self.model.careless != Some(Careless::Declares) {
+                    self.observe(turn, Occurrence::Ended { node: id })?;
+                }
                 Ok(true)
             }
             Incident::Hear => {

@@ -116,8 +116,8 @@ fn bugs_in_the_decisions_of_a_recovery_are_caught() {
 fn bugs_in_members_that_recover_are_caught() {
     use recovering::Bug;
     let caught = [
-        Caught(Bug::TellCensusLate, "recovery/pair", "nobody-waits"),
-        Caught(Bug::HearTheGone, "recovery/pair-removed", "repaired"),
+        Caught(Bug::TellCensusLate, "recovery/line-3", "one-token"),
+        Caught(Bug::HearTheGone, "recovery/triangle-removed", "one-token"),
         Caught(Bug::KeepIncarnation, "recovery/pair", "fences"),
         Caught(Bug::ForgetCensus, "recovery/pair", "one-token"),
         Caught(Bug::ForgetInvitation, "recovery/pair-join", "one-token"),
@@ -131,7 +131,7 @@ fn bugs_in_members_that_recover_are_caught() {
 #[test]
 fn who_says_too_early_that_a_member_is_gone_is_caught() {
     for (careless, model, rule) in
-        [(Careless::Starts, "recovery/pair", "exclusion"), (Careless::Declares, "recovery/pair-fenced", "one-token")]
+        [(Careless::Starts, "recovery/pair", "ledger"), (Careless::Declares, "recovery/pair-fenced", "one-token")]
     {
         let trial = suite::named(model).expect("a standard model").trial;
         let mut told = trial.spec.model().expect("a standard model");
