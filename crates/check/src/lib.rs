@@ -8,6 +8,7 @@
 //! | [`topology`] | the shapes of small networks, and how they are written |
 //! | [`model`] | nodes, network, workload and budgets: what is explored |
 //! | [`action`] | what the world may do next |
+//! | [`members`] | crashes, restarts, removals, declarations: what happens to members that recover |
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
 //! | [`examples`] | shortest runs to situations that help to understand a model |
@@ -37,6 +38,7 @@ mod intern;
 mod layout;
 mod liveness;
 mod local;
+pub mod members;
 pub mod model;
 pub mod plain;
 mod random;
@@ -61,10 +63,11 @@ pub use counterexample::Counterexample;
 pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;
+pub use members::{Careless, Incident, MemberBudgets};
 pub use meshlock_protocols::{Name, Text};
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
-pub use spec::{Spec, SpecError};
+pub use spec::{Recovery, Spec, SpecError};
 pub use stepper::{StepError, Stepper};
 pub use topology::{Link, Topology};
 pub use trial::{Limits, Report, Shown, Trial, Way};

@@ -59,6 +59,19 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
         None
     }
 
+    /// The same resource at another incarnation of this node, which knows nothing and has nothing. `None` where the
+    /// protocol cannot recover.
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        let _ = id;
+        None
+    }
+
+    /// What is left of this node after a crash: what it has on disk. It starts again with [`Event::Resume`]. `None`
+    /// where a crash is not survived.
+    fn crashed(&self) -> Option<Self> {
+        None
+    }
+
     /// Shows every growing number in this node to `visitor`; see [`crate::counters`].
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor);
 

@@ -346,6 +346,10 @@ impl<P: Protocol> Protocol for Relayed<P> {
         self.inner.row(census)
     }
 
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        Some(Self::new(self.inner.anew(id)?, self.config))
+    }
+
     fn is_stale(&self, from: NodeId, message: &Self::Message) -> bool {
         self.is_ignored(from, message)
     }

@@ -7,6 +7,7 @@
 //! | [`setup`] | from a name, a text and parameters to nodes |
 //! | [`printed`] | the printed texts, line by line, with each repair of a defect to be switched on alone |
 //! | [`baselines`] | the classics to compare with, each as its authors meant it: central, Raymond, and so on |
+//! | [`recovering`] | any node beside its census, as a mesh runs it: it survives crashes |
 //! | [`repairs`] | which defects of a printed text are repaired |
 //!
 //! What a node runs is in `meshlock-core`. The printed texts are wrong in known ways (see `docs/errata.md`) and the
@@ -16,6 +17,7 @@ pub mod baselines;
 pub mod list;
 pub mod node;
 pub mod printed;
+pub mod recovering;
 pub mod repairs;
 pub mod setup;
 #[cfg(feature = "mutants")]
@@ -24,4 +26,5 @@ pub mod toys;
 
 pub use list::{Name, Text};
 pub use node::{Message, Node};
+pub use recovering::Recovering;
 pub use setup::{Setup, SetupError};

@@ -17,6 +17,7 @@ use serde::{Serialize, Serializer};
 
 use crate::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use crate::printed;
+use crate::recovering::{self, Recovering};
 #[cfg(feature = "mutants")]
 use crate::toys;
 
@@ -108,12 +109,19 @@ protocols! {
     Lamport(lamport::Node, lamport::Message),
     NaimiTrehel(naimi_trehel::Node, naimi_trehel::Message),
     Raynal(raynal::Node, raynal::Message),
+    Recovering(Recovering, recovering::Message),
     #[cfg(feature = "mutants")]
     Desk(toys::Desk, toys::DeskMessage),
     #[cfg(feature = "mutants")]
     Echo(toys::Echo, toys::EchoMessage),
     #[cfg(feature = "mutants")]
     Hello(toys::Hello, toys::HelloMessage),
+}
+
+impl From<Relayed<Self>> for Node {
+    fn from(node: Relayed<Self>) -> Self {
+        Self::Relayed(Box::new(node))
+    }
 }
 
 impl Among<Message> for relay::Message<Message> {
@@ -186,6 +194,14 @@ impl Protocol for Node {
 
     fn row(&self, census: &Census) -> Option<Row> {
         each_node!(self, node => node.row(census))
+    }
+
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        each_node!(self, node => node.anew(id).map(Into::into))
+    }
+
+    fn crashed(&self) -> Option<Self> {
+        each_node!(self, node => node.crashed().map(Into::into))
     }
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {

@@ -12,6 +12,10 @@
 //! all living members *of one and the same census* are a consistent cut, and show for certain whether a token is alive.
 //! If it is not, the heir makes it anew, once. A token at a living node is never stopped, moved or renumbered.
 
+#![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
+
+#[cfg(feature = "mutants")]
+mod bug;
 pub mod census;
 pub mod keeper;
 pub mod row;
@@ -19,6 +23,8 @@ pub mod row;
 pub(crate) mod stage;
 pub mod voters;
 
+#[cfg(feature = "mutants")]
+pub use bug::Bug;
 pub use census::{Census, Member};
 pub use keeper::{Keeper, Report, Resource};
 pub use row::{Picture, Remake, Row};

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 
 use super::height::Height;
 use super::message::{Body, Message};
-use super::node::{Effects, Node};
+use super::node::{Config, Effects, Node};
 use super::questions::{About, Inquiry};
 use super::queue::Claim;
 use super::recovery::Picture;
@@ -58,6 +58,11 @@ impl Protocol for Node {
 
     fn row(&self, census: &Census) -> Option<Row> {
         Some(self.picture(census))
+    }
+
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        let fresh = Self::new(Config { id, starts_with_token: false, ..self.config });
+        Some(Self { planted: self.planted, ..fresh })
     }
 
     fn kind(message: &Message) -> &'static str {
