@@ -106,6 +106,9 @@ fn kind(frame: &[u8]) -> Vec<u8> {
         | Frame::Report(_)
         | Frame::Done { .. }
         | Frame::Removals(_)
+        | Frame::Census(_)
+        | Frame::Repair(_)
+        | Frame::Words(_)
         | Frame::Piece { .. } => frame.iter().copied().skip(1).take(1).collect(),
     }
 }
