@@ -117,7 +117,7 @@ impl Machine {
             held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
             place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(ticket, request)),
             out_of_reach,
-            reason: request.reason.clone(),
+            reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
             expiry: request.expiry,
         })
     }

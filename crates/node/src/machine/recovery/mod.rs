@@ -5,6 +5,7 @@
 //! resources are pictured before the next frame is handled.
 
 mod standing;
+mod told;
 mod voting;
 
 use std::fmt;
@@ -71,6 +72,8 @@ pub(crate) struct Recovery {
     pub(crate) grew: Now,
     /// Resources whose tokens this node made anew.
     pub(crate) remade: u64,
+    /// How often the census grew.
+    pub(crate) facts: u64,
     /// The catalogue is to be written at this time.
     catalogue_due: Option<Now>,
     /// The catalogue has changed and waits to be written.
@@ -180,6 +183,7 @@ impl Machine {
             waits_for_link: false,
             grew: Now::default(),
             remade: 0,
+            facts: 0,
             catalogue_due: None,
             catalogue: None,
         });
@@ -224,6 +228,7 @@ impl Machine {
         let before = recovery.keeper.census().clone();
         recovery.keeper.learn(grown.clone());
         recovery.grew = now;
+        recovery.facts += 1;
         self.tell_facts(now, &before, &grown);
         if self.census().is_some_and(|census| census.is_gone(self.settings.id)) {
             self.expel(now, "others declared it gone while it was out of reach");
