@@ -139,7 +139,8 @@ impl Node {
             }
             let (hub, identity, record) = (Arc::clone(&hub), Arc::clone(&identity), record.clone());
             let keep = Arc::new(Mutex::new(keep));
-            tasks.spawn(recovery::Keeper { hub, keep, identity, node, record }.watch());
+            let dir = config.dir.clone();
+            tasks.spawn(recovery::Keeper { hub, dir, keep, identity, node, record }.watch());
         }
 
         let (removed, removed_members) =

@@ -1,6 +1,7 @@
 //! Recovery in a real node: what is on disk, how a run begins, and how a node that was declared gone begins anew.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::machine::{Disk, Machine, RecoverySetup, Settings};
 use crate::mesh::keep::first_census;
 use crate::mesh::promises::{LastRun, Promises};
 use crate::mesh::state::Run;
+use crate::mesh::voters::Known;
 use crate::mesh::{self, Charter, Identity, Keep, Member, MeshError, Recovery};
 
 /// What cannot be written is tried again after this.
@@ -143,6 +145,8 @@ impl Disk for OnDisk {
 /// Writes the catalogue when it has changed, and begins anew when others hold this incarnation for gone.
 pub(crate) struct Keeper {
     pub(crate) hub: Arc<Hub>,
+    /// The member's directory.
+    pub(crate) dir: PathBuf,
     pub(crate) keep: Arc<Mutex<Keep>>,
     pub(crate) identity: Arc<Identity>,
     /// This node in the protocols, as its links say it.
@@ -152,11 +156,38 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     pub(crate) async fn watch(self) {
+        let mut known = None;
         loop {
             tokio::select! {
                 () = self.hub.expelled() => self.begin_anew().await,
-                () = tokio::time::sleep(LOOK) => self.keep_catalogue().await,
+                () = tokio::time::sleep(LOOK) => {
+                    self.keep_catalogue().await;
+                    self.look_at_voters(&mut known);
+                }
             }
+        }
+    }
+
+    /// Shows commands in the directory who votes, and takes up what they propose.
+    fn look_at_voters(&self, known: &mut Option<Known>) {
+        let now = self.hub.with(|machine, _| machine.voters_known()).map(|(list, ready)| Known { list, ready });
+        let Some(now) = now else { return };
+        if known.as_ref() != Some(&now) {
+            match now.store(&self.dir) {
+                Ok(()) => *known = Some(now),
+                Err(error) => tracing::warn!("who votes could not be stored for commands: {error}"),
+            }
+        }
+        match mesh::voters::proposed(&self.dir) {
+            Ok(None) => {}
+            Ok(Some(list)) => {
+                match self.hub.with(|machine, now| machine.propose_voters(now, list)) {
+                    Ok(()) => tracing::info!("other voters are proposed to the voters"),
+                    Err(error) => tracing::error!("the proposed voters are not taken up: {error}"),
+                }
+                let _ = mesh::voters::forget_proposed(&self.dir);
+            }
+            Err(error) => tracing::error!("the proposed voters cannot be read: {error}"),
         }
     }
 

@@ -209,6 +209,16 @@ impl Authority {
         keep::write_first_list(dir, &List::founding([Voter { member: member.0, disk }]))
     }
 
+    /// The name of a member.
+    pub fn name_of(&self, member: Member) -> Option<String> {
+        self.issued.iter().rev().find(|issued| issued.member == member).map(|issued| issued.name.clone())
+    }
+
+    /// The number of the member of this name that was not removed.
+    pub fn number_of(&self, name: &str) -> Option<Member> {
+        self.issued.iter().rev().find(|issued| issued.name == name && !issued.removed).map(|issued| issued.member)
+    }
+
     fn has_name(&self, name: &str) -> bool {
         self.issued.iter().any(|issued| issued.name == name)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::{Act, List, Time, Voting, Word};
+use meshlock_core::recovery::voters::{Act, List, Time, Voter, Voting, Word};
 
 use super::super::alarms::Alarm;
 use super::super::{Machine, Now};
@@ -135,6 +135,29 @@ impl Machine {
     pub(crate) fn word_frames(&self) -> Vec<Frame> {
         let words: Vec<Word> = self.voting().into_iter().flat_map(|voting| voting.words().all()).cloned().collect();
         words.chunks(MOST_WORDS).map(|part| Frame::Words(part.to_vec())).collect()
+    }
+
+    /// The list in force and those who could vote, where there are voters.
+    pub fn voters_known(&self) -> Option<(List, Vec<Voter>)> {
+        let voting = self.voting()?;
+        let ready = voting.words().all().filter_map(|word| match word {
+            Word::Ready { voter, .. } => Some(*voter),
+            _ => None,
+        });
+        Some((voting.list()?.clone(), ready.collect()))
+    }
+
+    /// An operator wants other voters. An error says why these cannot be.
+    pub fn propose_voters(&mut self, now: Now, list: List) -> Result<(), String> {
+        if !self.permits(&list) || list.permission.is_empty() {
+            return Err("the mesh's authority did not sign this list of voters".to_owned());
+        }
+        let in_force = self.voting().and_then(|voting| voting.list()).map(List::id);
+        if list.parent() != in_force {
+            return Err("the voters have changed since this list was signed; repeat `meshlock mesh voters`".to_owned());
+        }
+        self.vote(now, |voting, time| voting.hear(time, Word::List(list)));
+        Ok(())
     }
 
     /// Facts that could not be stored are tried again, and voters and standing are looked at.
