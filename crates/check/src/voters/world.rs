@@ -227,7 +227,7 @@ impl VoterModel {
     }
 
     /// What every node knew before the model began.
-    fn known(&self) -> Census {
+    pub(super) fn known(&self) -> Census {
         match self.question {
             Question::Standing => Census::of_living([ASKER]),
             Question::Records => Census::of_living([HEIR, DEAD]),
@@ -570,6 +570,13 @@ impl Plain for VoterModel {
                 let is_answered = world.ratified.is_some() || heir.is_none_or(knows);
                 (self.asker(world).is_registered() && is_answered) || self.is_settled(world) || self.is_lost(world)
             }
+        }
+    }
+
+    fn is_progress(&self, step: &Step) -> bool {
+        match step {
+            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) => true,
+            Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) => false,
         }
     }
 }
