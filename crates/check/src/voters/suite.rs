@@ -95,7 +95,7 @@ fn split_vote() -> VoterModel {
         record
     };
     let records = vec![record(2, &lists[1]), record(3, &lists[2])];
-    VoterModel { records, ..model.clone() }
+    VoterModel { records, informed: 1, ..model.clone() }
 }
 
 /// Those that every test run explores.

@@ -34,6 +34,9 @@ pub enum Question {
     Records,
 }
 
+/// Alters a node that starts: it plants a bug.
+pub type Plant = Arc<dyn Fn(&mut Voting)>;
+
 /// A model as data.
 #[derive(Clone)]
 pub struct VoterModel {
@@ -80,7 +83,7 @@ pub struct VoterModel {
     /// A new disk is filled with what all others have: only a planted bug goes on with that.
     pub asks_others: bool,
     /// What is done to every node that starts.
-    pub plant: Option<Arc<dyn Fn(&mut Voting)>>,
+    pub plant: Option<Plant>,
 }
 
 /// One node, which is never changed in place: steps share those that they leave alone.
