@@ -124,7 +124,7 @@ pub fn all() -> Vec<Standard> {
             692,
         ),
         model("records/three-one-behind", VoterModel { informed: 2, ..records(chain(&[&[1, 2, 3], &[1]])) }, 25_514),
-        model("records/rivals", split_vote(), 0),
+        model("records/rivals", split_vote(), 28_736),
         model("records/one-one-one", records(chain(&[&[1], &[2], &[3]])), 7_038),
     ]
 }
