@@ -13,12 +13,14 @@ fn surprise(standard: &Standard) -> Option<String> {
     if let Some(trace) = &found.broken {
         return Some(format!("{}: {} after\n{}", standard.name, trace.rule, trace.steps.join("\n")));
     }
+    let is_pinned = standard.states > 0;
     let is_as_pinned = found.is_complete && found.reached > 0 && found.states == standard.states;
-    (!is_as_pinned).then(|| format!("{}: {found:?}", standard.name))
+    (is_pinned && !is_as_pinned).then(|| format!("{}: {found:?}", standard.name))
 }
 
 #[test]
 fn voters_keep_their_rules() {
+    assert!(voters::all().iter().all(|standard| standard.states > 0), "explored to its end");
     let wrong: Vec<String> = voters::all().iter().filter_map(surprise).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -40,7 +42,6 @@ mod large {
 
     explored! {
         standing_three_one: "standing/three-one",
-        records_three_late: "records/three-late",
         records_one_three_restart: "records/one-three-restart",
         records_three_one: "records/three-one",
         records_exchange: "records/exchange",
