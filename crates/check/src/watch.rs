@@ -55,10 +55,12 @@ impl Space {
         let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: self.is_quiet(row), parts: &parts };
         check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
         let history = self.histories.get(row[self.layout.history()]);
-        history.check_in_use(&snapshot)?;
-        self.check_begun_anew(row)?;
-        if snapshot.quiet {
-            self.check_censuses(row, &present, &parts)?;
+        if self.model.recovers() {
+            history.check_in_use(&snapshot)?;
+            self.check_begun_anew(row)?;
+            if snapshot.quiet {
+                self.check_censuses(row, &present, &parts)?;
+            }
         }
         let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
         history.check_known(view).map_err(Finding::Rule)
