@@ -1,7 +1,7 @@
 //! The states of a model, as a checker shows them: a way there, what may happen next, and what is promised.
 
 use meshlock_trace::{Header, Record};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::source::Refusal;
 
@@ -89,10 +89,8 @@ pub struct Place {
     /// The way there.
     pub path: Vec<u32>,
     /// The way there as a trace: its header ...
-    #[serde(serialize_with = "header")]
     pub header: Header,
     /// ... and its records.
-    #[serde(serialize_with = "records")]
     pub records: Vec<Record>,
     /// What may happen next, in the order of the numbers of a path.
     pub next: Vec<Next>,
@@ -122,12 +120,4 @@ pub struct BrokenRule {
     pub words: String,
     /// What was seen.
     pub what: String,
-}
-
-fn header<S: Serializer>(header: &Header, serializer: S) -> Result<S::Ok, S::Error> {
-    header.serialize(serializer)
-}
-
-fn records<S: Serializer>(records: &[Record], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(records.iter().map(Record::written))
 }
