@@ -327,6 +327,15 @@ impl Verdict {
     }
 }
 
+/// What is expected of a text, for the lists of claims.
+pub const HOLDS: Option<Verdict> = Some(Verdict::Holds);
+/// It does not do what is claimed.
+pub const FAILS: Option<Verdict> = Some(Verdict::Fails);
+/// It does not run far enough to tell.
+pub const UNKNOWN: Option<Verdict> = Some(Verdict::Unknown);
+/// A defect is so rare that the effort decides whether it is seen.
+pub const BY_CHANCE: Option<Verdict> = None;
+
 impl Demand {
     /// Whether a text meets it.
     fn judge(&self, column: &Column) -> Verdict {
