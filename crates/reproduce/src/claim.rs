@@ -1,6 +1,7 @@
 //! Claims, and what measuring them gives.
 
 use meshlock_report::table::Table;
+use serde::Serialize;
 
 use crate::lab::Lab;
 use crate::verdict::{Column, Conclusion, Demand, Verdict, conclude, judge};
@@ -38,7 +39,7 @@ pub struct Finding {
 }
 
 /// Something expected that is no demand of the claim: of a baseline, of our own bounds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The expectation.
     pub what: String,

@@ -8,6 +8,7 @@ use std::fmt;
 
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_statistics::{Estimate, Median, Proportion};
+use serde::Serialize;
 
 use crate::lab::Samples;
 
@@ -55,7 +56,7 @@ pub const fn needs(fact: &'static str, least: f64) -> Demand {
 }
 
 /// A number that was measured, with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fact {
     /// As in the demand.
     pub name: &'static str,
@@ -147,9 +148,10 @@ impl fmt::Display for Text {
 }
 
 /// How the runs of a text ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
     /// The number of runs.
+    #[serde(rename = "runs")]
     pub all: u64,
     /// Those with a request that was never served.
     pub stuck: u64,
