@@ -57,7 +57,6 @@ struct Ran {
     trace: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.schema || args.keys {
         let text = if args.schema { schema() } else { reference_table() };

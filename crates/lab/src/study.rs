@@ -35,7 +35,6 @@ struct Subject {
     out: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let subject = read(args)?;
     if args.dry_run {

@@ -26,9 +26,7 @@ mod unit;
 pub struct Chart {
     /// Above the chart; wrapped if long.
     pub title: String,
-    /// The horizontal scale.
     pub x: Scale,
-    /// The vertical scale.
     pub y: Scale,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
@@ -78,7 +76,6 @@ pub struct Point {
 pub struct Bars {
     /// Above the chart; wrapped if long.
     pub title: String,
-    /// The vertical scale.
     pub y: Scale,
     /// The groups, from left to right.
     pub groups: Vec<BarGroup>,

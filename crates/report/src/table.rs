@@ -33,7 +33,6 @@ pub enum Cell {
     Number(f64),
     /// A mean with the half width of its interval, shown as `12.3 ± 0.4`.
     Estimate {
-        /// The mean.
         mean: f64,
         /// Half of the interval around it.
         half_width: f64,
@@ -47,7 +46,6 @@ pub enum Cell {
     },
     /// Something to type or to look up.
     Code(String),
-    /// Nothing.
     Empty,
 }
 

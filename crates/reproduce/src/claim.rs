@@ -21,7 +21,6 @@ pub struct Claim {
     pub expected: &'static str,
     /// The same as a word for every text; none where a defect is so rare that the effort decides whether it is seen.
     pub expects: &'static [(&'static str, Option<Verdict>)],
-    /// Measures it.
     pub measure: fn(&Lab) -> Finding,
 }
 
@@ -41,9 +40,7 @@ pub struct Finding {
 /// Something expected that is no demand of the claim: of a baseline, of our own bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The expectation.
     pub what: String,
-    /// Whether it is so.
     pub holds: bool,
 }
 
@@ -59,7 +56,6 @@ pub enum Evidence {
     Table(String, Table),
     /// A chart as SVG with its caption.
     Figure(String, String),
-    /// A remark.
     Note(String),
 }
 

@@ -35,9 +35,7 @@ pub struct Lab {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// What it left behind.
     pub outcome: Outcome,
-    /// Its measures.
     pub measures: Measures,
 }
 

@@ -15,7 +15,6 @@ use crate::lab::Samples;
 /// A number that a claim demands to be in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// The name of the number.
     pub fact: &'static str,
     /// The least that will do.
     pub least: f64,
@@ -60,7 +59,6 @@ pub const fn needs(fact: &'static str, least: f64) -> Demand {
 pub struct Fact {
     /// As in the demand.
     pub name: &'static str,
-    /// The measured value.
     pub value: f64,
     /// The least that it may be; the value itself for what was counted.
     pub low: f64,
@@ -150,7 +148,6 @@ impl fmt::Display for Text {
 /// How the runs of a text ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
-    /// The number of runs.
     #[serde(rename = "runs")]
     pub all: u64,
     /// Those with a request that was never served.
@@ -209,11 +206,9 @@ impl fmt::Display for Runs {
 /// What a text has shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The text that ran.
     pub text: Text,
     /// Its numbers. One that could not be measured is not finite, or not there.
     pub facts: Vec<Fact>,
-    /// How its runs ended.
     pub runs: Runs,
 }
 

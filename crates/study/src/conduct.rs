@@ -63,18 +63,14 @@ pub struct Results {
 /// A finished run of the plan.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was wanted.
     pub job: Job,
-    /// What came of it.
     pub record: RunRecord,
 }
 
 /// A run that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was wanted.
     pub job: Job,
-    /// What was in the way.
     pub why: String,
 }
 

@@ -29,11 +29,9 @@ pub struct Plan {
     pub seed: u64,
     /// Whether and how long replications are added.
     pub stop: Option<Stop>,
-    /// Pictures.
     pub plots: Vec<PlotSpec>,
     /// Paired comparisons.
     pub compare: Vec<Compare>,
-    /// The code that runs it.
     pub code_version: String,
 }
 
@@ -62,7 +60,6 @@ pub struct Point {
     pub labels: Vec<(String, String)>,
     /// The keys it sets.
     pub settings: Vec<Setting>,
-    /// What is run.
     pub scenario: Scenario,
     /// Everything that decides a run apart from the seed.
     pub canonical: String,
@@ -76,9 +73,7 @@ pub enum PlanError {
     /// An axis that is zipped, plotted or compared does not exist.
     #[error("{place} names the axis `{name}`, but the axes are: {known}")]
     UnknownAxis {
-        /// What names it.
         place: String,
-        /// The name.
         name: String,
         /// The axes there are.
         known: String,
@@ -98,21 +93,14 @@ pub enum PlanError {
     /// A comparison needs its baseline.
     #[error("compare along `{axis}`: `{baseline}` is not one of its values: {known}")]
     UnknownBaseline {
-        /// The axis.
         axis: String,
         /// The value that is not there.
         baseline: String,
-        /// Those that are.
         known: String,
     },
     /// A condition cannot be decided.
     #[error("the constraint `{constraint}`: {why}")]
-    Constraint {
-        /// The condition.
-        constraint: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Constraint { constraint: String, why: String },
     /// No combination is left.
     #[error("no point of the study meets its constraints")]
     NothingLeft,
@@ -121,12 +109,7 @@ pub enum PlanError {
     NoRepetitions,
     /// Some point is no valid scenario.
     #[error("at {point}: {why}")]
-    Point {
-        /// The name of the point.
-        point: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Point { point: String, why: String },
 }
 
 impl Plan {

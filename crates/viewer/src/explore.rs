@@ -19,7 +19,6 @@ pub trait Explore: Send + Sync {
 pub struct Overview {
     /// Its name, or what it is.
     pub model: String,
-    /// The command for it.
     pub command: String,
     /// What is promised, and what can be reached.
     pub properties: Vec<Property>,
@@ -47,7 +46,6 @@ pub struct Property {
     pub name: String,
     /// One sentence about it.
     pub words: String,
-    /// Which of the two.
     pub kind: PropertyKind,
     /// What is known about it.
     pub state: PropertyState,
@@ -114,7 +112,6 @@ pub struct Next {
 /// A rule that is broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenRule {
-    /// The name of the rule.
     pub rule: String,
     /// What it says.
     pub words: String,

@@ -40,12 +40,7 @@ pub enum ServeError {
     NeedsToken(SocketAddr),
     /// The operating system refused the address.
     #[error("cannot serve the viewer on {address}: {error}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the operating system says.
-        error: io::Error,
-    },
+    Listen { address: SocketAddr, error: io::Error },
 }
 
 /// A running server of the page; ends when it is dropped.

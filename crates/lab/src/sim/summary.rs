@@ -15,7 +15,6 @@ use meshlock_cli::output::{labelled, table_width};
 use meshlock_cli::style::{ALARM, GOOD, KNOWN, PARTIAL, STRONG, styled};
 use meshlock_cli::text::{count, several};
 
-/// Writes all of it.
 pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Result<()> {
     let scenario = &subject.scenario;
     writeln!(out, "{}, seed {}", styled(STRONG, &scenario.name), subject.seed)?;

@@ -23,7 +23,6 @@ pub(super) const ALL_BUT_GUARD: &[&str] = &["p1", "p2", "p4", "p5", "p6", "p7", 
 /// Every repair of the printed text that has a switch.
 pub(super) const ALL: &[&str] = &["p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"];
 
-/// So many seconds.
 pub(super) fn seconds(seconds: f64) -> Span {
     Span::from_seconds(seconds)
 }
@@ -89,9 +88,7 @@ pub(super) trait With: Sized {
     fn epsilon(self, epsilon: u32) -> Self;
     /// With a random change of links every so many seconds, in the mean, that never cuts the network; or with none.
     fn changing(self, every: impl Into<Option<f64>>) -> Self;
-    /// With links changed in some way.
     fn links(self, change: impl FnOnce(&mut Wired)) -> Self;
-    /// With equal priorities.
     fn equals(self) -> Self;
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use meshlock_node::links::Transport;
 use serde::Serialize;
 
-/// Everything.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     /// How to measure it again.
