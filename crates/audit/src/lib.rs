@@ -66,10 +66,8 @@ pub struct Difference {
 /// Why a trace cannot be audited.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// It cannot be read.
     #[error(transparent)]
     Unreadable(#[from] TraceError),
-    /// It is of something that cannot be run again.
     #[error("this trace cannot be run again: {0}")]
     Unsupported(String),
 }

@@ -61,9 +61,7 @@ pub struct Series {
 /// One point with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where on the horizontal axis.
     pub x: f64,
-    /// Where on the vertical axis.
     pub y: f64,
     /// The lower end of the error bar; `y` if there is none.
     pub low: f64,

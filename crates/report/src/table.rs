@@ -9,9 +9,7 @@ use crate::number;
 /// is too much stands under an empty name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns, from left to right.
     pub columns: Vec<Column>,
-    /// The rows, from top to bottom.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -41,7 +39,6 @@ pub enum Cell {
     Verdict {
         /// Whether it is good news.
         good: bool,
-        /// The verdict in words.
         text: String,
     },
     /// Something to type or to look up.

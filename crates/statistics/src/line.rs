@@ -5,7 +5,6 @@ use crate::student::{interval_factor, two_sided_p};
 /// The line with the least squared distances in y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// How many points.
     pub samples: usize,
     /// How much y grows with x.
     pub slope: f64,

@@ -46,7 +46,6 @@ pub struct Job {
 pub struct Results {
     /// Finished runs of the plan, by point and replication. Runs of other shards are not among them.
     pub runs: Vec<Run>,
-    /// Runs that could not be run.
     pub failures: Vec<Failure>,
     /// Run files that were no use, and why.
     pub corrupt: Vec<(PathBuf, String)>,

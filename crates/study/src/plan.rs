@@ -72,12 +72,7 @@ pub struct Point {
 pub enum PlanError {
     /// An axis that is zipped, plotted or compared does not exist.
     #[error("{place} names the axis `{name}`, but the axes are: {known}")]
-    UnknownAxis {
-        place: String,
-        name: String,
-        /// The axes there are.
-        known: String,
-    },
+    UnknownAxis { place: String, name: String, known: String },
     /// An axis without values makes a study without points.
     #[error("the axis `{0}` has no values")]
     EmptyAxis(String),
@@ -90,24 +85,14 @@ pub enum PlanError {
     /// An axis can go together with one set of others only.
     #[error("the axis `{0}` is zipped twice")]
     ZippedTwice(String),
-    /// A comparison needs its baseline.
     #[error("compare along `{axis}`: `{baseline}` is not one of its values: {known}")]
-    UnknownBaseline {
-        axis: String,
-        /// The value that is not there.
-        baseline: String,
-        known: String,
-    },
-    /// A condition cannot be decided.
+    UnknownBaseline { axis: String, baseline: String, known: String },
     #[error("the constraint `{constraint}`: {why}")]
     Constraint { constraint: String, why: String },
-    /// No combination is left.
     #[error("no point of the study meets its constraints")]
     NothingLeft,
-    /// A study of no runs.
     #[error("`repeat` is 0: nothing would be run")]
     NoRepetitions,
-    /// Some point is no valid scenario.
     #[error("at {point}: {why}")]
     Point { point: String, why: String },
 }

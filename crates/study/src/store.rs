@@ -50,18 +50,10 @@ pub enum Begin {
 /// What is wrong with a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file system says no.
     #[error("cannot {what} {}", path.display())]
-    File {
-        what: &'static str,
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// A table cannot be written in its format.
+    File { what: &'static str, path: PathBuf, source: io::Error },
     #[error("cannot make {name}: {why}")]
     Format { name: &'static str, why: String },
-    /// There is nothing to resume.
     #[error("nothing to resume: {} has no results yet\nstart the study without --resume, or name its directory with --out", .0.display())]
     NothingThere(PathBuf),
     /// The directory has files in it that are not ours.

@@ -22,7 +22,6 @@ pub struct Overview {
     pub command: String,
     /// What is promised, and what can be reached.
     pub properties: Vec<Property>,
-    /// How far the search has come.
     pub search: Search,
 }
 
@@ -33,7 +32,6 @@ pub struct Search {
     pub states: u64,
     /// Steps from the start so far.
     pub depth: u32,
-    /// It has ended.
     pub done: bool,
     /// How, in words.
     pub verdict: String,
@@ -71,7 +69,6 @@ pub enum PropertyState {
     Searching,
     /// It holds in all states that were searched.
     Holds,
-    /// It does not hold.
     Broken,
     /// It can be reached.
     Found,

@@ -84,7 +84,6 @@ pub struct TapeName {
 /// How a live simulation goes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Playing {
-    /// It stands still.
     pub paused: bool,
     /// Simulated seconds per second.
     pub speed: f64,

@@ -28,7 +28,6 @@ struct ClaimJson<'a> {
     /// What each text has shown.
     texts: Vec<TextJson<'a>>,
     as_expected: bool,
-    /// What is not as expected.
     surprises: Vec<String>,
     checks: &'a [Check],
     tables: Vec<Value>,
