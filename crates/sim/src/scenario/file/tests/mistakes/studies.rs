@@ -57,6 +57,16 @@ an axis with a broken range
 `10..100` is not a range with a step
 help: write "10..100 step 10" or "50m..200m step 50m" (both ends are meant)
 
+an axis without values
+[radio] / [study] / [study.axes] / nodes = ^[]^
+the axis `nodes` has no values
+help: write at least one
+
+an axis with a value twice
+[radio] / [study] / [study.axes] / nodes = [10, 20, ^10^]
+the axis `nodes` has 10 twice
+help: take one out
+
 a variant that sets an unknown key
 [radio] / [study] / [[study.variant]] / label = "a" / ^"protocol.txt"^ = "published"
 unknown key `txt` in [protocol]
@@ -72,6 +82,21 @@ a zip of unequal axes
 `radio.error` has 1 values, the axes before it have 2
 help: axes that go together need as many values
 
+an axis that is zipped twice
+[radio] / [study] / zip = [["nodes", "radio.error"], [^"nodes"^]] / [study.axes] / nodes = [1, 2] / "radio.error" = [0.1, 0.2]
+`nodes` is zipped twice
+help: each axis at most once
+
+a zip of no axis
+[radio] / [study] / zip = [[^"node"^]] / [study.axes] / nodes = [1]
+`node` is not an axis of this study
+help: did you mean `nodes`? allowed: nodes
+
+a study of no runs
+[radio] / [study] / repeat = ^0^
+0 is out of range
+help: allowed: a whole number at least 1 and at most 1000000
+
 a condition that is none
 [radio] / [study] / constraints = [^"nodes 50"^]
 `nodes 50` is not a condition
@@ -84,6 +109,16 @@ help: did you mean `nodes`?
 
 a plot over no axis
 [radio] / [study] / [study.axes] / nodes = [1] / [[study.plot]] / x = ^"node"^ / y = "wait.mean"
+`node` is not an axis of this study
+help: did you mean `nodes`? allowed: nodes
+
+a plot with lines over no axis
+[radio] / [study] / [study.axes] / nodes = [1] / [[study.plot]] / x = "nodes" / y = "wait.mean" / lines = ^"node"^
+`node` is not an axis of this study
+help: did you mean `nodes`? allowed: nodes
+
+a comparison along no axis
+[radio] / [study] / [study.axes] / nodes = [1] / [[study.compare]] / axis = ^"node"^ / baseline = 1 / measures = ["wait.mean"]
 `node` is not an axis of this study
 help: did you mean `nodes`? allowed: nodes
 
