@@ -101,6 +101,7 @@ mod tests {
             mode: None,
             owner: None,
             fence: None,
+            fence_text: None,
             lease_ms: 1,
             expires_in_ms: None,
             waited_ms: 12_000,

@@ -140,7 +140,8 @@ impl Node {
             let (hub, identity, record) = (Arc::clone(&hub), Arc::clone(&identity), record.clone());
             let keep = Arc::new(Mutex::new(keep));
             let dir = config.dir.clone();
-            tasks.spawn(recovery::Keeper { hub, dir, keep, identity, node, record }.watch());
+            let founding_voters = charter.as_ref().map_or_else(Vec::new, |charter| charter.voters().to_vec());
+            tasks.spawn(recovery::Keeper { hub, dir, founding_voters, keep, identity, node, record }.watch());
         }
 
         let (removed, removed_members) =

@@ -18,7 +18,7 @@ use crate::mesh::keep::first_census;
 use crate::mesh::promises::{LastRun, Promises};
 use crate::mesh::state::Run;
 use crate::mesh::voters::Known;
-use crate::mesh::{self, Charter, Identity, Keep, Member, MeshError, Recovery};
+use crate::mesh::{self, Authority, Charter, Identity, Keep, Member, MeshError, Recovery};
 
 /// What cannot be written is tried again after this.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -106,7 +106,7 @@ fn voting(
             .map_err(|error| MeshError::Charter(format!("the voter's record cannot be read: {error}")))?,
     };
     let times = voters::Settings {
-        grows: charter.voters().is_empty() || charter.voters().len() == 3,
+        grows: charter.voters().is_empty(),
         ..voters::Settings::of_standing(Span(u64::try_from(charter.standing().as_millis()).unwrap_or(u64::MAX)))
     };
     let resumes = resumed.map(crate::machine::saved_counter);
@@ -147,6 +147,8 @@ pub(crate) struct Keeper {
     pub(crate) hub: Arc<Hub>,
     /// The member's directory.
     pub(crate) dir: PathBuf,
+    /// Who was named at the founding to vote.
+    pub(crate) founding_voters: Vec<String>,
     pub(crate) keep: Arc<Mutex<Keep>>,
     pub(crate) identity: Arc<Identity>,
     /// This node in the protocols, as its links say it.
@@ -178,6 +180,10 @@ impl Keeper {
                 Err(error) => tracing::warn!("who votes could not be stored for commands: {error}"),
             }
         }
+        if let Some(list) = known.as_ref().and_then(|known| self.voters_of_founding(known)) {
+            let proposed = self.hub.with(|machine, now| machine.propose_voters(now, list));
+            proposed.unwrap_or_else(|error| tracing::warn!("the voters of the founding are not taken up: {error}"));
+        }
         match mesh::voters::proposed(&self.dir) {
             Ok(None) => {}
             Ok(Some(list)) => {
@@ -189,6 +195,17 @@ impl Keeper {
             }
             Err(error) => tracing::error!("the proposed voters cannot be read: {error}"),
         }
+    }
+
+    /// The founder proposes the voters that were named at the founding, once all of them are there.
+    fn voters_of_founding(&self, known: &Known) -> Option<List> {
+        if self.founding_voters.is_empty() || known.list.parent().is_some() {
+            return None;
+        }
+        let authority = Authority::load(&self.dir).ok()?;
+        let named = self.founding_voters.iter().map(|name| Some((authority.number_of(name)?, name.clone())));
+        let list = known.successor(&authority, &named.collect::<Option<Vec<_>>>()?).ok()?;
+        (list.voters() != known.list.voters()).then_some(list)
     }
 
     async fn keep_catalogue(&self) {

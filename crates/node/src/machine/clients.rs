@@ -111,6 +111,7 @@ impl Machine {
             mode: request.asked.mode,
             owner: request.asked.owner.clone(),
             fence: request.fence,
+            fence_text: request.fence.map(|fence| fence.to_string()),
             lease_ms: request.told_ms,
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),

@@ -180,11 +180,6 @@ impl Mesh {
         }
     }
 
-    /// Whether there are voters.
-    pub(super) fn votes(&self) -> bool {
-        self.votes
-    }
-
     /// Lets time pass, with everything delivered.
     pub(super) fn run_ms(&mut self, ms: u64) {
         self.net.settle();
