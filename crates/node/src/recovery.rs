@@ -26,6 +26,9 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// How often it is looked whether the catalogue is to be written.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How often it is looked whether the voters have changed, or others are proposed.
+const LOOK_AT_VOTERS: Duration = Duration::from_secs(1);
+
 /// What a node of a mesh that recovers begins with, beside its machine.
 #[derive(Debug)]
 pub(crate) struct Begun {
@@ -159,13 +162,16 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) async fn watch(self) {
         let mut known = None;
+        let mut look = tokio::time::interval(LOOK);
+        let mut look_at_voters = tokio::time::interval(LOOK_AT_VOTERS);
+        for interval in [&mut look, &mut look_at_voters] {
+            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        }
         loop {
             tokio::select! {
                 () = self.hub.expelled() => self.begin_anew().await,
-                () = tokio::time::sleep(LOOK) => {
-                    self.keep_catalogue().await;
-                    self.look_at_voters(&mut known);
-                }
+                _ = look.tick() => self.keep_catalogue().await,
+                _ = look_at_voters.tick() => self.look_at_voters(&mut known),
             }
         }
     }
