@@ -193,6 +193,19 @@ impl Hub {
         }
     }
 
+    /// Waits until this node may grant, at most for so long; otherwise why it may not.
+    pub async fn until_granting(&self, patience: Duration) -> Result<(), String> {
+        let until = Instant::now() + patience;
+        loop {
+            let reason = self.with(|machine, _| machine.why_not_granting().map(str::to_owned));
+            match reason {
+                None => return Ok(()),
+                Some(reason) if Instant::now() >= until => return Err(reason),
+                Some(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+
     /// Waits until others hold this incarnation for gone: then it has to begin anew.
     pub async fn expelled(&self) {
         while !self.lock().machine.is_expelled() {
