@@ -250,6 +250,8 @@ fn a_mistake_is_answered_with_the_way_out() {
         ("check reverse-link --variant published --cancels 1", "leave out --cancels"),
         ("check reverse-link --variant published --leaves 1", "leave out --leaves"),
         ("check reverse-link --variant published --stops 1", "leave out --stops"),
+        ("check flood --crashes 1", "does not recover from crashes"),
+        ("check reverse-link --crashes 1 --endless", "leave out --endless"),
         ("check reverse-link --reading section-3", "add --variant published"),
         ("check reverse-link --variant published --reading part-3", "there are section-3,"),
         ("check group --variant published --reading section-3", "has no other readings"),
