@@ -180,7 +180,9 @@ impl Node {
             Err(error) => {
                 // What the last run saved was taken away: it must be there for the next start too.
                 tasks.shutdown().await;
-                run.end(&hub.with(|machine, _| machine.save()))?;
+                if hub.with(|machine, _| machine.may_go_on()) {
+                    run.end(&hub.with(|machine, _| machine.save()))?;
+                }
                 return Err(error);
             }
         };
@@ -238,7 +240,7 @@ impl Node {
             self.hub.with(|machine, _| (machine.still_needed_for(), machine.lingering(), machine.save()));
         if leaves {
             self.hub.clear_promises();
-        } else {
+        } else if self.hub.with(|machine, _| machine.may_go_on()) {
             self.run.end(&saved)?;
         }
         let passed = tokens.into_iter().filter(|name| !kept.contains(name)).collect();

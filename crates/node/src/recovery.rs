@@ -62,7 +62,7 @@ pub(crate) fn begin(
     let mut disk = OnDisk { keep: Keep::of(run), identity: Arc::clone(identity) };
     let (census, voting) = if charter.recovery() == Recovery::Voters {
         let census = on_disk.unwrap_or_default();
-        let voting = voting(identity, charter, &mut disk, &census, settings.id, never_ran, resumed)?;
+        let voting = voting(identity, charter, &mut disk, &census, settings.id, resumed)?;
         (census, Some(voting))
     } else {
         let first = || first_census(identity, Some(charter), run.incarnation);
@@ -93,7 +93,6 @@ fn voting(
     disk: &mut OnDisk,
     census: &Census,
     me: NodeId,
-    never_ran: bool,
     resumed: Option<&[u8]>,
 ) -> Result<Voting, MeshError> {
     let (id, record) = match disk.keep.voter()? {
@@ -102,8 +101,12 @@ fn voting(
     };
     let record = match record.as_slice() {
         [] => {
-            let first = disk.keep.first_list()?.filter(|_| never_ran);
-            first.map_or_else(|| VoterRecord::new(id), |list| VoterRecord::founding(id, list))
+            // It never promised anything, so it may be the first voter; unless its disk was lost, which is another voter.
+            let founds = |list: &List| list.voters().iter().any(|voter| voter.disk == id);
+            disk.keep
+                .first_list()?
+                .filter(founds)
+                .map_or_else(|| VoterRecord::new(id), |list| VoterRecord::founding(id, list))
         }
         bytes => postcard::from_bytes(bytes)
             .map_err(|error| MeshError::Charter(format!("the voter's record cannot be read: {error}")))?,
@@ -312,5 +315,79 @@ pub(crate) async fn remove(
             changed = facts.changed() => if changed.is_err() { return },
             changed = removed.changed() => if changed.is_err() { return },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::machine::Now;
+    use crate::mesh::{Existing, state};
+
+    /// Begins a run of the founder; the machine grants if all is well, since it is the only voter.
+    fn start(dir: &Path) -> (Run, Machine) {
+        let identity = Arc::new(Identity::load(dir).unwrap());
+        let charter = Charter::load(dir, &identity).unwrap().unwrap();
+        let (run, saved) = state::begin_run(dir, |_, saved| Ok(saved.to_vec())).unwrap();
+        let id = identity.member.node(run.incarnation);
+        let settings = Settings { id, ..Settings::founder(&identity.mesh, &identity.name) };
+        let (machine, _) = begin(&identity, &charter, &run, settings, saved.as_deref()).unwrap();
+        (run, machine)
+    }
+
+    fn grants(machine: &mut Machine) -> bool {
+        let asked = meshlock_api::NewRequest { resource: "dock".into(), ..Default::default() };
+        let ticket = machine.ask(Now(2), asked).unwrap();
+        machine.glance(ticket).is_some_and(|(state, ..)| state == meshlock_api::State::Granted)
+    }
+
+    #[test]
+    fn a_lone_founder_grants_at_once_also_after_a_crash_at_any_moment() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        mesh::found(dir, "hall", "ann", Existing::Keep).unwrap();
+        // Killed after its first words to the disk.
+        let (run, _) = state::begin_run(dir, |_, _| Ok(())).unwrap();
+        Promises::open(dir, LastRun::Never, Duration::from_secs(1), Duration::from_secs(30)).unwrap();
+        Keep::of(&run).save_census(&Census::default()).unwrap();
+        drop(run);
+        let mut fences = Vec::new();
+        for _ in 0..3 {
+            let (run, mut machine) = start(dir);
+            assert_eq!(machine.why_not_granting(), None);
+            assert!(grants(&mut machine));
+            fences.push(machine.request_infos(Now(2))[0].fence);
+            drop(run);
+        }
+        assert!(fences.is_sorted() && fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
+    }
+
+    #[test]
+    fn a_voter_whose_disk_was_lost_is_no_longer_that_voter() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        mesh::found(dir, "hall", "ann", Existing::Keep).unwrap();
+        drop(start(dir));
+        std::fs::remove_file(dir.join("state/voter")).unwrap();
+        let (_run, machine) = start(dir);
+        assert!(machine.why_not_granting().is_some(), "nobody can say what it had promised");
+    }
+
+    #[test]
+    fn state_is_used_once_and_only_with_standing() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        mesh::found(dir, "hall", "ann", Existing::Keep).unwrap();
+        let (run, mut machine) = start(dir);
+        assert!(grants(&mut machine));
+        machine.stop(Now(3));
+        assert!(machine.may_go_on());
+        run.end(&machine.save()).unwrap();
+        let (run, machine) = start(dir);
+        assert_eq!((run.incarnation.0, machine.why_not_granting()), (0, None), "it is its own voter");
+        drop(run);
+        assert_eq!(start(dir).0.incarnation.0, 1);
     }
 }

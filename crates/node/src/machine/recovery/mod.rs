@@ -114,16 +114,23 @@ impl Machine {
         setup: RecoverySetup,
     ) -> Result<Self, SavedError> {
         let RecoverySetup { census, voting, catalogue: _, disk, wait: _ } = setup;
-        let mut machine = Self::resume(settings, saved)?;
+        // Nothing may be done under the registry's lock before it is known that this node is not gone.
+        let declared = settings.declared.clone();
+        let mut machine = Self::resume(super::Settings { declared: Default::default(), ..settings }, saved)?;
         let waits_for_link = voting.is_none() && census.living().count() > 1;
         machine.recover_with(census, voting, disk);
         let now = Now::default();
         if waits_for_link {
             machine.suspend_for_link();
         }
+        machine.settings.declared = declared;
+        for known in machine.resources.values_mut() {
+            known.compare(machine.settings.declared.get(&known.entry.name));
+        }
         machine.report();
         machine.vote(now, Voting::wake);
         machine.repair(now);
+        machine.declare(now);
         Ok(machine)
     }
 
@@ -396,6 +403,12 @@ impl Machine {
         let goodbye = census.goodbye(self.settings.id);
         self.post_to_all(&encode(&Frame::Census(goodbye)), None);
         true
+    }
+
+    /// Whether the state of this node may be used by the next start: voters have it on record, and nobody holds it for
+    /// gone. Otherwise there is nothing in it that others need.
+    pub fn may_go_on(&self) -> bool {
+        !self.is_expelled() && !self.is_silent() && self.voting().is_none_or(Voting::is_registered)
     }
 
     /// The catalogue has changed: it is to be kept, soon.
