@@ -103,6 +103,7 @@ fn outcome(capacity: u32, requests: Vec<Request>) -> Outcome {
         stopped: false,
         storm: None,
         rejected: 3,
+        crashes: None,
     }
 }
 
