@@ -35,6 +35,7 @@ pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Re
     waiting(out, subject, &ran.measures)?;
     entries(out, subject, ran)?;
     costs(out, ran)?;
+    crashes(out, ran)?;
     trouble(out, subject, ran)?;
     writeln!(out)?;
     labelled(out, "hash", &format!("{:016x}", ran.outcome.trace_hash))?;
@@ -225,6 +226,72 @@ fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
         rows.push(vec![Cell::Text("(acknowledgements)".to_owned()), Cell::Empty, Cell::Text(three(*acks))]);
     }
     table(out, "kind", &["messages", "frames", "bytes"], rows)
+}
+
+/// What crashes did, if there could be any.
+fn crashes(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
+    if ran.outcome.crashes.is_none() {
+        return Ok(());
+    }
+    heading(out, "Crashes")?;
+    let lines: [(&str, String); 5] = [
+        (
+            "crashes",
+            told(
+                &ran.measures,
+                &[
+                    ("crashes", &|crashes| format!("{} of nodes", three(crashes))),
+                    ("tokens.remade", &|tokens| format!("{} tokens made anew", three(tokens))),
+                ],
+            ),
+        ),
+        (
+            "outages",
+            told(
+                &ran.measures,
+                &[
+                    ("outages", &|outages| format!("{} times nothing could be granted", three(outages))),
+                    ("outage.share", &|share| format!("{} of the time", percent(share))),
+                    ("outage.mean", &|length| format!("{} on average", seconds(length))),
+                    ("outage.p99", &|length| format!("99 % within {}", seconds(length))),
+                    ("outage.max", &|length| format!("at most {}", seconds(length))),
+                ],
+            ),
+        ),
+        (
+            "repairs",
+            told(
+                &ran.measures,
+                &[
+                    ("repairs", &|repairs| format!("{} times all nodes reported", three(repairs))),
+                    ("messages/repair", &|messages| format!("{} messages each", three(messages))),
+                    ("frames/repair", &|frames| format!("{} transmissions", three(frames))),
+                    ("bytes/repair", &bytes),
+                ],
+            ),
+        ),
+        (
+            "lost work",
+            told(
+                &ran.measures,
+                &[
+                    ("cut-short", &|grants| format!("{} clients had to stop before they were done", three(grants))),
+                    ("refused", &|requests| format!("{} requests lost or turned away", three(requests))),
+                ],
+            ),
+        ),
+        (
+            "voters",
+            told(
+                &ran.measures,
+                &[
+                    ("declared", &|nodes| format!("{} nodes declared gone", three(nodes))),
+                    ("declared.wrongly", &|nodes| format!("{} of them while they were running", three(nodes))),
+                ],
+            ),
+        ),
+    ];
+    lines.iter().try_for_each(|(label, text)| labelled(out, label, text))
 }
 
 /// Always told, also if there is none: who was not served, and which rules broke.

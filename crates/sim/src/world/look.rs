@@ -56,7 +56,8 @@ impl World {
         }
         if self.is_gone(node) {
             // Without recovery it keeps what it had, but nobody can ask it any more.
-            *view = View { token: view.token.take(), holding: std::mem::take(&mut view.holding), ..View::default() };
+            (view.height, view.asked) = (None, None);
+            view.queue.clear();
         }
         if self.is_refused(node) {
             let waiting = std::mem::take(&mut view.waiting);

@@ -67,10 +67,12 @@ fn every_shipped_scenario_resolves_with_every_value_of_its_study() {
         names,
         [
             "charging-docks",
+            "crashes",
             "drone-corridor",
             "intersection",
             "overload",
             "reference",
+            "study-crashes",
             "study-nodes",
             "study-priorities",
             "study-speed",
