@@ -1,5 +1,6 @@
 //! Every mistake with the exact words in which it is told.
 
+mod crashes;
 mod networks;
 mod protocols;
 mod studies;
@@ -12,7 +13,8 @@ type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]
 
 #[test]
 fn every_mistake_is_told_in_these_words() {
-    for (what, text, sets, words) in [values::CASES, protocols::CASES, networks::CASES, studies::CASES].concat() {
+    let all = [values::CASES, protocols::CASES, networks::CASES, crashes::CASES, studies::CASES];
+    for (what, text, sets, words) in all.concat() {
         assert_eq!(told(text, sets), words, "{what}");
     }
 }
