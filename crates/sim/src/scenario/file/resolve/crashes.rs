@@ -40,7 +40,7 @@ pub(super) fn crashes(
         "restart" => Recovery::Restart { removal: part.span("removal")? },
         _ => {
             let voters: u32 = part.optional_whole("voters")?.unwrap_or(if nodes < 3 { 1 } else { 3 });
-            if voters % 2 == 0 || voters > nodes {
+            if voters.is_multiple_of(2) || voters > nodes {
                 let message = format!("{voters} of {nodes} nodes cannot vote");
                 return Err(part.problem("voters", message, "write 1, 3 or 5, and not more than `nodes`"));
             }
