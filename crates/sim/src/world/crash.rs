@@ -425,6 +425,15 @@ impl World {
         members.any(|member| member.keeper().census().is_gone(me))
     }
 
+    /// Whether a repair needs nodes of several parts: all members, unless a majority of voters is in one.
+    pub(super) fn parts_must_meet(&self, parts: &[u32]) -> bool {
+        let Some(faults) = self.faults.as_ref().filter(|faults| !faults.seen.crashed.is_empty()) else { return false };
+        let mut running = (0..).zip(parts).filter(|(node, _)| !self.is_gone(*node)).map(|(_, part)| *part);
+        let first = running.next();
+        let is_split = running.any(|part| Some(part) != first);
+        is_split && (faults.voters.is_none() || self.quorum().is_none())
+    }
+
     /// Whether all that take part know of everybody who does not: then nothing of theirs is left.
     pub(super) fn is_repaired(&self) -> bool {
         if self.faults.is_none() {

@@ -36,6 +36,8 @@ impl World {
         // What the gone had is neither here nor there until all know that they are gone.
         let rules = self.watch.rules;
         let rules = if self.is_repaired() { rules } else { rules.without(Rule::Conservation) };
+        // A token that is lost in a network that has fallen apart is made anew when its parts meet.
+        let rules = if self.parts_must_meet(&parts) { rules.without(Rule::NobodyWaits) } else { rules };
         let verdict = check_snapshot(rules, &self.watch.setting, &snapshot);
         let known = self.watch.history.check_known(|id| views.get(id.0 as usize));
         self.watch.judge(verdict, self.now);

@@ -221,7 +221,7 @@ impl World {
     }
 
     /// A majority of voters, in one part of the network.
-    fn quorum(&self) -> Option<Vec<u32>> {
+    pub(super) fn quorum(&self) -> Option<Vec<u32>> {
         let voting = self.known()?.voting;
         let parts = self.links.parts();
         let running: Vec<u32> = (0..voting.voters).filter(|voter| !self.is_gone(*voter)).collect();

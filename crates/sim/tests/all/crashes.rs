@@ -130,6 +130,23 @@ fn a_living_token_is_not_interrupted() {
     }
 }
 
+/// Two parts that meet after forty seconds. The token is lost in one of them.
+const SPLIT: &str = "nodes = 4\nduration = \"60s\"\nwarmup = \"0s\"\n[topology]\nlinks = [[0, 1], [2, 3]]\n\
+    [[topology.change]]\nat = \"40s\"\nup = [1, 2]\n\
+    [traffic]\nnodes = [1, 3]\nthink = \"uniform(0s, 100ms)\"\nholding = \"10ms\"\nstart = \"11s\"\n\
+    [crashes]\nrecovery = \"restart\"\n[[crashes.script]]\nat = \"10s\"\nnode = 0\nfor = \"2s\"\n";
+
+#[test]
+fn a_token_that_is_lost_in_one_part_is_made_anew_when_the_parts_meet() {
+    let (outcome, seen) = ran(&scenario(SPLIT, &[]), 1);
+    assert!(outcome.broken.is_empty() && stuck(&outcome) == 0);
+    assert!((30.0..30.1).contains(&outage(&seen)), "{seen:?}");
+    let apart = SPLIT.replace("[[topology.change]]\nat = \"40s\"\nup = [1, 2]\n", "");
+    let (outcome, seen) = ran(&scenario(&apart, &[]), 1);
+    assert!(outcome.broken.is_empty(), "all that could be done was done: {:?}", outcome.broken);
+    assert_eq!((stuck(&outcome), seen.remade.len()), (2, 0));
+}
+
 #[test]
 fn without_recovery_the_token_is_lost_and_the_measures_say_so() {
     let scenario = scenario(WIRES, &[("crashes.recovery", "none")]);

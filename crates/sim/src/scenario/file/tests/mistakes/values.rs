@@ -64,7 +64,7 @@ nodes = 3
   |
 1 | node = 3
   | ^^^^
-  = help: did you mean `nodes`? allowed: name, nodes, duration, warmup, drain, seed, protocol, radio, area, mobility, topology, traffic, limits, study",
+  = help: did you mean `nodes`? allowed: name, nodes, duration, warmup, drain, seed, protocol, radio, area, mobility, topology, traffic, crashes, limits, study",
     ),
     (
         "an unknown section",
@@ -77,7 +77,7 @@ range = "120m"
   |
 1 | [radoi]
   |  ^^^^^
-  = help: did you mean `radio`? allowed: protocol, radio, area, mobility, topology, topology.change, traffic, traffic.class, limits, study, study.axes, study.variant, study.stop, study.plot, study.compare",
+  = help: did you mean `radio`? allowed: protocol, radio, area, mobility, topology, topology.change, traffic, traffic.class, crashes, crashes.script, limits, study, study.axes, study.variant, study.stop, study.plot, study.compare",
     ),
     (
         "a section that is no section",
