@@ -16,6 +16,8 @@ pub struct Crashes {
     pub script: Vec<ScriptedCrash>,
     /// How long a client may hold on after its node last renewed its lease; it renews three times in that.
     pub lease: Span,
+    /// What a node that returns believes the leases of its former clients to be. It must not be less than they are.
+    pub believed_lease: Span,
     pub recovery: Recovery,
 }
 

@@ -184,10 +184,10 @@ impl World {
                 continue; // of an incarnation before
             }
             if self.clients.is_held(index) {
-                let over = self.lease_end(node, index);
+                let (over, believed) = self.lease_end(node, index);
                 self.clients.orphan(index);
                 self.agenda.add(over, Due::LeaseOver { request: index });
-                latest = latest.max(over);
+                latest = latest.max(believed);
                 continue;
             }
             if !self.clients.leave_queue(index) {
@@ -202,15 +202,16 @@ impl World {
         latest
     }
 
-    /// When the lease that a client was promised last is over.
-    fn lease_end(&self, node: u32, index: u32) -> Time {
-        let Some(faults) = &self.faults else { return self.now };
+    /// When the lease that a client was promised last is over, and when its node believes so.
+    fn lease_end(&self, node: u32, index: u32) -> (Time, Time) {
+        let Some(faults) = &self.faults else { return (self.now, self.now) };
         let lease = faults.plan.lease;
         let granted = self.clients.requests[index as usize].granted.unwrap_or(self.now);
         let every = (lease.0 / RENEWALS).max(1);
         let renewed = granted + Span(self.now.since(granted).0 / every * every);
         let standing = faults.voters.as_ref().map_or(Time::NEVER, |voters| voters.standing_ends(node));
-        (renewed + lease).min(standing)
+        let over = (renewed + lease).min(standing);
+        (over, over.min(renewed + faults.plan.believed_lease))
     }
 
     /// The client of a node that crashed stops, done or not.
@@ -425,13 +426,16 @@ impl World {
         members.any(|member| member.keeper().census().is_gone(me))
     }
 
-    /// Whether a repair needs nodes of several parts: all members, unless a majority of voters is in one.
-    pub(super) fn parts_must_meet(&self, parts: &[u32]) -> bool {
+    /// Whether nothing can be repaired as long as links stay as they are: no majority of voters is together, or without
+    /// voters, members are in several parts.
+    pub(super) fn cannot_repair(&self, parts: &[u32]) -> bool {
         let Some(faults) = self.faults.as_ref().filter(|faults| !faults.seen.crashed.is_empty()) else { return false };
+        if faults.voters.is_some() {
+            return self.quorum().is_none();
+        }
         let mut running = (0..).zip(parts).filter(|(node, _)| !self.is_gone(*node)).map(|(_, part)| *part);
         let first = running.next();
-        let is_split = running.any(|part| Some(part) != first);
-        is_split && (faults.voters.is_none() || self.quorum().is_none())
+        running.any(|part| Some(part) != first)
     }
 
     /// Whether all that take part know of everybody who does not: then nothing of theirs is left.

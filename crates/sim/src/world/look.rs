@@ -36,8 +36,11 @@ impl World {
         // What the gone had is neither here nor there until all know that they are gone.
         let rules = self.watch.rules;
         let rules = if self.is_repaired() { rules } else { rules.without(Rule::Conservation) };
-        // A token that is lost in a network that has fallen apart is made anew when its parts meet.
-        let rules = if self.parts_must_meet(&parts) { rules.without(Rule::NobodyWaits) } else { rules };
+        // What is lost is made anew, and who is not registered is served, when the parts of the network meet again or
+        // enough voters do.
+        let waits = [Rule::NobodyWaits, Rule::NoIdleUnits, Rule::MostUrgentKnown];
+        let excused = if self.cannot_repair(&parts) { &waits[..] } else { &[] };
+        let rules = excused.iter().fold(rules, |rules, rule| rules.without(*rule));
         let verdict = check_snapshot(rules, &self.watch.setting, &snapshot);
         let known = self.watch.history.check_known(|id| views.get(id.0 as usize));
         self.watch.judge(verdict, self.now);
@@ -60,6 +63,7 @@ impl World {
             // Without recovery it keeps what it had, but nobody can ask it any more.
             (view.height, view.asked) = (None, None);
             view.queue.clear();
+            view.waiting.clear();
         }
         if self.is_refused(node) {
             let waiting = std::mem::take(&mut view.waiting);

@@ -191,3 +191,15 @@ fn voters_that_do_not_wait_long_enough_are_found_out() {
     assert!(seen.declared[0].wrongly);
     assert_eq!(outcome.broken[0].rule, Rule::Exclusion, "the client of node 4 is still inside");
 }
+
+#[test]
+fn a_node_that_does_not_wait_for_its_former_clients_is_found_out() {
+    let set = [("crashes.recovery", "restart"), ("traffic.class.first.holding", "40s")];
+    let mut scenario = scenario(WIRES, &set);
+    if let Some(crashes) = &mut scenario.crashes {
+        crashes.believed_lease = Span::ZERO;
+    }
+    let (outcome, _) = ran(&scenario, 1);
+    assert_eq!(outcome.broken[0].rule, Rule::Exclusion, "the client of the dead node is still inside");
+    assert!((12.0..12.1).contains(&outcome.broken[0].at.seconds()), "as soon as the node is back");
+}

@@ -48,7 +48,7 @@ pub(super) fn crashes(
             Recovery::Voters(Voting::new(voters, part.span("standing")?, part.amount("drift")?))
         }
     };
-    Ok(Some(Crashes { per_hour, back, never, script, lease, recovery }))
+    Ok(Some(Crashes { per_hour, back, never, script, lease, believed_lease: lease, recovery }))
 }
 
 /// Why no node may crash in this scenario, and what to do about it.
