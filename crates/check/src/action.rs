@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::members::Incident;
+
 /// One thing that may happen in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
@@ -46,6 +48,13 @@ pub enum Action {
     Stop { node: u8 },
     /// A node that was stopped goes on, and its links come up again.
     Start { node: u8 },
+    /// Something happens to a member that recovers from crashes.
+    Member {
+        incident: Incident,
+        node: u8,
+        /// Who hears of it first, if that is another one.
+        at: u8,
+    },
 }
 
 impl Action {
@@ -58,6 +67,7 @@ impl Action {
             | Self::Expire { .. }
             | Self::Learn { .. }
             | Self::Start { .. } => true,
+            Self::Member { incident, .. } => incident.is_obligatory(),
             Self::ExpireEarly { .. }
             | Self::Request { .. }
             | Self::Cancel { .. }
@@ -90,6 +100,8 @@ impl Action {
             Self::Leave { node } => (13, node.into(), [0, 0]),
             Self::Stop { node } => (14, node.into(), [0, 0]),
             Self::Start { node } => (15, node.into(), [0, 0]),
+            // Kinds have four bits and no more: the last of them has kinds of its own.
+            Self::Member { incident, node, at } => (15, node.into(), [at, incident as u8 + 1]),
         };
         Packed(kind << 28 | u32::from(a) << 16 | u32::from(b[0]) << 8 | u32::from(b[1]))
     }
@@ -121,7 +133,8 @@ impl Packed {
             12 => Action::Learn { node },
             13 => Action::Leave { node },
             14 => Action::Stop { node },
-            _ => Action::Start { node },
+            _ if last == 0 => Action::Start { node },
+            _ => Action::Member { incident: Incident::ALL[last as usize - 1], node, at: place },
         }
     }
 }
@@ -156,7 +169,8 @@ mod tests {
             Action::Stop { node: 63 },
             Action::Start { node: 0 },
         ];
-        for action in actions {
+        let incidents = Incident::ALL.map(|incident| Action::Member { incident, node: 63, at: 62 });
+        for action in actions.into_iter().chain(incidents) {
             assert_eq!(action.pack().unpack(), action);
         }
     }

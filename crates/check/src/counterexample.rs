@@ -166,7 +166,8 @@ fn told(space: &mut Space, action: Action) -> Step {
         | Action::Learn { .. }
         | Action::Leave { .. }
         | Action::Stop { .. }
-        | Action::Start { .. } => None,
+        | Action::Start { .. }
+        | Action::Member { .. } => None,
     };
     Step { action, link, moves, sent, vanished: vanished.collect() }
 }

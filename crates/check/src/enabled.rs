@@ -4,7 +4,7 @@ use meshlock_core::Protocol;
 
 use crate::action::Action;
 use crate::environment::{Environment, LinkState};
-use crate::intern::Sequences;
+use crate::intern::{Sequences, tiny};
 use crate::layout::LinkPlace;
 use crate::model::{Failing, Pick};
 use crate::space::{EnvironmentFacts, Row, Space};
@@ -18,13 +18,17 @@ impl Space {
         let facts = self.environment_facts(row);
         if facts.notices {
             for (link, state) in environment.links.iter().enumerate() {
-                if let LinkState::Dying(noticed) = state {
-                    let ends = (0..2).filter(|end| !noticed[usize::from(*end)]);
-                    actions.extend(ends.map(|end| Action::Notice { link: short(link), end }));
+                match *state {
+                    LinkState::Dying(noticed) => {
+                        let ends = (0..2).filter(|end| !noticed[usize::from(*end)]);
+                        actions.extend(ends.map(|end| Action::Notice { link: short(link), end }));
+                    }
+                    LinkState::Failed(by) => actions.push(Action::Notice { link: short(link), end: 1 - by }),
+                    LinkState::Up | LinkState::Down => {}
                 }
             }
         }
-        let is_there = |node: &usize| !environment.is_away(*node);
+        let is_there = |node: &usize| !environment.is_away(*node) && environment.members.is_there(*node);
         for (node, id) in row.iter().take(self.layout.nodes).enumerate().filter(|(node, _)| is_there(node)) {
             let view = self.local.view(*id);
             actions
@@ -41,6 +45,7 @@ impl Space {
             self.application(row, environment, node, patient, actions);
         }
         self.stops_and_starts(environment, actions);
+        self.incidents(row, actions);
         if usize::from(*environment.versions().end()) < self.model.budgets.capacities.len() {
             let there = (0..self.layout.nodes).filter(is_there);
             actions.extend(there.map(|node| Action::Resize { node: tiny(node) }));
@@ -91,8 +96,12 @@ impl Space {
         for node in 0..self.layout.nodes {
             let id = self.model.nodes[node].id();
             let unnoticed = |(place, link): (usize, &LinkPlace)| {
-                link.end_of(id).is_some() && matches!(environment.links[place], LinkState::Dying(_))
+                link.end_of(id).is_some()
+                    && matches!(environment.links[place], LinkState::Dying(_) | LinkState::Failed(_))
             };
+            if !environment.members.is_there(node) {
+                continue;
+            }
             if !environment.is_away(node) {
                 actions.extend((environment.stops > 0).then_some(Action::Stop { node: tiny(node) }));
             } else if !self.layout.links.iter().enumerate().any(unnoticed) {
@@ -124,10 +133,11 @@ impl Space {
         let outstanding = view.waiting.len() + view.holding.len();
         let more = if self.model.workload.endless { work.count > 0 } else { made < work.count };
         let node = tiny(node);
+        let stands = !environment.members.is_fenced(node.into());
         if environment.leaves > 0 && outstanding == 0 && !view.leaving {
             actions.push(Action::Leave { node });
         }
-        if more && !patient && outstanding < self.model.workload.outstanding as usize {
+        if more && stands && !patient && outstanding < self.model.workload.outstanding as usize {
             match work.pick {
                 Pick::Any => {
                     let demands = 0..work.demands.len();
@@ -176,8 +186,12 @@ impl Space {
                         changes.push(Action::Cut { link: short(place) });
                     }
                 }
-                LinkState::Down => changes.push(Action::Form { link: short(place) }),
-                LinkState::Dying(_) => {}
+                LinkState::Down => {
+                    if (0..2).all(|end| environment.members.is_there(link.end(end).0 as usize)) {
+                        changes.push(Action::Form { link: short(place) });
+                    }
+                }
+                LinkState::Dying(_) | LinkState::Failed(_) => {}
             }
         }
         EnvironmentFacts {
@@ -192,9 +206,4 @@ impl Space {
 
 fn short(place: usize) -> u16 {
     u16::try_from(place).expect("64 nodes have 4032 channels at most")
-}
-
-/// A broken protocol may hold more than 255 grants at one node; trying the last one of them is enough.
-fn tiny(place: usize) -> u8 {
-    u8::try_from(place).unwrap_or(u8::MAX)
 }

@@ -1,6 +1,7 @@
 //! Everything of a state that is neither in a node nor in flight: links, notices, timers, budgets, request numbers.
 
 use crate::layout::Layout;
+use crate::members::Members;
 use crate::model::{Failing, Model};
 
 /// The world around the nodes.
@@ -24,6 +25,7 @@ pub(crate) struct Environment {
     pub(crate) stops: u32,
     /// The nodes that are stopped and have not started again, as bits.
     pub(crate) away: u64,
+    pub(crate) members: Members,
     /// The nodes whose timers ran out in this round, as bits.
     pub(crate) fired: u64,
     /// Rounds of timers since anything else happened.
@@ -37,6 +39,8 @@ pub(crate) enum LinkState {
     Down,
     /// Cut, but not noticed by both ends; for each end whether it has noticed.
     Dying([bool; 2]),
+    /// The node at this end crashed, and the other end has not noticed. Once it has, and the node is back, it is up.
+    Failed(u8),
 }
 
 impl Environment {
@@ -57,6 +61,7 @@ impl Environment {
             leaves: model.budgets.leaves,
             stops: model.budgets.stops,
             away: 0,
+            members: Members::new(model.budgets.members, nodes, model.voters_record()),
             fired: 0,
             rounds: 0,
         }
@@ -73,6 +78,7 @@ impl Environment {
         self.leaves = other.leaves;
         self.stops = other.stops;
         self.away = other.away;
+        self.members.clone_from(&other.members);
         self.cancels = other.cancels;
         self.reprioritisations = other.reprioritisations;
         self.link_changes = other.link_changes;
@@ -89,7 +95,7 @@ impl Environment {
 
     /// Whether an end of a link has still to notice that it was cut.
     pub(crate) fn notice_pending(&self) -> bool {
-        self.links.iter().any(|link| matches!(link, LinkState::Dying(_)))
+        self.links.iter().any(|link| matches!(link, LinkState::Dying(_) | LinkState::Failed(_)))
     }
 
     /// The nodes that have not heard of a definition that others know, as bits.
@@ -138,6 +144,16 @@ impl Environment {
 
     /// For each node the smallest node it is connected with by links that are up.
     pub(crate) fn parts(&self, layout: &Layout, without: Option<usize>) -> Vec<u32> {
+        self.parts_among(layout, without, |_| true)
+    }
+
+    /// The same by way of these nodes alone.
+    pub(crate) fn parts_among(
+        &self,
+        layout: &Layout,
+        without: Option<usize>,
+        among: impl Fn(usize) -> bool,
+    ) -> Vec<u32> {
         let mut part: Vec<u32> = (0..crate::intern::next_id(layout.nodes)).collect();
         if layout.links.is_empty() {
             return if layout.channels.is_empty() { part } else { vec![0; layout.nodes] };
@@ -149,6 +165,9 @@ impl Environment {
                     continue;
                 }
                 let (low, high) = (link.link.low().0 as usize, link.link.high().0 as usize);
+                if !among(low) || !among(high) {
+                    continue;
+                }
                 let least = part[low].min(part[high]);
                 changed |= part[low] != least || part[high] != least;
                 part[low] = least;

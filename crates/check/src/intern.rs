@@ -175,6 +175,12 @@ pub(crate) fn map_bytes<K, V>(map: &FixedMap<K, V>) -> usize {
     map.capacity() * 8 / 7 * (size_of::<(K, V)>() + 1)
 }
 
+/// A place in one byte. A broken protocol may hold more than 255 grants at one node; trying the last one of them is
+/// enough.
+pub(crate) fn tiny(place: usize) -> u8 {
+    u8::try_from(place).unwrap_or(u8::MAX)
+}
+
 /// Ids are `u32`: four thousand million states are more than any machine that runs this can hold.
 pub(crate) fn next_id(len: usize) -> u32 {
     u32::try_from(len).expect("memory runs out long before ids do")

@@ -32,6 +32,8 @@ pub(crate) struct LinkPlace {
     pub(crate) channels: [u16; 2],
     pub(crate) changeable: bool,
     pub(crate) up_at_start: bool,
+    /// It is up whenever both ends are there, unless it is cut: also a link of a member that joins later.
+    pub(crate) lasting: bool,
 }
 
 impl LinkPlace {
@@ -56,7 +58,9 @@ impl Layout {
         let mut layout = Self { nodes, channels: Vec::new(), links: Vec::new(), channel_of: vec![None; nodes * nodes] };
         match model.medium {
             Medium::Links => {
+                let joined = nodes.saturating_sub(model.budgets.members.joins as usize);
                 for link in model.all_links() {
+                    let up_at_start = model.topology.links().contains(&link) && !model.down.contains(&link);
                     let place = u16::try_from(layout.links.len()).ok();
                     let there = layout.add_channel(link.low(), link.high(), place);
                     let back = layout.add_channel(link.high(), link.low(), place);
@@ -64,7 +68,8 @@ impl Layout {
                         link,
                         channels: [there, back],
                         changeable: model.changeable.as_ref().is_none_or(|list| list.contains(&link)),
-                        up_at_start: model.topology.links().contains(&link) && !model.down.contains(&link),
+                        up_at_start,
+                        lasting: up_at_start || link.high().0 as usize >= joined,
                     });
                 }
             }

@@ -8,11 +8,14 @@
 //! | [`topology`] | the shapes of small networks, and how they are written |
 //! | [`model`] | nodes, network, workload and budgets: what is explored |
 //! | [`action`] | what the world may do next |
+//! | [`members`] | crashes, restarts, removals, declarations: what happens to members that recover |
 //! | [`finding`] | what can be wrong |
 //! | [`counterexample`] | a run that shows what is wrong, step by step, and as text |
 //! | [`examples`] | shortest runs to situations that help to understand a model |
 //! | [`explore`] | breadth first and depth first |
 //! | [`stepper`] | one step at a time, along a path that the caller chooses |
+//! | [`plain`] | breadth first over any values, for what runs beside the protocols |
+//! | [`voters`] | voters, standing and lists, explored that way |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | progress, outcome and verdict |
 //!
@@ -35,7 +38,9 @@ mod intern;
 mod layout;
 mod liveness;
 mod local;
+pub mod members;
 pub mod model;
+pub mod plain;
 mod random;
 mod render;
 pub mod report;
@@ -46,6 +51,7 @@ mod store;
 pub mod suite;
 pub mod topology;
 pub mod trial;
+pub mod voters;
 pub mod walk;
 mod watch;
 
@@ -57,10 +63,11 @@ pub use counterexample::Counterexample;
 pub use examples::{ExampleLimits, Situation};
 pub use explore::{Explorer, Options, Search};
 pub use finding::Finding;
+pub use members::{Careless, Incident, MemberBudgets};
 pub use meshlock_protocols::{Name, Text};
 pub use model::{Budgets, Failing, Medium, Model, ModelError, Pick, Timers, Work, Workload};
 pub use report::{Broken, Observer, Outcome, Progress, Silent, Verdict};
-pub use spec::{Spec, SpecError};
+pub use spec::{Recovery, Spec, SpecError};
 pub use stepper::{StepError, Stepper};
 pub use topology::{Link, Topology};
 pub use trial::{Limits, Report, Shown, Trial, Way};

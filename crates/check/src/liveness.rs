@@ -24,6 +24,7 @@ use crate::explore::End;
 use crate::finding::Finding;
 use crate::graph::{Edge, Graph};
 use crate::intern::next_id;
+use crate::members::Incident;
 use crate::report::Verdict;
 use crate::space::Space;
 use crate::store::Store;
@@ -141,6 +142,9 @@ impl Bad<'_> {
             | Action::Leave { .. }
             | Action::Stop { .. } => None,
             Action::Start { node } => self.victim.map(|_| Class::Start(node)),
+            Action::Member { incident, node, .. } => {
+                self.victim.filter(|_| incident.is_obligatory()).map(|_| Class::Member(incident, node))
+            }
             Action::Learn { node } => self.victim.map(|_| Class::Learn(node)),
         }
     }
@@ -172,7 +176,7 @@ impl Bad<'_> {
         let Some(victim) = self.victim else { return false };
         let apart = |state: &u32| {
             let row = self.store.row(*state);
-            let parts = &self.space.environment_facts(row).parts;
+            let parts = self.space.parts(row);
             let token_near = (0..self.space.layout.nodes)
                 .any(|node| parts[node] == parts[victim] && self.space.local.view(row[node]).token.is_some());
             parts.iter().any(|part| *part != parts[victim]) && !token_near
@@ -199,6 +203,7 @@ enum Class {
     Timer(u8),
     Learn(u8),
     Start(u8),
+    Member(Incident, u8),
 }
 
 /// The states of a component with their places.

@@ -2,10 +2,12 @@
 
 mod settle;
 
+use meshlock_core::recovery::Census;
 use meshlock_core::{Aging, Demand, NodeId, Order, Protocol, Timer, Units, Urgency};
 use meshlock_properties::{RuleSet, Setting};
 use meshlock_protocols::Node;
 
+use crate::members::{Careless, MemberBudgets};
 use crate::topology::{Link, MOST_NODES, Topology};
 
 pub use settle::SettleError;
@@ -48,6 +50,8 @@ pub struct Model {
     pub allow_rejects: bool,
     /// Let messages to nodes without a link vanish. By default sending one is a finding.
     pub allow_stray_sends: bool,
+    /// What is not done although it must be, in tests of the checker itself.
+    pub careless: Option<Careless>,
     /// Gaps between fences larger than this make no difference (only for canonical states).
     pub clock_reach: i64,
 }
@@ -82,6 +86,7 @@ impl Model {
             wait_when_full: None,
             allow_rejects: false,
             allow_stray_sends: false,
+            careless: None,
             clock_reach: 2,
         }
     }
@@ -98,6 +103,17 @@ impl Model {
             }
             Medium::AnyToAny => Vec::new(),
         }
+    }
+
+    /// Whether the nodes are members that recover from crashes.
+    pub(crate) fn recovers(&self) -> bool {
+        matches!(self.nodes.first(), Some(Node::Recovering(_)))
+    }
+
+    /// What the voters know at the start, where there are voters: who has joined.
+    pub(crate) fn voters_record(&self) -> Option<Census> {
+        let Some(Node::Recovering(first)) = self.nodes.first() else { return None };
+        first.keeper().ratifies().then(|| first.keeper().census().clone())
     }
 
     /// Whether the parts of this model fit together.
@@ -258,6 +274,8 @@ pub struct Budgets {
     pub leaves: u32,
     /// Nodes that stop in order and start again, as if saved and loaded.
     pub stops: u32,
+    /// What happens to members that recover from crashes.
+    pub members: MemberBudgets,
 }
 
 /// When timers run out.

@@ -8,6 +8,7 @@ use meshlock_protocols::{Message, Node};
 
 use crate::action::Action;
 use crate::counterexample::{Counterexample, Fate, Move, Step};
+use crate::members::Incident;
 
 pub(crate) fn counterexample(run: &Counterexample, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (place, step) in run.steps.iter().enumerate() {
@@ -55,6 +56,10 @@ fn title(step: &Step) -> String {
         Action::Lose { .. } => "a message is lost".to_owned(),
         Action::Stop { node } => format!("node {node} stops and is saved"),
         Action::Start { node } => format!("node {node} starts again"),
+        Action::Member { incident: Incident::Remove, node, at } => {
+            format!("node {node} is removed for good, and node {at} hears of it")
+        }
+        Action::Member { incident, node, .. } => format!("node {node} {}", incident.words()),
         Action::ExpireEarly { node } => format!("the timer of node {node} runs out early"),
         Action::Deliver { .. }
         | Action::Notice { .. }

@@ -1,6 +1,7 @@
 //! The states of a model as rows of numbers, and the step from one to the next.
 
 mod effects;
+mod members;
 mod restart;
 mod turn;
 
@@ -166,12 +167,13 @@ impl Space {
         row[self.layout.nodes..self.layout.environment()].iter().any(|content| *content != Sequences::EMPTY)
     }
 
-    /// Nothing is in flight: no message, no notice, no definition, no stopped node, and no timer that could still change
-    /// something.
+    /// Nothing is in flight: no message, no notice, no definition, no stopped node, no timer that could still change
+    /// something, and no repair that waits for somebody.
     pub(crate) fn is_quiet(&self, row: &Row) -> bool {
         let facts = self.environment_facts(row);
         let none_is_away = self.environment(row).away == 0;
-        none_is_away && !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row)
+        let still = none_is_away && !facts.notices && facts.behind == 0 && facts.due == 0 && !self.in_flight(row);
+        still && !self.is_recovering(row)
     }
 
     /// Makes one step into `next`. On `Err`, `next` shows the state in which the mistake was made.

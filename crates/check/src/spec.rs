@@ -6,15 +6,28 @@
 mod demand;
 mod rules;
 
-use meshlock_core::{Aging, Order, Units, Urgency};
+use meshlock_core::recovery::Census;
+use meshlock_core::{Aging, NodeId, Order, Units, Urgency};
 use meshlock_properties::{RuleSet, Setting};
 use meshlock_protocols::setup::RETRY;
-use meshlock_protocols::{Name, Setup, SetupError, Text};
+use meshlock_protocols::{Name, Node, Recovering, Setup, SetupError, Text};
 
 use crate::model::{Budgets, Failing, Medium, Model, ModelError, Timers, Workload};
 use crate::topology::{Link, Topology};
 
 pub use demand::{DemandError, parse_demand, parse_work, plain_demand};
+
+/// Whether and how nodes recover from crashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// They do not.
+    #[default]
+    None,
+    /// Who is gone says so itself when it returns, or an operator removes it.
+    Restart,
+    /// Voters may declare a member gone.
+    Voters,
+}
 
 /// A model in words. Node 0 starts with the token.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +57,11 @@ pub struct Spec {
     pub repeats: bool,
     /// What aging adds (published reverse-link), the paper's epsilon.
     pub epsilon: u32,
+    /// Whether and how nodes recover from crashes.
+    pub recovery: Recovery,
+    /// How many resources there are, where nodes recover. Requests are made for all of them; see
+    /// [`meshlock_protocols::recovering`].
+    pub resources: usize,
     pub workload: Workload,
     pub budgets: Budgets,
     pub timers: Timers,
@@ -78,6 +96,8 @@ impl Spec {
             levels: 3,
             repeats: false,
             epsilon: 0,
+            recovery: Recovery::None,
+            resources: 1,
             budgets: Budgets::default(),
             // A timer that runs out while a node is inside only repeats what is known.
             timers: Timers { while_held: false, ..Timers::default() },
@@ -144,17 +164,18 @@ impl Spec {
         }
         let up = self.topology.links().iter().filter(|link| !self.down.contains(link));
         let links: Vec<_> = up.map(|link| (link.low().0, link.high().0)).collect();
-        let nodes = self.setup().network(self.nodes(), &links)?;
+        let nodes = self.members(self.setup().network(self.nodes(), &links)?);
+        let down = self.down_at_start();
         // The printed reverse-link text is built knowing its links; the others that live on links hear of them first.
         let knows_links = subject == Name::ReverseLink && self.text != Text::Repaired;
         let model = if subject.speaks_to_neighbours() && !knows_links {
-            Model::settled(nodes, self.topology.clone(), self.down.clone()).map_err(ModelError::from)?
+            Model::settled(nodes, self.topology.clone(), down.clone()).map_err(ModelError::from)?
         } else {
             Model::new(nodes, self.topology.clone())
         };
         Ok(Model {
             medium: if subject.speaks_to_neighbours() { Medium::Links } else { Medium::AnyToAny },
-            down: self.down.clone(),
+            down,
             changeable: self.changeable.clone(),
             keep_connected: self.keep_connected,
             failing: self.failing,
@@ -169,6 +190,40 @@ impl Spec {
             clock_reach: self.clock_reach(),
             ..model
         })
+    }
+
+    /// The same nodes as members of a mesh that recovers, the last of which may not have joined yet.
+    fn members(&self, nodes: Vec<Node>) -> Vec<Node> {
+        if self.recovery == Recovery::None {
+            return nodes;
+        }
+        let joined = self.joined();
+        let member = |(member, node): (u16, Node)| {
+            let resources = vec![node; self.resources];
+            let recovering = if member < joined {
+                Recovering::founding(member, 0..joined, resources)
+            } else {
+                let before = Census::of_living((0..member).map(|member| NodeId::of(member, 0)));
+                Recovering::invited(member, before, resources)
+            };
+            match self.recovery {
+                Recovery::Voters => recovering.with_voters().into(),
+                Recovery::None | Recovery::Restart => recovering.into(),
+            }
+        };
+        (0..).zip(nodes).map(member).collect()
+    }
+
+    /// How many members there are at the start.
+    fn joined(&self) -> u16 {
+        u16::try_from(self.nodes().saturating_sub(self.budgets.members.joins)).unwrap_or(u16::MAX)
+    }
+
+    /// With the links of those who have not joined yet.
+    fn down_at_start(&self) -> Vec<Link> {
+        let joined = u32::from(self.joined());
+        let unborn = self.topology.links().iter().filter(|link| link.high().0 >= joined && !self.down.contains(link));
+        self.down.iter().chain(unborn).copied().collect()
     }
 
     fn setup(&self) -> Setup {

@@ -6,6 +6,7 @@
 mod baselines;
 mod flood;
 mod group;
+mod recovery;
 mod reverse_link;
 mod reverse_link_published;
 
@@ -90,7 +91,13 @@ impl Entry {
 pub fn standard() -> Vec<Entry> {
     [reverse_link_published::entries(), flood::published(), group::published()]
         .into_iter()
-        .chain([reverse_link::entries(), flood::repaired(), group::repaired(), baselines::entries()])
+        .chain([
+            reverse_link::entries(),
+            recovery::entries(),
+            flood::repaired(),
+            group::repaired(),
+            baselines::entries(),
+        ])
         .flatten()
         .collect()
 }

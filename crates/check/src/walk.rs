@@ -80,6 +80,8 @@ pub struct Rates {
     pub link_change: u32,
     /// Of losing a message.
     pub lose: u32,
+    /// Of a crash, and of what else happens to members.
+    pub crash: u32,
 }
 
 impl Default for Rates {
@@ -95,6 +97,7 @@ impl Default for Rates {
             reprioritize: 4,
             link_change: 1,
             lose: 1,
+            crash: 1,
         }
     }
 }
@@ -115,6 +118,8 @@ impl Rates {
             Action::Lose { .. } => self.lose,
             Action::Learn { .. } | Action::Start { .. } => self.notice.max(1),
             Action::Resize { .. } | Action::Leave { .. } | Action::Stop { .. } => self.link_change,
+            Action::Member { incident, .. } if incident.is_obligatory() => self.notice.max(1),
+            Action::Member { .. } => self.crash,
         }
     }
 }
@@ -185,6 +190,10 @@ impl Walker {
         endless(&mut budgets.losses, rates.lose);
         endless(&mut budgets.stops, rates.link_change);
         endless(&mut budgets.early_timers, rates.expire_early);
+        let members = &mut budgets.members;
+        for budget in [&mut members.crashes, &mut members.fences, &mut members.declarations, &mut members.returns] {
+            endless(budget, rates.crash);
+        }
         self.model.workload.endless = true;
         // Slow channels become long on fair runs too; only a channel without end is a finding.
         self.model.max_channel = MOST_IN_CHANNEL;
@@ -325,7 +334,9 @@ impl Run<'_> {
 fn mend(space: &Space, row: &[u32], actions: &mut Vec<Action>) {
     let links = &space.environment(row).links;
     for (place, link) in space.layout.links.iter().enumerate() {
-        if link.up_at_start && links[place] == LinkState::Down {
+        let members = &space.environment(row).members;
+        let is_there = (0..2).all(|end| members.is_there(link.end(end).0 as usize));
+        if link.lasting && is_there && links[place] == LinkState::Down {
             actions.extend(u16::try_from(place).ok().map(|link| Action::Form { link }));
         }
     }
@@ -333,6 +344,9 @@ fn mend(space: &Space, row: &[u32], actions: &mut Vec<Action>) {
 
 fn everyone_is_served(space: &Space, row: &[u32]) -> Result<(), Stop> {
     for (place, id) in row.iter().take(space.layout.nodes).enumerate() {
+        if !space.takes_part(row, place) {
+            continue;
+        }
         if let Some(waiting) = space.local.view(*id).waiting.first() {
             let node = NodeId(next_id(place));
             let what = format!("request {node}.{} still waits at the end", waiting.request);

@@ -1,21 +1,28 @@
 //! The rules over whole states, with what they need to see.
 
-use meshlock_core::NodeId;
+use meshlock_core::recovery::Resource;
 use meshlock_core::view::View;
-use meshlock_properties::{Flight, Snapshot, check_snapshot};
+use meshlock_core::{NodeId, Protocol};
+use meshlock_properties::{Flight, Rule, Snapshot, Violation, check_snapshot};
+
+use meshlock_protocols::Message;
 
 use crate::finding::Finding;
 use crate::intern::{Sequences, next_id};
+use crate::layout::Channel;
 use crate::space::{Row, Space};
 
 impl Space {
     /// Checks everything that must hold in a state.
     pub(crate) fn check(&mut self, row: &Row) -> Result<(), Finding> {
         self.check_levels(row)?;
+        // What is under way to one who takes no part is of no use.
+        let heard: Vec<bool> = (0..self.layout.nodes).map(|place| self.takes_part(row, place)).collect();
+        let is_heard = |channel: &Channel| heard[channel.to.0 as usize];
         let mut tokens = Vec::new();
         let mut at = 0;
         for (channel, content) in self.layout.channels.iter().zip(&row[self.layout.nodes..]) {
-            if *content == Sequences::EMPTY {
+            if *content == Sequences::EMPTY || !is_heard(channel) {
                 continue;
             }
             let receiver = row[channel.to.0 as usize];
@@ -28,7 +35,8 @@ impl Space {
         }
         let mut flights = Vec::with_capacity(at);
         let mut tokens = tokens.into_iter().peekable();
-        for (channel, content) in self.layout.channels.iter().zip(&row[self.layout.nodes..]) {
+        let contents = self.layout.channels.iter().zip(&row[self.layout.nodes..]);
+        for (channel, content) in contents.filter(|(channel, _)| is_heard(channel)) {
             for message in self.channels.iter(*content) {
                 let facts = self.local.message_facts(message);
                 let token = tokens.next_if(|(place, _)| *place == flights.len());
@@ -41,24 +49,95 @@ impl Space {
                 });
             }
         }
+        let present: Vec<usize> = (0..self.layout.nodes).filter(|place| heard[*place]).collect();
+        let id = |place: usize| NodeId(next_id(place));
         let nodes: Vec<(NodeId, &View)> =
-            (0..self.layout.nodes).map(|place| (NodeId(next_id(place)), self.local.view(row[place]))).collect();
-        let snapshot = Snapshot {
-            nodes: &nodes,
-            flights: &flights,
-            quiet: self.is_quiet(row),
-            parts: &self.environment_facts(row).parts,
-        };
+            present.iter().map(|place| (id(*place), self.local.view(row[*place]))).collect();
+        let all_parts = self.parts(row);
+        let parts: Vec<u32> = present.iter().map(|place| all_parts[*place]).collect();
+        let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: self.is_quiet(row), parts: &parts };
         check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
         let history = self.histories.get(row[self.layout.history()]);
+        if self.model.recovers() {
+            history.check_in_use(&snapshot)?;
+            self.check_begun_anew(row)?;
+            self.check_other_tokens(row, &snapshot, &heard)?;
+            if snapshot.quiet {
+                self.check_censuses(row, &present, &parts)?;
+            }
+        }
         let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
         history.check_known(view).map_err(Finding::Rule)
+    }
+
+    /// Of every resource but the first, which all other rules look at: one token at most, and one in the quiet.
+    fn check_other_tokens(&self, row: &Row, snapshot: &Snapshot<'_>, heard: &[bool]) -> Result<(), Finding> {
+        let Some(resources) = self.member(row, 0).map(|member| member.resources().len()) else { return Ok(()) };
+        let present = || (0..self.layout.nodes).filter(|place| heard[*place]);
+        let whole = snapshot.parts.windows(2).all(|pair| pair[0] == pair[1]) && !snapshot.parts.is_empty();
+        for resource in 1..resources {
+            let has = |place: &usize| {
+                let member = self.member(row, *place);
+                member.is_some_and(|member| member.resources()[resource].view().token.is_some())
+            };
+            let held = present().filter(has).count();
+            let mut flying = 0;
+            for (at, channel) in self.layout.channels.iter().enumerate() {
+                let Some(member) = self.member(row, channel.to.0 as usize).filter(|_| heard[channel.to.0 as usize])
+                else {
+                    continue;
+                };
+                for message in self.channels.iter(row[self.layout.channel(at)]) {
+                    let Message::Recovering(message) = self.local.message(message) else { continue };
+                    let number = resource as Resource;
+                    flying += usize::from(member.token_of(number, channel.from, message).is_some());
+                }
+            }
+            let (rule, what) = match held + flying {
+                0 if snapshot.quiet && whole => (Rule::Repaired, "there is no token"),
+                0 | 1 => continue,
+                2.. => (Rule::OneToken, "there are several tokens"),
+            };
+            return Err(Violation::new(rule, None, format!("{what} of resource {resource}")).into());
+        }
+        Ok(())
+    }
+
+    /// No member goes on that knows that it is gone.
+    fn check_begun_anew(&self, row: &Row) -> Result<(), Finding> {
+        if !self.model.rules.has(Rule::Repaired) {
+            return Ok(());
+        }
+        let goes_on = |place: &usize| {
+            self.member(row, *place).is_some_and(|member| member.is_running() && member.keeper().is_gone())
+        };
+        (0..self.layout.nodes).find(goes_on).map_or(Ok(()), |place| {
+            let what = "it knows that it is gone, and goes on";
+            Err(Violation::new(Rule::Repaired, Some(NodeId(next_id(place))), what).into())
+        })
+    }
+
+    /// In the quiet, members that are connected know the same of who is gone.
+    fn check_censuses(&self, row: &Row, present: &[usize], parts: &[u32]) -> Result<(), Finding> {
+        if !self.model.rules.has(Rule::Repaired) {
+            return Ok(());
+        }
+        for (at, (place, part)) in present.iter().zip(parts).enumerate() {
+            let census = |place: usize| self.member(row, place).map(|member| member.keeper().census());
+            let mut earlier = present[..at].iter().zip(parts).filter(|(_, other)| *other == part);
+            if let Some((other, _)) = earlier.find(|(other, _)| census(**other) != census(*place)) {
+                let what = format!("nothing is in flight, and node {other} has another census");
+                let node = Some(NodeId(next_id(*place)));
+                return Err(Violation::new(Rule::Repaired, node, what).into());
+            }
+        }
+        Ok(())
     }
 
     fn check_levels(&self, row: &Row) -> Result<(), Finding> {
         let Some(most) = self.model.max_level else { return Ok(()) };
         for (place, node) in row.iter().take(self.layout.nodes).enumerate() {
-            let height = self.local.view(*node).height;
+            let height = self.local.view(*node).height.filter(|height| !height.is_unset());
             if let Some(height) = height.filter(|height| height.level > most) {
                 let what = format!("its height has risen to {height}, above level {most}");
                 return Err(Finding::endless(Some(NodeId(next_id(place))), what));

@@ -3,15 +3,19 @@
 mod help;
 mod list;
 mod member;
+mod recover;
+mod voters;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use meshlock_api::duration;
 use meshlock_node::config;
 use meshlock_node::mesh::directory;
 
 use crate::exit::Exit;
 
-/// Who takes part: found a mesh, invite nodes, join, list, remove.
+/// Who takes part, and how the mesh recovers: found a mesh, invite nodes, join, list, remove.
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = help::LONG_ABOUT,
@@ -37,8 +41,10 @@ enum Command {
     Invite(Invite),
     Join(Join),
     Members(Members),
+    Recovery(Recovery),
     Remove(Remove),
     Resources(Resources),
+    Voters(Voters),
 }
 
 /// Found a mesh; this node is its first member and keeps the key that admits others.
@@ -51,9 +57,29 @@ struct Init {
     /// The name of this node [default: that of this host].
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
+    /// How the mesh recovers after a crash [default: voters].
+    #[arg(long, value_name = "MODE")]
+    recovery: Option<Mode>,
+    /// With voters: how long a node may act after it last asked them; 2s to 10m [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    standing: Option<Duration>,
+    /// Who votes: 1, 3 or 5 names [default: this node, and with it the first two that join].
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    voters: Option<Vec<String>>,
     /// Move an existing mesh aside.
     #[arg(long)]
     force: bool,
+}
+
+/// How a mesh recovers what a crash took with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Mode {
+    /// By itself: a majority of voters declares gone who is silent.
+    Voters,
+    /// When the node is started again, or removed with --gone.
+    Restart,
+    /// Not at all.
+    None,
 }
 
 /// Admit a node: prints the line with which it joins. The line is a secret.
@@ -85,6 +111,18 @@ struct Join {
 #[command(after_long_help = help::MEMBERS, after_help = help::MORE)]
 struct Members {}
 
+/// Show how the mesh recovers after a crash, or decide it for a mesh that does not.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::RECOVERY, after_help = help::MORE)]
+struct Recovery {
+    /// From now on, for all members; only at the founder.
+    #[arg(value_name = "MODE")]
+    mode: Option<Mode>,
+    /// With voters: how long a node may act after it last asked them; 2s to 10m [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "mode")]
+    standing: Option<Duration>,
+}
+
 /// Remove a member permanently. Its name can be reused; its number cannot.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help::REMOVE, after_help = help::MORE)]
@@ -92,6 +130,21 @@ struct Remove {
     /// The name of the member.
     #[arg(value_name = "NAME")]
     name: String,
+    /// You vouch that it has stopped and will never run again: what it held is made anew.
+    #[arg(long)]
+    gone: bool,
+    /// Which one, if several members had this name one after the other [default: the last].
+    #[arg(long, value_name = "NUMBER")]
+    number: Option<u16>,
+}
+
+/// Show who votes on who is gone, or let others vote.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::VOTERS, after_help = help::MORE)]
+struct Voters {
+    /// 1, 3 or 5 members that vote from now on; only at the founder, whose node must run.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
 }
 
 /// List the resources that meshlock.toml declares.
@@ -110,9 +163,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Init(init) => member::init(&at, init)?,
         Command::Invite(invite) => member::invite(&at, invite)?,
         Command::Join(join) => member::join(&at, join)?,
+        Command::Recovery(recovery) => recover::recovery(&at, recovery)?,
         Command::Remove(remove) => member::remove(&at, remove)?,
         Command::Members(_) => list::members(&at)?,
         Command::Resources(_) => list::resources(&at)?,
+        Command::Voters(voters) => voters::voters(&at, voters)?,
     }
     Ok(Exit::Fine)
 }

@@ -21,7 +21,11 @@
 //! it keeps, for each origin, the greatest number met and which of the 63 below; a message that comes later than 64
 //! others of its origin is taken for old and dropped.
 //!
-//! Links are consumed here: the protocol inside never hears of them. Numbers must survive a restart.
+//! Links are consumed here: the protocol inside never hears of them. Numbers must survive a restart, unless the node
+//! comes back under another id.
+//!
+//! A relay that hears who is gone ([`Event::Census`]) passes nothing on that they have sent. So whoever gets a message
+//! over living hops knows of everybody of whom its origin knew that they are gone: the census goes ahead on each hop.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -65,6 +69,9 @@ pub struct Relayed<P> {
     routes: BTreeMap<NodeId, Route>,
     /// The messages that were delivered or flooded here, by origin.
     met: BTreeMap<NodeId, Window>,
+    /// Who is gone. Not saved: it is told again.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    census: Census,
 }
 
 /// The way to an origin.
@@ -82,15 +89,16 @@ type Outer<P> = Vec<Effect<Message<<P as Protocol>::Message>>>;
 impl<P> Relayed<P> {
     /// The same relay around another form of the protocol inside.
     pub fn map<Q>(self, f: impl FnOnce(P) -> Q) -> Relayed<Q> {
-        let Self { inner, config, neighbours, sent, routes, met } = self;
-        Relayed { inner: f(inner), config, neighbours, sent, routes, met }
+        let Self { inner, config, neighbours, sent, routes, met, census } = self;
+        Relayed { inner: f(inner), config, neighbours, sent, routes, met, census }
     }
 }
 
 impl<P: Protocol> Relayed<P> {
     /// Puts a protocol into a relay. No links yet.
     pub fn new(inner: P, config: Config) -> Self {
-        Self { inner, config, neighbours: BTreeSet::new(), sent: 0, routes: BTreeMap::new(), met: BTreeMap::new() }
+        let (neighbours, routes, met) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+        Self { inner, config, neighbours, sent: 0, routes, met, census: Census::default() }
     }
 
     /// The protocol inside.
@@ -113,9 +121,20 @@ impl<P: Protocol> Relayed<P> {
         }
     }
 
+    /// The protocol inside has learned this census: nothing of the gone is carried any more.
+    fn learn_census(&mut self, census: Census) {
+        self.census = census;
+        let gone: Vec<_> = self.neighbours.iter().copied().filter(|node| self.census.is_gone(*node)).collect();
+        for neighbour in gone {
+            self.on_link_down(neighbour);
+        }
+        self.routes.retain(|origin, _| !self.census.is_gone(*origin));
+        self.met.retain(|origin, _| !self.census.is_gone(*origin));
+    }
+
     fn on_message(&mut self, from: NodeId, message: Message<P::Message>) -> Result<Outer<P>, Misuse> {
         let label = message.label();
-        if self.is_met(&message) {
+        if self.is_ignored(from, &message) {
             return Ok(Vec::new());
         }
         if let Err(reason) = self.check(from, &message) {
@@ -226,6 +245,12 @@ impl<P: Protocol> Relayed<P> {
         self.met.get(&origin).is_some_and(|window| window.has(number))
     }
 
+    /// Whether it does nothing here, now and later: it was met, or its origin is gone, or the neighbour that passes it on.
+    fn is_ignored(&self, from: NodeId, message: &Message<P::Message>) -> bool {
+        let gone = self.census.is_gone(message.label().origin) || self.census.is_gone(from);
+        gone || self.is_met(message)
+    }
+
     fn is_for_me(&self, message: &Message<P::Message>) -> bool {
         match message {
             Message::Flood { label, to, .. } => {
@@ -282,7 +307,11 @@ impl<P: Protocol> Protocol for Relayed<P> {
             | Event::Census { .. }
             | Event::Remake { .. } => event.map(|carried| carried.into_payload()),
         };
+        let census = if let Event::Census { census } = &event { Some(census.clone()) } else { None };
         let said = self.inner.handle(event)?;
+        if let Some(census) = census {
+            self.learn_census(census);
+        }
         self.carry(said, &mut effects)?;
         Ok(effects)
     }
@@ -294,7 +323,7 @@ impl<P: Protocol> Protocol for Relayed<P> {
     /// Of a message that is at its destination; one that only passes by brings nothing here.
     fn token_in(&self, from: NodeId, message: &Self::Message) -> Option<TokenView> {
         let label = message.label();
-        let heeded = self.is_for_me(message) && !self.is_met(message) && self.check(from, message).is_ok();
+        let heeded = self.is_for_me(message) && !self.is_ignored(from, message) && self.check(from, message).is_ok();
         if heeded { self.inner.token_in(label.origin, message.payload()) } else { None }
     }
 
@@ -321,8 +350,8 @@ impl<P: Protocol> Protocol for Relayed<P> {
         Some(Self::new(self.inner.anew(id)?, self.config))
     }
 
-    fn is_stale(&self, _from: NodeId, message: &Self::Message) -> bool {
-        self.is_met(message)
+    fn is_stale(&self, from: NodeId, message: &Self::Message) -> bool {
+        self.is_ignored(from, message)
     }
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
@@ -347,3 +376,6 @@ impl<P: Protocol> Protocol for Relayed<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,8 +21,9 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
-use crate::machine::{Answers, Machine, Making, Metrics, Now, Request, Ticket};
+use crate::machine::{Answers, Machine, Making, Metrics, Now, Promise, Request, Ticket};
 use crate::mesh::Member;
+use crate::mesh::promises::{ClientPlace, Moment, Promises};
 use crate::wire::{About, Removals};
 
 /// How many resources or requests are told about before others have their turn.
@@ -32,11 +33,14 @@ const AT_ONCE: usize = 1_000;
 #[derive(Debug)]
 pub struct Hub {
     inner: Mutex<Inner>,
-    began: Instant,
+    /// On a clock that goes on while the machine is suspended: leases and standings end in a closed laptop, too.
+    began: Moment,
     /// The next alarm has become earlier.
     earlier: Notify,
     /// A neighbour told of removed members.
     removals: mpsc::Sender<HeardRemovals>,
+    /// Others hold this incarnation for gone.
+    expelled: Notify,
 }
 
 /// What a neighbour said about removed members.
@@ -52,6 +56,8 @@ struct Inner {
     links: HashMap<LinkId, NodeId>,
     /// What every new neighbour is told besides.
     greeting: Option<Outgoing>,
+    /// What clients were promised, where that outlives this process.
+    promises: Option<(Promises, ClientPlace)>,
     /// What an operator has to act on, by member, with the time when it was heard last.
     alarms: BTreeMap<Member, (Instant, String)>,
 }
@@ -71,18 +77,41 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Notes what clients were promised, before any of them hears of it.
+    fn note_promises(&mut self, now: Now) {
+        let Some((promises, clients)) = &mut self.promises else { return };
+        let noted = match self.machine.take_promise() {
+            None => return,
+            Some(Promise::Nothing) => promises.clear(),
+            Some(Promise::Until(until)) => promises.note(Duration::from_nanos(until.0.saturating_sub(now.0)), *clients),
+        };
+        if let Err(error) = noted {
+            tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
+            self.machine.suspend_granting(now, "this node cannot note what its clients hold; see its log");
+        }
+    }
+}
+
 impl Hub {
     /// Shares a machine. What neighbours say about removed members comes out of the receiver.
     pub fn new(machine: Machine) -> (Arc<Self>, mpsc::Receiver<HeardRemovals>) {
         let (removals, received) = mpsc::channel(MOST_REMOVALS_UNREAD);
-        let inner =
-            Inner { machine, senders: BTreeMap::new(), links: HashMap::new(), greeting: None, alarms: BTreeMap::new() };
-        (Arc::new(Self { inner: Mutex::new(inner), began: Instant::now(), earlier: Notify::new(), removals }), received)
+        let inner = Inner {
+            machine,
+            senders: BTreeMap::new(),
+            links: HashMap::new(),
+            greeting: None,
+            promises: None,
+            alarms: BTreeMap::new(),
+        };
+        let (earlier, expelled) = (Notify::new(), Notify::new());
+        (Arc::new(Self { inner: Mutex::new(inner), began: Moment::now(), earlier, removals, expelled }), received)
     }
 
     /// The time as the machine knows it.
     pub fn now(&self) -> Now {
-        Now(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Now(u64::try_from(Moment::now().since(self.began).as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// The machine, alone.
@@ -110,7 +139,15 @@ impl Hub {
     fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
         let mut inner = self.lock();
         let before = inner.machine.next_wake();
-        let applied = panic::catch_unwind(AssertUnwindSafe(|| what(&mut inner, self.now())));
+        let applied = panic::catch_unwind(AssertUnwindSafe(|| {
+            let now = self.now();
+            if before.is_some_and(|due| due <= now) {
+                inner.machine.wake(now); // what is over is over, also if the timer is late
+            }
+            let result = what(&mut inner, now);
+            inner.note_promises(now);
+            result
+        }));
         let result = applied.unwrap_or_else(|cause| {
             // Neighbours are not told half of an event: the links are closed instead.
             inner.senders.clear();
@@ -121,6 +158,10 @@ impl Hub {
         if inner.machine.has_output() {
             inner.flush();
             notes = inner.machine.take_notes();
+        }
+        if inner.machine.is_expelled() && !inner.senders.is_empty() {
+            inner.senders.clear(); // this closes the links; the next ones are of the next incarnation
+            self.expelled.notify_one();
         }
         let after = inner.machine.next_wake();
         let woken = inner.machine.take_woken();
@@ -149,6 +190,40 @@ impl Hub {
                 None => self.earlier.notified().await,
             }
             self.with(|machine, now| machine.wake(now));
+        }
+    }
+
+    /// Waits until this node may grant, at most for so long; otherwise why it may not.
+    pub async fn until_granting(&self, patience: Duration) -> Result<(), String> {
+        let until = Instant::now() + patience;
+        loop {
+            let reason = self.with(|machine, _| machine.why_not_granting().map(str::to_owned));
+            match reason {
+                None => return Ok(()),
+                Some(reason) if Instant::now() >= until => return Err(reason),
+                Some(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+
+    /// Waits until others hold this incarnation for gone: then it has to begin anew.
+    pub async fn expelled(&self) {
+        while !self.lock().machine.is_expelled() {
+            self.expelled.notified().await;
+        }
+    }
+
+    /// Notes what clients are promised from now on, so that it outlives this process.
+    pub(crate) fn note_in(&self, promises: Promises, clients: ClientPlace) {
+        self.lock().promises = Some((promises, clients));
+    }
+
+    /// No client holds anything any more, and none ever will: this node has left.
+    pub(crate) fn clear_promises(&self) {
+        if let Some((promises, _)) = &mut self.lock().promises
+            && let Err(error) = promises.clear()
+        {
+            tracing::warn!("the next start will wait for clients that are gone: {error}");
         }
     }
 
@@ -381,14 +456,18 @@ impl LinkUser for Hub {
     fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
         let (sender, receiver) = frame_queue();
         self.with_inner(|inner, now| {
+            let replaced = inner.senders.insert(peer.node, sender);
+            if let Err(reason) = inner.machine.link_up(now, peer) {
+                inner.senders.remove(&peer.node);
+                inner.senders.extend(replaced.map(|sender| (peer.node, sender)));
+                return Err(reason);
+            }
             inner.links.insert(link, peer.node);
-            inner.senders.insert(peer.node, sender);
-            inner.machine.link_up(now, peer);
             if let Some(greeting) = &inner.greeting {
                 inner.machine.post(peer.node, greeting);
             }
-        });
-        Ok(receiver)
+            Ok(receiver)
+        })
     }
 
     fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {

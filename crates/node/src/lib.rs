@@ -31,5 +31,6 @@ pub mod machine;
 pub mod mesh;
 pub mod node;
 pub mod record;
+mod recovery;
 mod removals;
 pub mod wire;

@@ -13,9 +13,11 @@ use crate::http::{HttpConfig, Server};
 use crate::hub::Hub;
 use crate::links::{Discovery, DoubleIdentity, FrameReceiver, Gate, LinkConfig, LinkId, LinkUser, Links, Peer};
 use crate::machine::{HeldGrant, Machine, SavedError, Settings};
+use crate::mesh::promises::ClientPlace;
 use crate::mesh::state::{self, Run, Unusable};
-use crate::mesh::{self, Identity, Incarnation, Kept, Member, MeshError};
+use crate::mesh::{self, Charter, Identity, Incarnation, Kept, Member, MeshError};
 use crate::record::Recorder;
+use crate::recovery::{self, Begun};
 use crate::removals::RemovedMembers;
 
 /// The shortest time between complaints that links cannot come up.
@@ -62,6 +64,9 @@ pub enum StartError {
         /// The configuration.
         wants: String,
     },
+    /// The configuration does not go with the mesh.
+    #[error("{0}")]
+    Configuration(String),
     /// Links.
     #[error(transparent)]
     Links(#[from] crate::links::StartError),
@@ -80,6 +85,7 @@ pub struct Node {
     identity: Arc<Identity>,
     stop_within: Duration,
     socket: Option<PathBuf>,
+    recovers: bool,
     /// They end with the node, however that ends.
     tasks: JoinSet<()>,
 }
@@ -100,12 +106,17 @@ impl Node {
     /// Starts a node; without a membership it founds a mesh of its own.
     pub async fn start(options: NodeOptions) -> Result<Self, StartError> {
         let NodeOptions { config, gate, discovery, record, serves_clients } = options;
-        let identity = Arc::new(mesh::found_default(&config.dir, config.mesh.as_deref())?);
+        let identity = Arc::new(mesh::found_default_with(
+            &config.dir,
+            config.mesh.as_deref(),
+            &config.founding.for_links(config.loss_after),
+        )?);
         if let Some(wants) = config.mesh.as_ref().filter(|wants| **wants != identity.mesh) {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
         }
         let kept = Kept::load(&config.dir, &identity)?;
-        let (run, mut machine) = begin(&config, &identity)?;
+        let charter = charter(&config, &identity)?;
+        let (run, mut machine, recovery) = begin(&config, &identity, charter.as_ref())?;
         if let Some(recorder) = &record {
             let observer = recorder.observer(machine.settings());
             machine.set_recorder(observer);
@@ -114,15 +125,34 @@ impl Node {
         let (hub, removals) = Hub::new(machine);
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&hub).keep_time());
+        let (node, node_now) = watch::channel(identity.member.node(run.incarnation));
+        let mut gate = gate;
+        let recovers = recovery.is_some();
+        if let Some(Begun { keep, promises, wait }) = recovery {
+            let clients = if config.tcp.is_some() { ClientPlace::Elsewhere } else { ClientPlace::Here };
+            hub.note_in(promises, clients);
+            if !wait.is_zero() {
+                tracing::warn!("clients of the former run may rely on what they hold for {wait:?}: no links before");
+                let (closed, open) = recovery::closed_for(wait, gate);
+                gate = closed;
+                tasks.spawn(open);
+            }
+            let (hub, identity, record) = (Arc::clone(&hub), Arc::clone(&identity), record.clone());
+            let keep = Arc::new(Mutex::new(keep));
+            let dir = config.dir.clone();
+            let founding_voters = charter.as_ref().map_or_else(Vec::new, |charter| charter.voters().to_vec());
+            tasks.spawn(recovery::Keeper { hub, dir, founding_voters, keep, identity, node, record }.watch());
+        }
 
         let (removed, removed_members) =
             RemovedMembers::new(config.dir.clone(), Arc::clone(&identity), Arc::clone(&hub), kept);
         let (tell_removal, told_removals) = mpsc::unbounded_channel();
+        tasks.spawn(recovery::remove(Arc::clone(&hub), removed.facts(), removed_members.clone()));
         tasks.spawn(removed.watch(removals, told_removals));
 
         let link_config = |listen| LinkConfig {
             identity: Arc::clone(&identity),
-            node: identity.member.node(run.incarnation),
+            node: node_now.clone(),
             installation: run.installation,
             listen,
             peers: config.peers.clone(),
@@ -156,7 +186,7 @@ impl Node {
         };
         let socket = serves_clients.then(|| config.socket.clone());
         let stop_within = config.stop_within;
-        Ok(Self { hub, links, server, run, identity, stop_within, socket, tasks })
+        Ok(Self { hub, links, server, run, identity, stop_within, socket, recovers, tasks })
     }
 
     /// For clients in this process.
@@ -200,11 +230,17 @@ impl Node {
         if let Some(server) = self.server {
             server.stop().await;
         }
+        // Who leaves nothing behind says goodbye, so that nobody waits for it, and is another node when it comes back.
+        let leaves = self.recovers && self.hub.with(|machine, _| machine.say_goodbye());
         self.links.stop().await;
         self.tasks.shutdown().await;
         let (kept, held, saved) =
             self.hub.with(|machine, _| (machine.still_needed_for(), machine.lingering(), machine.save()));
-        self.run.end(&saved)?;
+        if leaves {
+            self.hub.clear_promises();
+        } else {
+            self.run.end(&saved)?;
+        }
         let passed = tokens.into_iter().filter(|name| !kept.contains(name)).collect();
         Ok(Stopped { passed, kept, held })
     }
@@ -220,8 +256,21 @@ impl Node {
     }
 }
 
+/// How the mesh recovers, if that goes with this node's configuration.
+fn charter(config: &NodeConfig, identity: &Identity) -> Result<Option<Charter>, StartError> {
+    let Some(charter) = Charter::load(&config.dir, identity)? else { return Ok(None) };
+    let (links, told) = charter.check_node(config.loss_after, &config.founding);
+    told.iter().for_each(|words| tracing::warn!("{words}"));
+    links.map_err(StartError::Configuration)?;
+    Ok(Some(charter).filter(|charter| charter.recovery() != mesh::Recovery::None))
+}
+
 /// Begins a run, and makes the machine of what the last one saved, or a new one.
-fn begin(config: &NodeConfig, identity: &Identity) -> Result<(Run, Machine), StartError> {
+fn begin(
+    config: &NodeConfig,
+    identity: &Arc<Identity>,
+    charter: Option<&Charter>,
+) -> Result<(Run, Machine, Option<Begun>), StartError> {
     let since_1970 = mesh::clock::since_1970();
     // A founder that never had a link cannot have its tokens anywhere else: a crash need not be the end of them.
     let founds = identity.member == Member(0) && !state::has_met_others(&config.dir)?;
@@ -238,13 +287,20 @@ fn begin(config: &NodeConfig, identity: &Identity) -> Result<(Run, Machine), Sta
         most_requests: 100_000,
     };
     let (run, resumed) = state::begin_run(&config.dir, |incarnation, saved| {
-        Machine::resume(settings(incarnation), saved).map_err(|error| match error {
-            SavedError::Newer(_) => Unusable::OtherVersion(error.to_string()),
+        let resumed = Machine::resume(settings(incarnation), saved).map_err(|error| match error {
+            SavedError::Newer(_) | SavedError::Older => Unusable::OtherVersion(error.to_string()),
             SavedError::Unreadable(_) | SavedError::SomebodyElse(..) => Unusable::Damaged(error.to_string()),
-        })
+        })?;
+        Ok((resumed, saved.to_vec()))
     })?;
-    let machine = resumed.unwrap_or_else(|| Machine::new(settings(run.incarnation)));
-    Ok((run, machine))
+    let settings = settings(run.incarnation);
+    let Some(charter) = charter else {
+        let machine = resumed.map_or_else(|| Machine::new(settings), |(machine, _)| machine);
+        return Ok((run, machine, None));
+    };
+    let saved = resumed.map(|(_, saved)| saved);
+    let (machine, begun) = recovery::begin(identity, charter, &run, settings, saved.as_deref())?;
+    Ok((run, machine, Some(begun)))
 }
 
 fn start_links(

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use meshlock_core::NodeId;
+use meshlock_core::recovery::Census;
 use ring::digest::{SHA256, digest};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -17,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::hub::{HeardRemovals, Hub};
 use crate::links::Outgoing;
-use crate::mesh::{Identity, Kept, Member, MeshError, Removal};
+use crate::mesh::{Identity, Kept, Member, MeshError, Removal, RemovalKey};
 use crate::wire::{self, Frame, MOST_REMOVALS, Removals};
 
 /// How often a node looks whether `meshlock mesh remove` was run on its machine.
@@ -39,15 +40,17 @@ pub(crate) struct RemovedMembers {
     hub: Arc<Hub>,
     /// To whom there may be no links.
     obeyed: watch::Sender<BTreeSet<Member>>,
-    known: BTreeMap<Member, Removal>,
+    known: BTreeMap<RemovalKey, Removal>,
     /// Obeyed when this time has come, or earlier if their links are gone.
     leaving: BTreeMap<Member, Instant>,
-    unstored: BTreeMap<Member, Removal>,
-    storing: Option<JoinHandle<Result<Vec<Member>, MeshError>>>,
+    unstored: BTreeMap<RemovalKey, Removal>,
+    storing: Option<JoinHandle<Result<Vec<RemovalKey>, MeshError>>>,
     store_at: Instant,
     store_wait: Duration,
     /// Files that are no removals, told once.
-    refused: BTreeSet<Member>,
+    refused: BTreeSet<RemovalKey>,
+    /// Who is gone, and who was invited by then.
+    facts: watch::Sender<Census>,
 }
 
 impl RemovedMembers {
@@ -62,7 +65,8 @@ impl RemovedMembers {
             tracing::warn!("ignored a file that is no removal: {error}");
         }
         let (obeyed, seen) = watch::channel(kept.members());
-        let known = kept.removals.into_iter().map(|removal| (removal.member(), removal)).collect();
+        let (facts, _) = watch::channel(kept.facts());
+        let known = kept.removals.into_iter().map(|removal| (removal.key(), removal)).collect();
         let removed = Self {
             dir,
             identity,
@@ -75,9 +79,16 @@ impl RemovedMembers {
             store_at: Instant::now(),
             store_wait: STORE_AGAIN.0,
             refused: BTreeSet::new(),
+            facts,
         };
         removed.hub.greet_with(encode(&Removals::Digest(removed.digest())));
         (removed, seen)
+    }
+
+    /// What removals say to the census: members that are gone for good. It only grows. A fact is not necessarily stored
+    /// with its removal when it is seen here; the census is.
+    pub(crate) fn facts(&self) -> watch::Receiver<Census> {
+        self.facts.subscribe()
     }
 
     /// Does all of it, as long as the node runs.
@@ -117,17 +128,25 @@ impl RemovedMembers {
     fn learn(&mut self, from: Option<NodeId>, signed: impl IntoIterator<Item = Vec<u8>>, is_stored: bool) {
         let mut news = Vec::new();
         for bytes in signed {
-            if Removal::names(&bytes).is_some_and(|member| self.known.contains_key(&member)) {
+            if Removal::names(&bytes).is_some_and(|key| self.known.contains_key(&key)) {
                 continue;
             }
             match Removal::verify(&bytes, &self.identity) {
                 Ok(removal) => {
-                    tracing::info!("member {} was removed from the mesh", removal.member().0);
+                    let member = removal.member();
+                    let what = if removal.is_gone() { "is gone for good" } else { "was removed from the mesh" };
+                    tracing::info!("member {} {what}", member.0);
                     if !is_stored {
-                        self.unstored.insert(removal.member(), removal.clone());
+                        self.unstored.insert(removal.key(), removal.clone());
                     }
-                    self.leaving.insert(removal.member(), Instant::now() + FAREWELL);
-                    self.known.insert(removal.member(), removal);
+                    // Who was removed before is not waited for a second time.
+                    if !self.obeyed.borrow().contains(&member) {
+                        self.leaving.entry(member).or_insert_with(|| Instant::now() + FAREWELL);
+                    }
+                    if let Some(new) = removal.facts() {
+                        self.facts.send_modify(|facts| *facts = facts.merged(&new));
+                    }
+                    self.known.insert(removal.key(), removal);
                     news.push(bytes);
                 }
                 Err(error) => tracing::warn!("ignored a removal that is not signed by the mesh: {error}"),
@@ -181,15 +200,15 @@ impl RemovedMembers {
             Ok(found) => found,
             Err(error) => return tracing::error!("cannot look for removals: {error}"),
         };
-        for member in found {
-            if self.known.contains_key(&member) || self.refused.contains(&member) {
+        for key in found {
+            if self.known.contains_key(&key) || self.refused.contains(&key) {
                 continue;
             }
-            match Kept::read(&self.dir, member, &self.identity) {
+            match Kept::read(&self.dir, key, &self.identity) {
                 Ok(Some(removal)) => self.learn(None, [removal.bytes().to_vec()], true),
                 Ok(None) => {}
                 Err(error) => {
-                    self.refused.insert(member);
+                    self.refused.insert(key);
                     tracing::warn!("ignored a file that is no removal: {error}");
                 }
             }
@@ -203,16 +222,16 @@ impl RemovedMembers {
     fn store(&mut self) {
         let (dir, removals): (_, Vec<Removal>) = (self.dir.clone(), self.unstored.values().cloned().collect());
         self.storing = Some(tokio::task::spawn_blocking(move || {
-            Removal::store_all(&dir, &removals).map(|()| removals.iter().map(Removal::member).collect())
+            Removal::store_all(&dir, &removals).map(|()| removals.iter().map(Removal::key).collect())
         }));
     }
 
-    fn stored(&mut self, result: Result<Vec<Member>, String>) {
+    fn stored(&mut self, result: Result<Vec<RemovalKey>, String>) {
         self.storing = None;
         match result {
-            Ok(members) => {
-                for member in members {
-                    self.unstored.remove(&member);
+            Ok(stored) => {
+                for key in stored {
+                    self.unstored.remove(&key);
                 }
                 self.store_wait = STORE_AGAIN.0;
                 self.store_at = Instant::now();
@@ -231,14 +250,22 @@ impl RemovedMembers {
 
     /// What is known, in brief.
     fn digest(&self) -> [u8; 16] {
-        let numbers: Vec<u8> = self.known.keys().flat_map(|member| member.0.to_be_bytes()).collect();
+        let mut numbers = Vec::new();
+        for (member, is_gone) in self.known.keys() {
+            numbers.extend(member.0.to_be_bytes());
+            if *is_gone {
+                numbers.extend(b"gone");
+            }
+        }
         let mut brief = [0; 16];
         brief.iter_mut().zip(digest(&SHA256, &numbers).as_ref()).for_each(|(to, from)| *to = *from);
         brief
     }
 }
 
-async fn finished(storing: &mut Option<JoinHandle<Result<Vec<Member>, MeshError>>>) -> Result<Vec<Member>, String> {
+async fn finished(
+    storing: &mut Option<JoinHandle<Result<Vec<RemovalKey>, MeshError>>>,
+) -> Result<Vec<RemovalKey>, String> {
     match storing {
         Some(task) => match task.await {
             Ok(result) => result.map_err(|error| error.to_string()),
@@ -254,4 +281,54 @@ fn parts(signed: &[Vec<u8>]) -> Vec<Outgoing> {
 
 fn encode(removals: &Removals) -> Outgoing {
     wire::encode(&Frame::Removals(removals.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Machine, Settings};
+    use crate::mesh::Authority;
+
+    /// What ann knows, the founder of a mesh in which bob was removed before.
+    fn mesh(dir: PathBuf) -> (Authority, RemovedMembers) {
+        let mut authority = Authority::found("hall").unwrap();
+        let ann = authority.admit("ann").unwrap();
+        Removal::sign(&authority, Member(1)).unwrap().store(&dir).unwrap();
+        let kept = Kept::load(&dir, &ann).unwrap();
+        let (hub, _) = Hub::new(Machine::new(Settings::founder("hall", "ann")));
+        let (removed, _) = RemovedMembers::new(dir, Arc::new(ann), hub, kept);
+        (authority, removed)
+    }
+
+    #[test]
+    fn who_was_removed_can_be_declared_gone_later() {
+        let place = tempfile::tempdir().unwrap();
+        let (authority, mut removed) = mesh(place.path().to_owned());
+        let facts = removed.facts();
+        let before = removed.digest();
+        let plain = Removal::sign(&authority, Member(1)).unwrap().bytes().to_vec();
+        removed.learn(None, [plain], false);
+        assert!(removed.unstored.is_empty() && !facts.has_changed().unwrap(), "nothing new");
+        let gone = Removal::sign_gone(&authority, Member(1), 3).unwrap();
+        removed.learn(None, [gone.bytes().to_vec()], false);
+        assert!(removed.unstored.contains_key(&gone.key()));
+        assert!(removed.leaving.is_empty(), "it has no links any more");
+        assert_ne!(removed.digest(), before, "neighbours that meet tell each other");
+        assert!(facts.borrow().is_removed(1) && facts.borrow().count(2) == 1);
+        Removal::store_all(place.path(), &removed.unstored.values().cloned().collect::<Vec<_>>()).unwrap();
+        let kept = Kept::load(place.path(), &removed.identity).unwrap();
+        assert_eq!(kept.facts(), *facts.borrow(), "and after the next start");
+    }
+
+    #[test]
+    fn what_a_command_wrote_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let (authority, mut removed) = mesh(place.path().to_owned());
+        let facts = removed.facts();
+        removed.look_at_files();
+        assert!(!facts.has_changed().unwrap());
+        Removal::sign_gone(&authority, Member(1), 3).unwrap().store(place.path()).unwrap();
+        removed.look_at_files();
+        assert!(facts.borrow().is_removed(1) && removed.unstored.is_empty(), "it is stored already");
+    }
 }

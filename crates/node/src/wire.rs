@@ -6,13 +6,17 @@
 use std::sync::Arc;
 
 use meshlock_api::{Definition, Mode, State, Urgency};
+use meshlock_core::recovery::{self as repair, Census};
 use meshlock_core::{NodeId, flood, group, messages_among, relay, reverse_link};
 use serde::{Deserialize, Serialize};
 
 use crate::links::{LONGEST_FRAME, Outgoing};
 
 /// The version of everything in this module. Nodes of different versions do not talk.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
+
+/// The number of a resource in its mesh.
+pub type Number = meshlock_core::recovery::Resource;
 
 /// One frame on a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +26,7 @@ pub enum Frame {
     /// A step of the protocol of one resource.
     Protocol {
         /// The number of the resource in the catalogue.
-        resource: u32,
+        resource: Number,
         /// What it says.
         message: Payload,
     },
@@ -39,6 +43,13 @@ pub enum Frame {
     },
     /// Members that were removed.
     Removals(Removals),
+    /// Who came and who is gone, as far as the sender knows. The first frame on every link of a mesh that recovers, and
+    /// ahead of everything else whenever it grew.
+    Census(Census),
+    /// What a node had when its census grew. Goes to all.
+    Repair(Box<repair::Report>),
+    /// What voters say and are asked. Goes to all.
+    Words(Vec<repair::voters::Word>),
     /// A part of a frame that is longer than a link takes. The others follow on the same link, with nothing between.
     Piece {
         /// Nothing follows: the frame is complete.
@@ -117,7 +128,7 @@ messages_among!(Payload {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     /// Its number, by which messages name it. Numbers are given under the registry's lock.
-    pub number: u32,
+    pub number: Number,
     /// Its name.
     pub name: String,
     /// What the mesh agreed on.
@@ -145,9 +156,9 @@ pub struct Query {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum About {
     /// Who holds and who waits, and where tokens are: one resource, or all of them.
-    Requests(Option<u32>),
+    Requests(Option<Number>),
     /// Where the tokens of these resources are, nothing else.
-    Tokens(Vec<u32>),
+    Tokens(Vec<Number>),
 }
 
 /// A part of what one node answers. Parts come in order, and every part is short enough for one frame.
@@ -194,7 +205,7 @@ pub enum Fact {
     /// A resource, in numbers.
     Resource {
         /// Its number.
-        resource: u32,
+        resource: Number,
         /// What the node knows of the token.
         token: Token,
         /// How many of its clients hold.
@@ -207,14 +218,14 @@ pub enum Fact {
     /// The token is there and says: so many units are in use at this node.
     Lent {
         /// The resource.
-        resource: u32,
+        resource: Number,
         /// Where they are in use.
         to: NodeId,
         /// How many.
         units: u64,
     },
     /// A request of one of its clients.
-    Row(u32, Row),
+    Row(Number, Row),
 }
 
 /// What a node knows of the token of a resource.
@@ -342,9 +353,9 @@ mod tests {
     #[test]
     fn the_bytes_of_removals_are_what_they_were() {
         let digest = Frame::Removals(Removals::Digest([7; 16]));
-        assert_eq!(encode(&digest)[..], [&[2, 5, 0][..], &[7; 16]].concat());
+        assert_eq!(encode(&digest)[..], [&[3, 5, 0][..], &[7; 16]].concat());
         let signed = Frame::Removals(Removals::Signed(vec![vec![8, 9], Vec::new()]));
-        assert_eq!(encode(&signed)[..], [2, 5, 1, 2, 2, 8, 9, 0]);
+        assert_eq!(encode(&signed)[..], [3, 5, 1, 2, 2, 8, 9, 0]);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use meshlock_core::view::View;
 use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
-use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking};
+use crate::snapshot::Snapshot;
+use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking, repaired};
 
 /// Something an application did or was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +55,16 @@ pub enum Occurrence {
         node: NodeId,
         /// Its number.
         request: RequestId,
+    },
+    /// The node crashed. Its clients ask no more; what they hold they still hold.
+    Crashed {
+        /// Which node.
+        node: NodeId,
+    },
+    /// The clients of a node that crashed have nothing any more.
+    Ended {
+        /// Which node.
+        node: NodeId,
     },
     /// The resource was defined anew: from now on grants may bring the units in use up to this. While some nodes know
     /// the new definition and others do not, that is the greater of both.
@@ -137,6 +148,8 @@ impl History {
                 let id = GrantId { node, request };
                 self.in_use.retain(|used| used.id != id);
             }
+            Occurrence::Crashed { node } => self.waiting.retain(|waiter| waiter.id.node != node),
+            Occurrence::Ended { node } => self.in_use.retain(|used| used.id.node != node),
             Occurrence::Resized { capacity } => self.capacity = capacity,
         }
         Ok(())
@@ -149,6 +162,14 @@ impl History {
         }
         let seen = self.waiting.iter().filter_map(|waiter| view(waiter.id.node).map(|view| (waiter.id, view)));
         seen.into_iter().try_for_each(|(id, view)| forgotten::check(id, view))
+    }
+
+    /// Compares what is in use with what the one token says.
+    pub fn check_in_use(&self, snapshot: &Snapshot<'_>) -> Result<(), Violation> {
+        if self.rules.has(Rule::Ledger) {
+            repaired::check_ledger(&self.in_use, snapshot)?;
+        }
+        if self.rules.has(Rule::Repaired) { repaired::check_repaired(&self.in_use, snapshot) } else { Ok(()) }
     }
 
     /// Shows the growing numbers it remembers, on the lines the protocols use: requests on `Line::of("request", node)`
@@ -208,7 +229,8 @@ impl History {
         if self.rules.has(Rule::Fences) {
             verdict = verdict.and(fences::check(&mut self.greatest_fence, id, grant));
         }
-        if self.rules.has(Rule::Exclusion) || self.rules.has(Rule::OneSession) {
+        let remembered = [Rule::Exclusion, Rule::OneSession, Rule::Ledger, Rule::Repaired];
+        if remembered.into_iter().any(|rule| self.rules.has(rule)) {
             let place = self.in_use.partition_point(|used| used.id < id);
             self.in_use.insert(place, InUse { id, units: grant.units, session: grant.session });
         }

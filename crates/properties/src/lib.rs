@@ -28,6 +28,8 @@
 //! | [`queues`](Rule::Queues) | a queue names a neighbour once and says what it wants | every state; more in quiet ones | [`check_snapshot`] | `queues.rs` |
 //! | [`roles`](Rule::Roles) | the state that a process names is the one it is in | every state | [`check_snapshot`] | `roles.rs` |
 //! | [`leaving`](Rule::Leaving) | a node that leaves has nothing that others need | quiet states | [`check_snapshot`] | `leaving.rs` |
+//! | [`ledger`](Rule::Ledger) | where members crash, the ledger has everything in use | every state | [`History::check_in_use`] | `repaired.rs` |
+//! | [`repaired`](Rule::Repaired) | when no member is missing, one token says exactly what is in use, and there is one census | quiet states | [`History::check_in_use`], the checker | `repaired.rs` |
 //! | [`messages-end`](Rule::MessagesEnd) | messages alone come to an end | the graph of states | the checker | - |
 //! | [`starvation`](Rule::Starvation) | no request starves on a fair run | the graph of states | the checker | - |
 //!
@@ -55,6 +57,7 @@ mod one_session;
 mod one_token;
 mod overtaking;
 mod queues;
+mod repaired;
 mod roles;
 #[cfg(test)]
 mod scene;

@@ -43,6 +43,10 @@ pub enum Rule {
     Roles,
     /// When nothing is under way, a node that leaves has nothing that others need.
     Leaving,
+    /// Where members crash, the ledger has everything in use, by clients of crashed members too.
+    Ledger,
+    /// When nothing is under way and no member is missing, there is one token, whose ledger is what is in use.
+    Repaired,
     /// Messages alone come to an end (watched by the checker on its graph).
     MessagesEnd,
     /// No request starves on a fair run (watched by the checker on its graph).
@@ -51,7 +55,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -70,6 +74,8 @@ impl Rule {
         Self::Queues,
         Self::Roles,
         Self::Leaving,
+        Self::Ledger,
+        Self::Repaired,
         Self::MessagesEnd,
         Self::Starvation,
     ];
@@ -95,6 +101,8 @@ impl Rule {
             Self::Queues => "queues",
             Self::Roles => "roles",
             Self::Leaving => "leaving",
+            Self::Ledger => "ledger",
+            Self::Repaired => "repaired",
             Self::MessagesEnd => "messages-end",
             Self::Starvation => "starvation",
         }
@@ -120,6 +128,8 @@ impl Rule {
             Self::Forgotten => "a request that waits is known to its own node",
             Self::Queues => "a queue names a neighbour once, and says of it what it wants",
             Self::Leaving => "when nothing is in flight, a node that leaves has nothing that others need",
+            Self::Ledger => "where members crash, the ledger has everything in use",
+            Self::Repaired => "when nothing is in flight and no member is missing, one token says what is in use",
             Self::Roles => "the state that a process names is the one it is in",
             Self::MessagesEnd => "messages alone come to an end",
             Self::Starvation => "no request starves on a fair run",

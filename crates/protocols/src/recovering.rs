@@ -17,7 +17,14 @@
 //!
 //! [`Event::Census`] brings facts from outside: that a member was removed, or what the voters know. If voters answer
 //! with exactly the census of this node, they have ratified it. [`Event::Leave`] ends in a goodbye.
+//!
+//! Applications use the first resource. If there are others, each request is also made there, and what is granted there
+//! is given back at once: so their tokens travel too, each at its own time.
 
+#![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
+
+#[cfg(feature = "mutants")]
+mod bug;
 mod look;
 mod message;
 #[cfg(test)]
@@ -26,9 +33,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use meshlock_core::planted::Planted;
 use meshlock_core::recovery::{Census, Keeper, Member, Report, Resource, Row};
-use meshlock_core::{Demand, Effect, Event, Misuse, NodeId, Protocol, Rejection, RequestId};
+use meshlock_core::{Demand, Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection, RequestId};
 
+#[cfg(feature = "mutants")]
+pub use bug::Bug;
 pub use message::{Body, Message};
 
 use crate::node::Node;
@@ -44,6 +54,10 @@ pub struct Recovering {
     links: BTreeMap<NodeId, Link>,
     /// What waits, as it was asked: it is asked again when this node begins anew.
     asked: BTreeMap<RequestId, Demand>,
+    /// What has still to be told where the census is not told first, and whether with this event.
+    #[cfg(feature = "mutants")]
+    untold: Option<(bool, Effects)>,
+    planted: Planted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +105,16 @@ impl Recovering {
     /// A member that has not run yet. Its invitation names all members that were invited before.
     pub fn invited(member: Member, invitation: Census, resources: Vec<Node>) -> Self {
         let keeper = Keeper::new(NodeId::of(member, 0), invitation, false);
-        Self { keeper, phase: Phase::Invited, resources, links: BTreeMap::new(), asked: BTreeMap::new() }
+        Self {
+            keeper,
+            phase: Phase::Invited,
+            resources,
+            links: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            #[cfg(feature = "mutants")]
+            untold: None,
+            planted: Planted::default(),
+        }
     }
 
     /// The same in a mesh with voters: they must have seen a census before its heir decides, and a node that is gone
@@ -133,10 +156,11 @@ impl Recovering {
             Event::LinkUp { neighbour } => self.on_link_up(neighbour, &mut out)?,
             Event::LinkDown { neighbour } => self.on_link_down(neighbour, &mut out)?,
             Event::Receive { from, message } => self.on_message(from, message, &mut out)?,
-            Event::Census { census } => self.on_facts(&census, &mut out)?,
+            Event::Census { census } => self.on_facts(&self.told_by_others(census), &mut out)?,
             Event::Resume if self.is_running() => self.tell_all(&Event::Resume, &mut out)?,
             Event::Resume => self.start(&mut out)?,
             Event::Remake { .. } => return Err(Misuse::Unsupported("be told what its heir decides")),
+            Event::Leave if self.is_running() && self.is_busy() => return Err(Misuse::StillBusy),
             Event::Leave if self.is_running() => {
                 self.tell_all(&Event::Leave, &mut out)?;
                 self.phase = Phase::Leaving;
@@ -156,16 +180,19 @@ impl Recovering {
                 self.tell(FIRST, Event::Request { request, demand }, &mut out)?;
                 let waits = !out.iter().any(|effect| matches!(effect, Effect::Granted { .. }));
                 self.asked.extend(waits.then_some((request, demand)));
+                self.tell_others(&Event::Request { request, demand }, &mut out);
             }
             Event::Cancel { request } => {
                 self.tell(FIRST, Event::Cancel { request }, &mut out)?;
                 self.asked.remove(&request);
+                self.tell_others(&Event::Cancel { request }, &mut out);
             }
             Event::Reprioritize { request, urgency } => {
                 self.tell(FIRST, Event::Reprioritize { request, urgency }, &mut out)?;
                 if let Some(demand) = self.asked.get_mut(&request) {
                     demand.urgency = urgency;
                 }
+                self.tell_others(&Event::Reprioritize { request, urgency }, &mut out);
             }
             Event::Release { request, units } => self.tell(FIRST, Event::Release { request, units }, &mut out)?,
             Event::Expired { timer } => self.tell(FIRST, Event::Expired { timer }, &mut out)?,
@@ -174,6 +201,8 @@ impl Recovering {
         }
         self.decide(&mut out)?;
         self.go_if_leaving(&mut out);
+        #[cfg(feature = "mutants")]
+        self.tell_late(&mut out);
         Ok(out)
     }
 
@@ -215,6 +244,8 @@ impl Recovering {
                 Ok(())
             }
             Body::Inner { resource, message } => {
+                #[cfg(feature = "mutants")]
+                self.link_with_gone(from, sender, out)?;
                 if self.is_linked(from, sender) {
                     self.tell(resource, Event::Receive { from: sender, message: *message }, out)?;
                 }
@@ -267,7 +298,7 @@ impl Recovering {
         if !self.is_running() {
             return Ok(()); // it is on disk
         }
-        if self.keeper.is_gone() {
+        if self.must_begin_anew() {
             return self.end(out);
         }
         self.publish(rows, out);
@@ -303,14 +334,15 @@ impl Recovering {
         let me = self.next_incarnation();
         let fresh: Option<Vec<Node>> = self.resources.iter().map(|resource| resource.anew(me)).collect();
         self.resources = fresh.ok_or(Misuse::Unsupported("come back after a crash"))?;
-        let census = self.keeper.census().merged(&Census::living_fact(me));
-        self.keeper = Keeper::new(me, census.clone(), self.keeper.ratifies());
+        let census = self.known_at_start().merged(&Census::living_fact(me));
+        self.keeper = self.keeper.anew(me, census.clone());
         self.phase = Phase::Running;
         self.links.values_mut().for_each(|link| link.is_up = false);
         self.publish(self.pictures(&census), out);
         self.tell_all(&Event::Census { census }, out)?;
         for (request, demand) in self.asked.clone() {
             self.tell(FIRST, Event::Request { request, demand }, out)?;
+            self.tell_others(&Event::Request { request, demand }, out);
         }
         Ok(())
     }
@@ -324,7 +356,9 @@ impl Recovering {
     }
 
     fn go_if_leaving(&mut self, out: &mut Effects) {
-        if self.phase == Phase::Leaving && self.resources.iter().all(Protocol::may_go) {
+        // A goodbye that no neighbour hears is none.
+        let is_heard = self.links.values().any(|link| link.is_up);
+        if self.phase == Phase::Leaving && is_heard && self.resources.iter().all(Protocol::may_go) {
             self.phase = Phase::Left;
             self.say_goodbye(out);
         }
@@ -347,15 +381,31 @@ impl Recovering {
                     let up = self.links.iter().filter(|(_, link)| link.is_up).map(|(neighbour, _)| *neighbour);
                     out.push(Effect::Multicast { to: up.collect(), message: wrap(message) });
                 }
-                Effect::Granted { grant } => {
+                Effect::Granted { grant } if resource == FIRST => {
                     self.asked.remove(&grant.request);
                     out.push(Effect::Granted { grant });
+                }
+                Effect::Granted { grant } => {
+                    let Grant { request, units, .. } = grant;
+                    self.tell(resource, Event::Release { request, units }, out)?;
                 }
                 Effect::Arm { timer, after } => out.push(Effect::Arm { timer, after }),
                 Effect::Reject { from, reason } => out.push(Effect::Reject { from: place(from), reason }),
             }
         }
         Ok(())
+    }
+
+    /// The same for all but the first resource. There a request may be over before it is in the first.
+    fn tell_others(&mut self, event: &Event<crate::Message>, out: &mut Effects) {
+        for resource in FIRST + 1..self.resources.len() as Resource {
+            let told = self.tell(resource, event.clone(), out);
+            debug_assert!(matches!(told, Ok(()) | Err(Misuse::AlreadyOver(_))), "{told:?}");
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.resources.iter().map(Protocol::view).any(|view| !view.waiting.is_empty() || !view.holding.is_empty())
     }
 
     fn tell_all(&mut self, event: &Event<crate::Message>, out: &mut Effects) -> Result<(), Misuse> {
@@ -387,6 +437,12 @@ trait Rules {
     fn next_incarnation(&self) -> NodeId;
     /// The census is on disk.
     fn kept_census(&self) -> Census;
+    /// The census on disk at a start; at the first one it is the invitation, which names all who were invited before.
+    fn known_at_start(&self) -> Census;
+    /// Facts from outside; a removal names all who were invited.
+    fn told_by_others(&self, facts: Census) -> Census;
+    /// Who is gone begins anew.
+    fn must_begin_anew(&self) -> bool;
     /// Who leaves with nothing that others need says so, with all that it knows.
     fn say_goodbye(&mut self, out: &mut Effects);
 }
@@ -414,6 +470,18 @@ impl Rules for Recovering {
 
     fn kept_census(&self) -> Census {
         self.keeper.census().clone()
+    }
+
+    fn known_at_start(&self) -> Census {
+        self.keeper.census().clone()
+    }
+
+    fn told_by_others(&self, facts: Census) -> Census {
+        facts
+    }
+
+    fn must_begin_anew(&self) -> bool {
+        self.keeper.is_gone()
     }
 
     fn say_goodbye(&mut self, out: &mut Effects) {

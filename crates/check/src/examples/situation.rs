@@ -280,7 +280,8 @@ impl Edge<'_> {
             | Action::Learn { .. }
             | Action::Leave { .. }
             | Action::Stop { .. }
-            | Action::Start { .. } => Vec::new(),
+            | Action::Start { .. }
+            | Action::Member { .. } => Vec::new(),
         }
     }
 }

@@ -96,6 +96,10 @@ impl Space {
                 let end = usize::from(self.layout.links[usize::from(link)].link.high() == channel.from);
                 if noticed[end] { Carries::No } else { Carries::Swallows }
             }
+            LinkState::Failed(by) => {
+                let end = u8::from(self.layout.links[usize::from(link)].link.high() == channel.from);
+                if end == by { Carries::No } else { Carries::Swallows }
+            }
         }
     }
 

@@ -64,7 +64,12 @@ impl Space {
         let mut noticed = match self.current(turn).links[place] {
             LinkState::Up => [false, false],
             LinkState::Dying(noticed) if !noticed[usize::from(end)] => noticed,
-            LinkState::Dying(_) | LinkState::Down => return Ok(()),
+            LinkState::Failed(by) if by != end => {
+                let mut noticed = [false, false];
+                noticed[usize::from(by)] = true;
+                noticed
+            }
+            LinkState::Dying(_) | LinkState::Failed(_) | LinkState::Down => return Ok(()),
         };
         noticed[usize::from(end)] = true;
         self.change(turn).links[place] =
@@ -74,7 +79,7 @@ impl Space {
     }
 
     /// What is on this channel is lost.
-    fn empty(&mut self, turn: &mut Turn<'_>, channel: usize) {
+    pub(super) fn empty(&mut self, turn: &mut Turn<'_>, channel: usize) {
         let content = std::mem::replace(&mut turn.next[self.layout.channel(channel)], Sequences::EMPTY);
         self.note_vanished(channel, content, Sequences::EMPTY, Fate::Cut);
     }

@@ -39,14 +39,23 @@ impl Space {
             Action::Notice { link, end } => {
                 let link_place = self.layout.links[usize::from(link)];
                 let environment = self.change(turn);
-                let LinkState::Dying(mut noticed) = environment.links[usize::from(link)] else { return Ok(false) };
-                noticed[usize::from(end)] = true;
-                environment.links[usize::from(link)] =
-                    if noticed == [true, true] { LinkState::Down } else { LinkState::Dying(noticed) };
+                let before = environment.links[usize::from(link)];
+                environment.links[usize::from(link)] = match before {
+                    LinkState::Dying(mut noticed) => {
+                        noticed[usize::from(end)] = true;
+                        if noticed == [true, true] { LinkState::Down } else { LinkState::Dying(noticed) }
+                    }
+                    LinkState::Failed(by) if by != end => LinkState::Down,
+                    LinkState::Failed(_) | LinkState::Up | LinkState::Down => return Ok(false),
+                };
                 let into = link_place.channel_into(end);
                 let content = std::mem::replace(&mut turn.next[self.layout.channel(into)], Sequences::EMPTY);
                 self.note_vanished(into, content, Sequences::EMPTY, Fate::Cut);
-                self.oblige(turn, link_place.end(end), Event::LinkDown { neighbour: link_place.end(1 - end) })
+                self.oblige(turn, link_place.end(end), Event::LinkDown { neighbour: link_place.end(1 - end) })?;
+                if matches!(before, LinkState::Failed(_)) {
+                    self.join_ends(turn, link.into())?;
+                }
+                Ok(true)
             }
             Action::Release { node, place } => {
                 let view = self.local.view(turn.next[usize::from(node)]);
@@ -123,6 +132,7 @@ impl Space {
             }
             Action::Stop { node } => self.stop(turn, node),
             Action::Start { node } => self.start_again(turn, node),
+            Action::Member { incident, node, at } => self.befall(turn, incident, node, at),
         }
     }
 
@@ -271,7 +281,8 @@ impl Space {
             | Action::Learn { .. }
             | Action::Leave { .. }
             | Action::Stop { .. }
-            | Action::Start { .. } => true,
+            | Action::Start { .. }
+            | Action::Member { .. } => true,
         };
         if world_moved || turn.granted != 0 {
             let environment = self.current(turn);

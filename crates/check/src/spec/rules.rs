@@ -4,7 +4,7 @@ use meshlock_core::{Aging, Order};
 use meshlock_properties::{Rule, RuleSet};
 use meshlock_protocols::{Name, Text};
 
-use super::Spec;
+use super::{Recovery, Spec};
 
 /// The rules that hold for every run of the protocol in this model, or are claimed to.
 pub(super) fn promised(spec: &Spec) -> RuleSet {
@@ -15,6 +15,12 @@ pub(super) fn promised(spec: &Spec) -> RuleSet {
         Name::Central | Name::Omniscient => central(spec),
         Name::Raymond | Name::SuzukiKasami | Name::NaimiTrehel => any_lock().with(Rule::OneToken).with(Rule::Fences),
         Name::RicartAgrawala | Name::Lamport | Name::Raynal => any_lock(),
+    };
+    let rules = match spec.recovery {
+        Recovery::None => rules,
+        Recovery::Restart | Recovery::Voters => {
+            rules.without(Rule::Conservation).with(Rule::Ledger).with(Rule::Repaired)
+        }
     };
     rules.with(Rule::Forgotten).with(Rule::MessagesEnd).with(Rule::Starvation)
 }

@@ -3,3 +3,4 @@
 mod mutants;
 mod stepping;
 mod suite;
+mod voters;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use meshlock_check::{Limits, Silent, Way, suite};
-use meshlock_core::{flood, group, reverse_link};
-use meshlock_protocols::Node;
+use meshlock_check::{Careless, Limits, Silent, Way, suite};
+use meshlock_core::{flood, group, recovery, reverse_link};
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
+use meshlock_protocols::{Node, recovering};
 
 /// What catches a bug: a standard model, and the rule that it breaks.
 struct Caught<B>(B, &'static str, &'static str);
@@ -75,8 +75,71 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::LeaveWithToken, "reverse-link/line-3-leave", "leaving"),
         Caught(Bug::ForgetCopyOnResume, "reverse-link/line-3-stop", "nobody-waits"),
         Caught(Bug::ForgetCustodyOnResume, "reverse-link/line-2-leave-stop", "conservation"),
+        Caught(Bug::KeepCopyForGone, "recovery/triangle-cut", "one-token"),
+        Caught(Bug::SendReleasesOnce, "recovery/line-3-units", "repaired"),
+        Caught(Bug::KeepLoansOfGone, "recovery/pair-units", "repaired"),
+        Caught(Bug::KeepOwnLoans, "recovery/walk-kite", "repaired"),
+        Caught(Bug::ReportPromises, "recovery/line-3-promise", "one-token"),
+        Caught(Bug::FencesFromReports, "recovery/pair", "fences"),
+        Caught(Bug::PassesFromZero, "recovery/pair", "nobody-waits"),
+        Caught(Bug::ForgetLoansInUse, "recovery/pair-units", "ledger"),
     ];
-    all_are_caught(Bug::ALL, &caught, into!(ReverseLink));
+    all_are_caught(Bug::ALL, &caught, |node, bug| {
+        let plant: fn(&mut Node, Bug) = into!(ReverseLink);
+        if let Node::Recovering(member) = node {
+            member.resources_mut().iter_mut().for_each(|resource| plant(resource, bug));
+        } else {
+            plant(node, bug);
+        }
+    });
+}
+
+#[test]
+fn bugs_in_the_decisions_of_a_recovery_are_caught() {
+    use recovery::Bug;
+    let caught = [
+        Caught(Bug::DecideAlone, "recovery/pair", "one-token"),
+        Caught(Bug::BelieveOldReports, "recovery/pair-twice", "repaired"),
+        Caught(Bug::DecideForThePast, "recovery/star-3-removed", "one-token"),
+        Caught(Bug::EveryoneInherits, "recovery/pair", "one-token"),
+        Caught(Bug::IgnoreCopies, "recovery/line-3", "one-token"),
+        Caught(Bug::BelieveCopies, "recovery/line-3-declared", "repaired"),
+        Caught(Bug::BelieveOldGoodbyes, "recovery/star-3-goodbye", "one-token"),
+    ];
+    all_are_caught(Bug::ALL, &caught, |node, bug| {
+        let Node::Recovering(member) = node else { panic!("no such bug in {node:?}") };
+        member.plant_into_keeper(bug);
+    });
+}
+
+#[test]
+fn bugs_in_members_that_recover_are_caught() {
+    use recovering::Bug;
+    let caught = [
+        Caught(Bug::TellCensusLate, "recovery/line-3", "one-token"),
+        Caught(Bug::HearTheGone, "recovery/triangle-removed", "one-token"),
+        Caught(Bug::KeepIncarnation, "recovery/pair", "fences"),
+        Caught(Bug::ForgetCensus, "recovery/pair", "one-token"),
+        Caught(Bug::ForgetInvitation, "recovery/pair-join", "one-token"),
+        Caught(Bug::ForgetInvited, "recovery/star-3-join-removed", "one-token"),
+        Caught(Bug::GoOnWhenGone, "recovery/pair-fenced", "repaired"),
+        Caught(Bug::LeaveSilently, "recovery/pair-leave", "repaired"),
+    ];
+    all_are_caught(Bug::ALL, &caught, into!(Recovering));
+}
+
+#[test]
+fn who_says_too_early_that_a_member_is_gone_is_caught() {
+    for (careless, model, rule) in
+        [(Careless::Starts, "recovery/pair", "ledger"), (Careless::Declares, "recovery/pair-fenced", "one-token")]
+    {
+        let trial = suite::named(model).expect("a standard model").trial;
+        let mut told = trial.spec.model().expect("a standard model");
+        told.careless = Some(careless);
+        let report = trial.run_model(told, &Limits::default(), "", &mut Silent).expect("the same model");
+        let found = report.broken.as_ref().and_then(|shown| shown.rule).map(|rule| rule.name());
+        assert_eq!(found, Some(rule), "{careless:?} in {model}");
+    }
 }
 
 #[test]

@@ -46,6 +46,11 @@ fn reverse_link_holds() {
 }
 
 #[test]
+fn recovery_holds() {
+    all_as_expected(|entry| is_of(entry, "recovery/"));
+}
+
+#[test]
 fn flood_holds() {
     all_as_expected(|entry| is_of(entry, "flood/"));
 }

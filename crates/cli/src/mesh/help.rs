@@ -2,7 +2,7 @@
 
 /// What the command is.
 pub(super) const LONG_ABOUT: &str = "\
-Who takes part: found a mesh, invite nodes, join, list, remove.
+Who takes part, and how the mesh recovers: found a mesh, invite nodes, join, list, remove.
 
 A mesh admits only members. Its founder keeps the key that signs them: `invite` prints one line for a new node, and \
 `join` makes that node a member. Locks do not need the founder; it has to be up only to invite or remove nodes.
@@ -23,6 +23,8 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       list admitted and removed members
   meshlock mesh remove robot-7
       expel a stolen machine
+  meshlock mesh remove robot-7 --gone
+      it was scrapped: what it held is made anew
 
 \x1b[1;4mExit codes:\x1b[0m
     0  done
@@ -34,8 +36,15 @@ pub(super) const INIT: &str = "\x1b[1;4mExamples:\x1b[0m
       this node gets the name of this host
   meshlock mesh init hall --node gate
       it gets another name
+  meshlock mesh init hall --recovery restart
+      for robots that lose sight of each other: the side with a lock goes on with it
+  meshlock mesh init hall --standing 20s --voters ann,bob,cy
+      for a cluster: these three decide who is gone
   meshlock mesh init yard --force
-      the old mesh of this directory is moved into before-1, before-2 and so on";
+      the old mesh of this directory is moved into before-1, before-2 and so on
+
+Recovery, standing and voters may stand in [mesh] of meshlock.toml as well, if the file is there first. They are signed \
+and go to every member with its invitation.";
 
 /// `invite`.
 pub(super) const INVITE: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -46,13 +55,15 @@ pub(super) const INVITE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7 | ssh robot-7 meshlock mesh join -
       in one step, without displaying the secret
 
-An invitation makes one node. It carries the [mesh] and [resources] sections of meshlock.toml.";
+An invitation makes one node. It carries the [mesh] and [resources] sections of meshlock.toml, and how the mesh recovers. \
+Its number tells the node who was invited before it: with recovery by restart, all of those are waited for when \
+something was lost, so remove with --gone whom you invited and do not want any more.";
 
 /// `join`.
 pub(super) const JOIN: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh join - < robot-7.invitation
       from a file; remove it afterwards
-  meshlock mesh join meshlock-invite-v1:...
+  meshlock mesh join meshlock-invite-v2:...
       as an argument; other users of this machine can see it while the command runs
   meshlock mesh join - --force < robot-7.invitation
       the old mesh of this directory is moved into before-1, before-2 and so on";
@@ -63,15 +74,50 @@ pub(super) const MEMBERS: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh members --json
       for a script";
 
+/// `recovery`.
+pub(super) const RECOVERY: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh recovery
+      how this mesh recovers
+  meshlock mesh recovery restart
+      for a mesh that was founded by an older version, which recovers nothing
+
+none     what was in a node that crashed is lost
+restart  it is made anew when the node is started again, or when it is removed with --gone
+voters   by itself: a majority of voters declares gone who is silent for longer than the standing
+
+Run the same version of meshlock on all members first. A decision is signed and told from member to member. A node takes \
+it up when it is started again. A mesh without recovery can get restart; voters are chosen when a mesh is founded, and \
+their standing stays as it is: members hear of a change one after the other, and those who have not heard would act by \
+other rules.";
+
+/// `voters`.
+pub(super) const VOTERS: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh voters
+      who votes, and who could
+  meshlock mesh voters ann bob dora
+      these three from now on: cy is replaced by dora
+
+A majority of the voters declares gone who is silent. So one of three, or two of five, may be lost. A voter whose disk was
+lost must be replaced, also by itself under its new disk. A majority of the present voters must be running: it hands over
+what it knows. The nodes of the new voters must have been running with the node of this directory.";
+
 /// `remove`.
 pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh remove robot-7
+  meshlock mesh remove robot-7 --gone
+      it was scrapped or erased: the tokens in it and what its clients held are made anew
+  meshlock mesh remove robot-7 --gone --number 3
+      the one that was removed earlier, not the one that has its name now
   meshlock mesh invite robot-7
       afterwards: the same machine again, as a new member
 
 A removal is a signed statement that members pass on. A member that has received it closes its links to the removed \
 node; one that is out of reach receives it from the next member it meets. The removed node has one second to release \
-what it holds. Out of reach it cannot, so stop it cleanly first if you can.";
+what it holds. Out of reach it cannot, so stop it cleanly first if you can.
+
+With --gone you give your word that the node has stopped and will never run again with these files. If it does run, two \
+nodes may hold the same lock. The machine itself may come back by a new invitation. Repeat the command with --gone for a \
+member that was removed without it.";
 
 /// `resources`.
 pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m

@@ -29,6 +29,8 @@ struct Row {
     number: u16,
     name: Option<String>,
     removed: bool,
+    /// A person vouched that it has stopped for good.
+    gone: bool,
     this_node: bool,
 }
 
@@ -41,11 +43,12 @@ pub(super) fn members(at: &Place) -> anyhow::Result<()> {
     let node = known.node.as_ref().map(|node| format!(", this node is {node}")).unwrap_or_default();
     writeln!(out, "{}{node}", styled(STRONG, &known.mesh))?;
     let cells = |row: &Row| {
-        let state = match (row.this_node, row.removed) {
-            (true, true) => "this node, removed",
-            (true, false) => "this node",
-            (false, true) => "removed",
-            (false, false) => "member",
+        let state = match (row.this_node, row.removed, row.gone) {
+            (true, true, _) => "this node, removed",
+            (true, false, _) => "this node",
+            (false, true, true) => "removed, gone",
+            (false, true, false) => "removed",
+            (false, false, _) => "member",
         };
         let name = row.name.clone().unwrap_or_else(|| "?".to_owned());
         vec![Cell::Number(row.number.into()), Cell::Text(name), Cell::Text(state.to_owned())]
@@ -64,10 +67,11 @@ fn known(at: &Place) -> anyhow::Result<Members> {
         Err(MeshError::NoMember { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    let removed = match &own {
-        Some(identity) => removed(at, identity)?,
-        None => BTreeSet::new(),
+    let kept = match &own {
+        Some(identity) => kept(at, identity)?,
+        None => Kept::default(),
     };
+    let (removed, facts) = (kept.members(), kept.facts());
     let is_own = |member: Member| own.as_ref().is_some_and(|own| own.member == member);
     let node = own.as_ref().map(|own| own.name.clone());
     match (Authority::load(&at.dir), &own) {
@@ -76,6 +80,7 @@ fn known(at: &Place) -> anyhow::Result<Members> {
                 number: issued.member.0,
                 name: Some(issued.name.clone()),
                 removed: issued.removed || removed.contains(&issued.member),
+                gone: issued.gone.is_some() || facts.is_removed(issued.member.0),
                 this_node: is_own(issued.member),
             };
             let members = authority.issued.iter().map(row).collect();
@@ -87,6 +92,7 @@ fn known(at: &Place) -> anyhow::Result<Members> {
                 number: member.0,
                 name: is_own(*member).then(|| identity.name.clone()),
                 removed: removed.contains(member),
+                gone: facts.is_removed(member.0),
                 this_node: is_own(*member),
             };
             let members = all.iter().map(row).collect();
@@ -96,12 +102,12 @@ fn known(at: &Place) -> anyhow::Result<Members> {
     }
 }
 
-fn removed(at: &Place, identity: &Identity) -> anyhow::Result<BTreeSet<Member>> {
+fn kept(at: &Place, identity: &Identity) -> anyhow::Result<Kept> {
     let kept = Kept::load(&at.dir, identity)?;
     for refused in &kept.refused {
         anstream::eprintln!("{} {refused}; it is ignored", styled(PARTIAL, "warning:"));
     }
-    Ok(kept.members())
+    Ok(kept)
 }
 
 #[derive(Serialize)]

@@ -4,28 +4,49 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
+use meshlock_node::config::{NodeConfig, Settings};
 use meshlock_node::mesh::{
-    Authority, Existing, Founded, Identity, Invitation, MeshError, Removal, found, invite as admit,
+    Authority, Charter, Departure, Existing, Founded, Founding, Identity, Invitation, MeshError, found_with,
+    invite as admit, is_member,
 };
 use meshlock_node::mesh::{join as take_up, name};
 use serde_json::json;
 
-use super::{Init, Invite, Join, Place, Remove};
+use super::{Init, Invite, Join, Place, Remove, recover};
 use crate::output::{self, labelled};
 use crate::style::{GOOD, PARTIAL, STRONG, styled};
 
 pub(super) fn init(at: &Place, args: &Init) -> anyhow::Result<()> {
     let node = args.node.clone().unwrap_or_else(name::of_this_host);
-    let founded = found(&at.dir, &args.name, &node, existing(args.force)).map_err(with_flags)?;
+    let founding = founding(at, args)?;
+    let founded = found_with(&at.dir, &args.name, &node, existing(args.force), &founding).map_err(with_flags)?;
+    let charter = Charter::load(&at.dir, &founded.identity)?;
     if at.json {
-        return output::json(&document(&at.dir, &founded));
+        return output::json(&document(&at.dir, &founded, charter.as_ref()));
     }
     let out = &mut anstream::stdout().lock();
     writeln!(out, "{} the mesh {}", styled(GOOD, "founded"), styled(STRONG, &founded.identity.mesh))?;
     tell_membership(out, at, &founded)?;
+    recover::tell(out, charter.as_ref())?;
     labelled(out, "next", "`meshlock node` runs this node, `meshlock mesh invite NAME` admits another")?;
     labelled(out, "keep", "a copy of authority.toml in a safe place: only it can admit and remove members")?;
     Ok(out.flush()?)
+}
+
+/// What is wished for a new mesh: by flags, and below them by the file that is there already.
+fn founding(at: &Place, args: &Init) -> anyhow::Result<Founding> {
+    let mut flags = Settings::default();
+    flags.node.dir = Some(at.dir.clone());
+    let recovery = args.recovery.map(super::Mode::recovery);
+    flags.mesh.set_founding(Founding { recovery, standing: args.standing, voters: args.voters.clone() });
+    let config = if is_member(&at.dir) {
+        // The file of the old mesh is moved aside with it.
+        NodeConfig::resolve(flags, &at.dir)
+    } else {
+        NodeConfig::load(flags, None)
+    };
+    let config = config.map_err(|problems| anyhow!("{problems}"))?;
+    Ok(config.founding.for_links(config.loss_after))
 }
 
 pub(super) fn invite(at: &Place, args: &Invite) -> anyhow::Result<()> {
@@ -59,12 +80,14 @@ pub(super) fn join(at: &Place, args: &Join) -> anyhow::Result<()> {
     };
     let invitation = Invitation::parse(&text)?;
     let founded = take_up(&at.dir, &invitation, existing(args.force)).map_err(with_flags)?;
+    let charter = invitation.charter.as_ref();
     if at.json {
-        return output::json(&document(&at.dir, &founded));
+        return output::json(&document(&at.dir, &founded, charter));
     }
     let out = &mut anstream::stdout().lock();
     writeln!(out, "{} the mesh {}", styled(GOOD, "joined"), styled(STRONG, &founded.identity.mesh))?;
     tell_membership(out, at, &founded)?;
+    recover::tell(out, charter)?;
     if !invitation.peers.is_empty() {
         labelled(out, "peers", &invitation.peers.join(", "))?;
     }
@@ -79,11 +102,15 @@ pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
         Err(MeshError::NoMember { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    let removal = Authority::remove(&at.dir, own, &args.name)?;
+    let departure = if args.gone { Departure::Gone } else { Departure::Removed };
+    let removal = Authority::remove_as(&at.dir, own, &args.name, args.number, departure)?;
     let number = removal.member().0;
-    let file = Removal::path(&at.dir, removal.member());
+    let file = removal.path(&at.dir);
     if at.json {
-        return output::json(&json!({ "name": args.name, "number": number, "removed": true, "file": file }));
+        let gone = removal.is_gone();
+        return output::json(
+            &json!({ "name": args.name, "number": number, "removed": true, "gone": gone, "file": file }),
+        );
     }
     let out = &mut anstream::stdout().lock();
     writeln!(out, "{} {} (number {number})", styled(GOOD, "removed"), styled(STRONG, &args.name))?;
@@ -93,6 +120,9 @@ pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
         "the node of this directory takes it up, if it runs or when it is started, and tells its \
         neighbours; they tell theirs, and everybody closes links to the removed node",
     )?;
+    if removal.is_gone() {
+        labelled(out, "gone", "what it held is made anew; it must never run again with its old files")?;
+    }
     labelled(out, "until", "a member that is out of reach has heard of it, that one still accepts the removed node")?;
     labelled(out, "file", &file.display().to_string())?;
     Ok(out.flush()?)
@@ -112,9 +142,16 @@ fn existing(force: bool) -> Existing {
     if force { Existing::MoveAside } else { Existing::Keep }
 }
 
-fn document(dir: &Path, founded: &Founded) -> serde_json::Value {
+fn document(dir: &Path, founded: &Founded, charter: Option<&Charter>) -> serde_json::Value {
     let Identity { mesh, member, name, .. } = &founded.identity;
-    json!({ "mesh": mesh, "number": member.0, "name": name, "dir": dir, "moved_to": founded.moved_to })
+    json!({
+        "mesh": mesh,
+        "number": member.0,
+        "name": name,
+        "dir": dir,
+        "moved_to": founded.moved_to,
+        "recovery": recover::document(charter),
+    })
 }
 
 fn tell_membership(out: &mut impl Write, at: &Place, founded: &Founded) -> std::io::Result<()> {

@@ -153,6 +153,87 @@ fn members_are_listed_and_removed() {
 }
 
 #[test]
+fn a_mesh_recovers_as_it_was_founded_and_its_members_know() {
+    let place = place("recovery");
+    let founded = json(&place, "init hall --dir ann --node ann --recovery restart --standing 5s");
+    assert_eq!((&founded["recovery"]["mode"], &founded["recovery"]["standing_ms"]), (&"restart".into(), &5000.into()));
+    let line = mesh(&place, "invite bob --dir ann").out;
+    let joined = piped(&place, "join - --dir bob", &line);
+    assert!(joined.out.contains("restart: "), "{}", joined.out);
+    assert_eq!(json(&place, "recovery --dir bob"), founded["recovery"]);
+    assert!(refused(&place, "recovery restart --dir bob").contains("authority.toml"));
+    assert!(refused(&place, "recovery voters --dir ann").contains("from the founding"));
+    assert!(refused(&place, "recovery none --dir ann").contains("cannot go back"));
+    let voting = json(&place, "init yard --dir cy --node cy");
+    assert_eq!(voting["recovery"]["mode"], "voters");
+    assert!(refused(&place, "recovery voters --standing 9s --dir cy").contains("cannot be changed"));
+    assert!(refused(&place, "voters --dir cy").contains("start it"), "its node never ran");
+    let old = json(&place, "init shed --dir dan --node dan --recovery none");
+    assert_eq!(old["recovery"]["mode"], "none");
+    let decided = mesh(&place, "recovery restart --dir dan");
+    assert!(decided.out.contains("decided") && decided.out.contains("restart: "), "{} {}", decided.out, decided.err);
+}
+
+#[test]
+fn wishes_for_a_founding_are_checked_and_may_stand_in_the_file() {
+    let place = place("founding");
+    for (flags, words) in [
+        ("--standing 1s", "mesh.standing: 1s is out of range"),
+        ("--standing 5s", "loss-after = \"1.666s\""),
+        ("--voters ann,bob", "name 1, 3 or 5"),
+        ("--recovery none --voters ann", "nobody votes"),
+        ("--recovery often", "possible values: voters, restart, none"),
+    ] {
+        let error = refused(&place, &format!("init hall --dir ann --node ann {flags}"));
+        assert!(error.contains(words), "{flags}: {error}");
+    }
+    assert!(!place.join("ann").exists());
+    fs::create_dir(place.join("ann")).unwrap();
+    let file = "[mesh]\nstanding = \"3s\"\nvoters = [\"ann\", \"bob\", \"cy\"]\n[node]\nloss-after = \"1s\"\n";
+    fs::write(place.join("ann/meshlock.toml"), file).unwrap();
+    let founded = json(&place, "init hall --dir ann --node ann --standing 4s");
+    assert_eq!(founded["recovery"]["standing_ms"], 4000, "flags are above the file");
+    assert_eq!(founded["recovery"]["voters"], serde_json::json!(["ann", "bob", "cy"]));
+    let line = mesh(&place, "invite bob --dir ann").out;
+    assert_eq!(piped(&place, "join - --dir bob", &line).code, Some(0));
+    assert!(!fs::read_to_string(place.join("bob/meshlock.toml")).unwrap().contains("standing"), "it is in the charter");
+}
+
+#[test]
+fn a_mesh_of_an_older_version_says_how_to_recover() {
+    let place = place("older");
+    json(&place, "init hall --dir ann --node ann");
+    // As an older version leaves it.
+    fs::remove_dir_all(place.join("ann/state/charters")).unwrap();
+    let authority = fs::read_to_string(place.join("ann/authority.toml")).unwrap();
+    let (before, rest) = authority.split_once("[charter]").unwrap();
+    let (_, members) = rest.split_once("[[members]]").unwrap();
+    fs::write(place.join("ann/authority.toml"), format!("{before}[[members]]{members}")).unwrap();
+    let shown = mesh(&place, "recovery --dir ann");
+    assert!(shown.out.contains("none: ") && shown.out.contains("meshlock mesh recovery restart"), "{}", shown.out);
+    assert!(mesh(&place, "invite bob --dir ann").out.starts_with("meshlock-invite-v1:"), "older versions can join");
+    assert_eq!(json(&place, "recovery restart --dir ann")["mode"], "restart");
+    assert!(mesh(&place, "invite cy --dir ann").out.starts_with("meshlock-invite-v2:"));
+}
+
+#[test]
+fn who_is_gone_is_listed_as_gone() {
+    let place = place("gone");
+    json(&place, "init hall --dir ann --node ann");
+    json(&place, "invite bob --dir ann");
+    json(&place, "remove bob --dir ann");
+    json(&place, "invite bob --dir ann");
+    let removed = json(&place, "remove bob --gone --number 1 --dir ann");
+    assert_eq!((&removed["number"], &removed["gone"]), (&1.into(), &true.into()));
+    assert!(place.join("ann/state/removals/1.gone").is_file());
+    let members = json(&place, "members --dir ann");
+    let gone: Vec<bool> =
+        members["members"].as_array().unwrap().iter().map(|row| row["gone"].as_bool().unwrap()).collect();
+    assert_eq!(gone, [false, true, false]);
+    assert!(mesh(&place, "members --dir ann").out.contains("removed, gone"));
+}
+
+#[test]
 fn a_member_knows_itself_and_says_that_the_list_is_not_whole() {
     let place = place("partial");
     json(&place, "init hall --dir ann --node ann");
@@ -228,7 +309,7 @@ fn the_variable_names_the_directory() {
 #[test]
 fn every_command_has_examples() {
     let place = place("help");
-    for command in ["", "init", "invite", "join", "members", "remove", "resources"] {
+    for command in ["", "init", "invite", "join", "members", "recovery", "remove", "resources"] {
         let help = mesh(&place, &format!("{command} --help")).out;
         assert!(help.contains("Examples:") && help.contains("--json"), "{command}\n{help}");
     }

@@ -1,10 +1,12 @@
 //! The node as a [`Protocol`]: what others see of it and how its numbers are renumbered.
 
-use super::message::CLOCK;
+use super::message::{CLOCK, TRANSFERS};
+use super::recovery::RecoveryRules;
 use super::rules::Rules;
 use super::{Caller, Effects, GivenAway, Message, Node};
 use crate::counters::{CounterVisitor, Line};
 use crate::protocol::{Event, Misuse, Protocol};
+use crate::recovery::{Census, Row};
 use crate::view::{Returning, TokenView, View, Waiting};
 use crate::vocabulary::{NodeId, Rank, Units};
 
@@ -51,10 +53,11 @@ impl Protocol for Node {
 
     fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
         match message {
-            Message::Token { to, token, .. } if *to == self.id && self.would_take(from, message, token) => {
-                Some(token.view(Units(1)))
+            Message::Token { to, token, .. } => {
+                let taken = self.is_mine(*to) && self.would_take(from, message, token);
+                (taken && self.is_answered_by(*to, token)).then(|| token.view(Units(1)))
             }
-            Message::Token { .. } | Message::Request { .. } => None,
+            Message::Request { .. } => None,
         }
     }
 
@@ -74,8 +77,12 @@ impl Protocol for Node {
         self.caller == Caller::Away && !self.asking && self.token.is_none() && self.given_away.is_none()
     }
 
-    fn is_stale(&self, _from: NodeId, message: &Message) -> bool {
-        self.is_known(message)
+    fn is_stale(&self, from: NodeId, message: &Message) -> bool {
+        self.is_known(message) || self.is_void(from, message)
+    }
+
+    fn row(&self, census: &Census) -> Option<Row> {
+        Some(self.picture(census))
     }
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
@@ -83,6 +90,9 @@ impl Protocol for Node {
             heard.visit_counters(*site, visitor);
         }
         self.seen.visit_counters(visitor);
+        if self.accepted > 0 {
+            visitor.number(TRANSFERS, &mut self.accepted);
+        }
         if let Some(token) = &mut self.token {
             token.visit_counters(visitor);
         }

@@ -70,6 +70,8 @@ pub enum Message {
         to: NodeId,
         /// The attempt of the request it answers.
         attempt: u64,
+        /// The node that gave it away, where nodes recover from crashes: it is void once that one is gone.
+        giver: Option<NodeId>,
         /// The token itself.
         token: Token,
     },
@@ -145,7 +147,7 @@ impl TokenStamp {
 }
 
 const LIMIT: u64 = u64::MAX >> 2;
-const TRANSFERS: Line = Line::stepping("transfer");
+pub(super) const TRANSFERS: Line = Line::stepping("transfer");
 /// One line for the attempts of all nodes, because what a node has seen does not say whose attempt it was.
 const ATTEMPTS: Line = Line::stepping("attempt");
 /// Fences: the line that all protocols and the rules share.

@@ -26,8 +26,9 @@
 //! Repetitions back off: the first after the configured delay, each further one after twice the one before, up to
 //! sixteen times the configured delay.
 //!
-//! Assumes that no node is lost for good while it has the token or the only copy of it, and that a restarted node
-//! remembers its state. One resource of one unit, one request at a time at each node, served in the order in which
+//! A node that crashes is survived where nodes are told who is gone ([`Event::Census`]); `recovery.rs` has the rules. Where
+//! they are not, no node may be lost for good while it has the token or the only copy of it. A node that goes on under its
+//! former id remembers its state. One resource of one unit, one request at a time at each node, served in the order in which
 //! holders hear of them; urgencies are ignored.
 
 #![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
@@ -37,6 +38,7 @@ use alloc::vec::Vec;
 
 use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse};
+use crate::recovery::Census;
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Units};
 
 #[cfg(feature = "mutants")]
@@ -113,6 +115,13 @@ pub struct Node {
     request: RequestId,
     /// Of the latest timer; earlier ones are void.
     epoch: u64,
+    /// The greatest transfer that arrived here, for this node; 0 where nodes do not recover. Unlike `seen` it does not
+    /// count tokens that passed by or were given away.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "recovery::is_zero"))]
+    accepted: u64,
+    /// Who is gone. Not saved: it is told again.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    census: Census,
     /// It is about to go. Not saved: a node that comes back stays.
     #[cfg_attr(feature = "serde", serde(skip))]
     leaving: bool,
@@ -136,6 +145,8 @@ impl Node {
             asking: false,
             request: RequestId(0),
             epoch: 0,
+            accepted: 0,
+            census: Census::default(),
             leaving: false,
         }
     }
@@ -178,7 +189,8 @@ impl Node {
             Event::Leave if self.caller != Caller::Away => return Err(Misuse::StillBusy),
             Event::Leave => self.leaving = true,
             Event::Resume => self.on_resume(&mut effects),
-            Event::Census { .. } | Event::Remake { .. } => return Err(Misuse::Unsupported("recover")),
+            Event::Census { census } => self.on_census(census, &mut effects),
+            Event::Remake { remake } => self.on_remake(&remake, &mut effects)?,
         }
         debug_assert!(self.caller != Caller::Waiting || self.asking, "a caller waits only while its node asks");
         Ok(effects)

@@ -3,6 +3,7 @@
 //! Those in the trait [`Rules`] have a planted bug. With the feature `mutants`, `bug.rs` gives [`Node`] an inherent
 //! method of the same name, which `self.give_away(..)` finds first. A product has the rules alone.
 
+use super::recovery::RecoveryRules;
 use super::{Caller, Effects, GivenAway, Heard, Message, Node, Token, TokenStamp};
 use crate::protocol::{Delay, Effect, Rejection, Timer};
 use crate::vocabulary::NodeId;
@@ -11,7 +12,7 @@ pub(super) trait Rules {
     /// Heard or seen before, so it is dropped. What is known stays known.
     fn is_known(&self, message: &Message) -> bool;
     /// A token passes by or arrives. A transfer is accepted once.
-    fn on_token(&mut self, to: NodeId, attempt: u64, token: Token, effects: &mut Effects) -> Result<(), Rejection>;
+    fn on_token(&mut self, sent: Sent, token: Token, effects: &mut Effects) -> Result<(), Rejection>;
     /// Whether a token addressed to this node would be kept if it came now.
     fn would_take(&self, from: NodeId, message: &Message, token: &Token) -> bool;
     /// Without a caller inside: the token goes to the next node that wants it, if there is one, and a copy stays here.
@@ -27,6 +28,21 @@ pub(super) trait Rules {
     fn on_resume(&mut self, effects: &mut Effects);
 }
 
+/// What a token says of its way.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) to: NodeId,
+    pub(super) attempt: u64,
+    pub(super) giver: Option<NodeId>,
+}
+
+impl Sent {
+    fn broadcast(self, token: Token) -> Effect<Message> {
+        let Self { to, attempt, giver } = self;
+        Effect::Broadcast { message: Message::Token { to, attempt, giver, token } }
+    }
+}
+
 impl Node {
     pub(super) fn on_message(
         &mut self,
@@ -34,7 +50,7 @@ impl Node {
         message: Message,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
-        if self.is_known(&message) {
+        if self.is_known(&message) || self.is_void(from, &message) {
             return Ok(());
         }
         if !self.neighbours.contains(&from) {
@@ -43,7 +59,7 @@ impl Node {
         message.check_numbers()?;
         match message {
             Message::Request { site, heard } => self.on_request_heard(site, heard, effects),
-            Message::Token { to, attempt, token } => self.on_token(to, attempt, token, effects),
+            Message::Token { to, attempt, giver, token } => self.on_token(Sent { to, attempt, giver }, token, effects),
         }
     }
 
@@ -61,8 +77,8 @@ impl Node {
             let again = TokenStamp { transfer: copy.token.transfer, attempt: heard.attempt };
             if copy.to == site && copy.answers == heard.number && again > self.seen {
                 self.seen = again;
-                let message = Message::Token { to: site, attempt: again.attempt, token: copy.token.clone() };
-                effects.push(Effect::Broadcast { message });
+                let sent = Sent { to: site, attempt: again.attempt, giver: self.named_giver() };
+                effects.push(sent.broadcast(copy.token.clone()));
             }
         }
         Ok(())
@@ -83,7 +99,7 @@ impl Node {
     }
 
     /// Sets the timer to so many times the configured delay.
-    fn arm(&mut self, times: u32, effects: &mut Effects) {
+    pub(super) fn arm(&mut self, times: u32, effects: &mut Effects) {
         self.epoch += 1;
         let after = Delay {
             least_ms: self.retry.least_ms.saturating_mul(times),
@@ -102,6 +118,7 @@ impl Node {
     }
 
     pub(super) fn take_token(&mut self, token: Token, effects: &mut Effects) {
+        self.note_arrival(token.transfer);
         self.token = Some(token);
         self.asking = false;
         if self.caller == Caller::Waiting {
@@ -122,20 +139,21 @@ impl Rules for Node {
         }
     }
 
-    fn on_token(&mut self, to: NodeId, attempt: u64, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
+    fn on_token(&mut self, sent: Sent, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
         let first = token.transfer > self.seen.transfer;
+        let is_mine = self.is_mine(sent.to);
         if first && self.token.is_some() {
             return Err(Rejection::SecondToken);
         }
-        if first && to == self.id && !self.asking {
+        if first && is_mine && !(self.asking && self.is_answered_by(sent.to, &token)) {
             return Err(Rejection::UnwantedToken);
         }
-        self.seen = self.seen.max(TokenStamp { transfer: token.transfer, attempt });
+        self.seen = self.seen.max(TokenStamp { transfer: token.transfer, attempt: sent.attempt });
         if first {
             self.given_away = None;
         }
-        if to != self.id {
-            effects.push(Effect::Broadcast { message: Message::Token { to, attempt, token } });
+        if !is_mine {
+            effects.push(sent.broadcast(token));
         } else if first {
             self.take_token(token, effects);
         }
@@ -143,7 +161,8 @@ impl Rules for Node {
     }
 
     fn would_take(&self, from: NodeId, message: &Message, token: &Token) -> bool {
-        let heeded = !self.is_known(message) && self.neighbours.contains(&from) && message.check_numbers().is_ok();
+        let ignored = self.is_known(message) || self.is_void(from, message);
+        let heeded = !ignored && self.neighbours.contains(&from) && message.check_numbers().is_ok();
         heeded && token.transfer > self.seen.transfer && self.token.is_none() && self.asking
     }
 
@@ -152,6 +171,7 @@ impl Rules for Node {
             return;
         }
         let Some(mut token) = self.token.take() else { return };
+        self.strike_gone(&mut token);
         self.mark_served(&mut token);
         self.queue_unserved(&mut token);
         let Some(to) = token.queue.pop_front() else {
@@ -164,7 +184,7 @@ impl Rules for Node {
         let attempt = if heard.number == answers { heard.attempt } else { 0 };
         self.seen = TokenStamp { transfer: token.transfer, attempt };
         self.given_away = Some(GivenAway { token: token.clone(), to, answers });
-        effects.push(Effect::Broadcast { message: Message::Token { to, attempt, token } });
+        effects.push(Sent { to, attempt, giver: self.named_giver() }.broadcast(token));
     }
 
     fn mark_served(&self, token: &mut Token) {

@@ -4,7 +4,7 @@ use alloc::vec;
 
 use super::*;
 use crate::counters::{CounterVisitor, Line};
-use crate::protocol::{Protocol, Rejection, Timer};
+use crate::protocol::{Protocol, Rejection};
 use crate::vocabulary::Session;
 
 const ME: NodeId = NodeId(2);
@@ -41,7 +41,7 @@ fn token(transfer: u64) -> Token {
 }
 
 fn token_for(to: NodeId, token: Token) -> Message {
-    Message::Token { to, attempt: 0, token }
+    Message::Token { to, attempt: 0, giver: None, token }
 }
 
 fn request(site: NodeId, number: u64, attempt: u64) -> Message {
@@ -125,7 +125,13 @@ fn mistakes_of_peers_are_rejected_and_change_nothing() {
         ("a huge attempt", waiting(), PEER, request(OTHER, 1, huge), bad),
         ("a request of its own that it never made", waiting(), PEER, request(ME, 2, 0), bad),
         ("an attempt of its own that it never made", waiting(), PEER, request(ME, 1, 1), bad),
-        ("a transfer that never was", waiting(), PEER, Message::Token { to: ME, attempt: 1, token: token(0) }, bad),
+        (
+            "a transfer that never was",
+            waiting(),
+            PEER,
+            Message::Token { to: ME, attempt: 1, giver: None, token: token(0) },
+            bad,
+        ),
         ("a huge transfer", waiting(), PEER, token_for(ME, token(huge)), bad),
         ("a huge served", waiting(), PEER, token_for(ME, far_served), bad),
         ("a huge fence", waiting(), PEER, token_for(ME, far_fence), bad),
@@ -152,7 +158,7 @@ fn a_token_seen_before_is_old_news_not_a_mistake() {
         assert!(node.is_stale(PEER, &message));
         assert_eq!(receive(&mut node, PEER, message), []);
     }
-    let again = Message::Token { to: ME, attempt: 1, token: token(7) };
+    let again = Message::Token { to: ME, attempt: 1, giver: None, token: token(7) };
     assert_eq!(node.token_in(PEER, &again), None);
     assert_eq!(receive(&mut node, PEER, again), [], "another copy of the transfer that is here");
 }
@@ -163,7 +169,12 @@ fn what_is_stale_stays_stale_and_does_nothing() {
     let messages: Vec<_> = (1..4)
         .flat_map(|n| {
             let asked = [request(OTHER, n, 0), request(OTHER, n, 1), request(PEER, n, 2)];
-            asked.into_iter().chain([1, 0].map(|a| Message::Token { to: OTHER, attempt: a, token: token(n) }))
+            asked.into_iter().chain([1, 0].map(|a| Message::Token {
+                to: OTHER,
+                attempt: a,
+                giver: None,
+                token: token(n),
+            }))
         })
         .collect();
     let mut stale = Vec::new();

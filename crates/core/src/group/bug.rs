@@ -5,10 +5,12 @@
 use crate::{
     group::message::{Message, Start},
     group::node::{Effects, Node},
+    group::recovery::{Attendant, RecoveryRules},
     group::rules::Rules,
     group::token::Token,
     protocol::{Effect, Misuse, Rejection},
-    vocabulary::{NodeId, RequestId, Session, Units},
+    recovery::{Census, Remake},
+    vocabulary::{Fence, NodeId, RequestId, Session, Units},
 };
 
 crate::bugs! {
@@ -34,6 +36,36 @@ crate::bugs! {
     GrantCancelled,
     /// Goes on after a stop without its copy of the token.
     ForgetCopyOnResume,
+    /// Heeds what processes that are gone have said.
+    HearTheGone,
+    /// Follows a start of a session whose captain is gone.
+    FollowGoneCaptain,
+    /// Takes a token that was meant for its former incarnation.
+    TakeTokenOfFormerSelf,
+    /// Remembers the records of processes that are gone.
+    KeepRecordsOfGone,
+    /// Waits for followers that are gone.
+    KeepGoneFollowers,
+    /// Leaves processes that are gone in the queue.
+    KeepGoneInQueue,
+    /// Keeps and reports a copy of the token that went to a process that is gone.
+    KeepCopyForGone,
+    /// Does not report its copy of the token.
+    ReportNoCopy,
+    /// Does not report which transfers arrived.
+    ReportNoArrival,
+    /// Reports tokens that it gave away as arrived.
+    ReportSeenAsArrived,
+    /// Numbers the transfers of a new token from 1.
+    RemakeTransferFromOne,
+    /// Begins the fences of a new token from 1.
+    RemakeFenceFromOne,
+    /// Makes a new token without those who are inside.
+    RemakeWithoutAttendants,
+    /// Makes a new token that takes those who are inside for such as wait.
+    RemakeWithoutStamps,
+    /// Gives the session that goes on another fence.
+    RemakeWithOtherFence,
 }
 
 impl Node {
@@ -127,6 +159,79 @@ impl Node {
         Rules::on_resume(self, effects);
         if self.has(Bug::ForgetCopyOnResume) {
             self.copy = None;
+        }
+    }
+
+    pub(super) fn is_deaf_to(&self, from: NodeId) -> bool {
+        !self.has(Bug::HearTheGone) && RecoveryRules::is_deaf_to(self, from)
+    }
+
+    pub(super) fn is_void_start(&self, start: &Start) -> bool {
+        !self.has(Bug::FollowGoneCaptain) && RecoveryRules::is_void_start(self, start)
+    }
+
+    pub(super) fn is_for_me(&self, token: &Token) -> bool {
+        self.has(Bug::TakeTokenOfFormerSelf) || RecoveryRules::is_for_me(self, token)
+    }
+
+    pub(super) fn forget_records_of_gone(&mut self) {
+        if !self.has(Bug::KeepRecordsOfGone) {
+            RecoveryRules::forget_records_of_gone(self);
+        }
+    }
+
+    pub(super) fn strike_gone_followers(&self, token: &mut Token) {
+        if !self.has(Bug::KeepGoneFollowers) {
+            RecoveryRules::strike_gone_followers(self, token);
+        }
+    }
+
+    pub(super) fn strike_gone_in_queue(&self, token: &mut Token) {
+        if !self.has(Bug::KeepGoneInQueue) {
+            RecoveryRules::strike_gone_in_queue(self, token);
+        }
+    }
+
+    pub(super) fn live_copy(&self, census: &Census) -> Option<u64> {
+        if self.has(Bug::KeepCopyForGone) {
+            return self.copy.as_ref().map(|copy| copy.token.transfer);
+        }
+        RecoveryRules::live_copy(self, census).filter(|_| !self.has(Bug::ReportNoCopy))
+    }
+
+    pub(super) fn drop_copy_for_gone(&mut self) {
+        if !self.has(Bug::KeepCopyForGone) {
+            RecoveryRules::drop_copy_for_gone(self);
+        }
+    }
+
+    pub(super) fn latest_arrival(&self) -> u64 {
+        match RecoveryRules::latest_arrival(self) {
+            _ if self.has(Bug::ReportNoArrival) => 0,
+            arrived if self.has(Bug::ReportSeenAsArrived) => arrived.max(self.seen),
+            arrived => arrived,
+        }
+    }
+
+    pub(super) fn new_transfer(&self, remake: &Remake) -> u64 {
+        if self.has(Bug::RemakeTransferFromOne) { 0 } else { RecoveryRules::new_transfer(self, remake) }
+    }
+
+    pub(super) fn new_fence(&self, remake: &Remake) -> Fence {
+        if self.has(Bug::RemakeFenceFromOne) { Fence(0) } else { RecoveryRules::new_fence(self, remake) }
+    }
+
+    pub(super) fn let_attendants_stay(&self, token: &mut Token, attendants: &[Attendant]) {
+        if self.has(Bug::RemakeWithoutAttendants) {
+            return;
+        }
+        let new_fence = token.clock;
+        RecoveryRules::let_attendants_stay(self, token, attendants);
+        if self.has(Bug::RemakeWithoutStamps) {
+            token.accepted.clear();
+        }
+        if self.has(Bug::RemakeWithOtherFence) {
+            token.clock = new_fence;
         }
     }
 }

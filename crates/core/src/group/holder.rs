@@ -2,6 +2,7 @@
 
 use crate::group::message::{Message, Start};
 use crate::group::node::{Effects, GivenAway, Node};
+use crate::group::recovery::RecoveryRules;
 use crate::group::rules::Rules;
 use crate::group::token::Token;
 use crate::protocol::Effect;
@@ -12,6 +13,8 @@ impl Node {
     pub(super) fn serve(&mut self, effects: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
         token.followers.retain(|node, number| self.heard.get(node).is_none_or(|record| !record.ends(*number)));
+        self.strike_gone_followers(&mut token);
+        self.strike_gone_in_queue(&mut token);
         self.take_up(&mut token, effects);
         self.let_in_if_unopposed(&mut token, effects);
         if !self.is_over(&token) {

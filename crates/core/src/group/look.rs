@@ -7,9 +7,11 @@ use crate::counters::{CounterVisitor, Line};
 use crate::group::Members;
 use crate::group::message::{Message, Record, Stamp};
 use crate::group::node::{GivenAway, Inside, Node};
+use crate::group::recovery::Picture;
 use crate::group::rules::Rules;
 use crate::group::token::Token;
 use crate::protocol::{Effect, Event, Misuse, Protocol};
+use crate::recovery::{Census, Row};
 use crate::view::{Returning, TokenView, View, Waiting};
 use crate::vocabulary::{Fence, NodeId, RequestId, Units};
 
@@ -48,8 +50,9 @@ impl Protocol for Node {
 
     fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
         let Message::Token(token) = message else { return None };
-        let known = self.members.include(from) && self.heard.contains_key(&self.id);
-        (known && !self.has_seen(token) && self.token.is_none()).then(|| self.token_view(token))
+        let known = self.knows(from) && self.heard.contains_key(&self.id);
+        (known && !self.is_void(from, message) && !self.has_seen(token) && self.token.is_none())
+            .then(|| self.token_view(token))
     }
 
     fn returning_in(_message: &Message) -> Option<Returning> {
@@ -60,7 +63,14 @@ impl Protocol for Node {
         message.kind()
     }
 
+    fn row(&self, census: &Census) -> Option<Row> {
+        self.picture(census)
+    }
+
     fn is_stale(&self, from: NodeId, message: &Message) -> bool {
+        if self.is_void(from, message) {
+            return true;
+        }
         match message {
             Message::Request { record, again, .. } => self.heard.get(&from).is_some_and(|known| {
                 let over = known.wish.is_none() || !again;
@@ -88,6 +98,9 @@ impl Protocol for Node {
         let copied = self.copy.as_mut().map(|copy| &mut copy.token);
         self.token.iter_mut().chain(copied).for_each(|token| visit_token(token, visitor));
         visitor.number(TRANSFERS, &mut self.seen);
+        if self.recovers() {
+            visitor.number(TRANSFERS, &mut self.accepted);
+        }
         visitor.number(Line::of("epoch", self.id), &mut self.epoch);
     }
 
@@ -102,6 +115,26 @@ impl Protocol for Node {
             Message::Ask { node, number } => visit_request(*node, number, visitor),
             Message::Token(token) => visit_token(token, visitor),
             Message::Have { transfer } => visitor.number(TRANSFERS, transfer),
+        }
+    }
+}
+
+impl Picture {
+    /// With the numbers of its row.
+    pub(crate) fn visit_counters(
+        &mut self,
+        copy: &mut Option<u64>,
+        accepted: &mut u64,
+        visitor: &mut dyn CounterVisitor,
+    ) {
+        for transfer in copy.iter_mut().chain([accepted]) {
+            visitor.number(TRANSFERS, transfer);
+        }
+        if let Some(record) = &mut self.record {
+            visit_stamp(self.node, &mut record.stamp, visitor);
+        }
+        if let Some(fence) = &mut self.inside {
+            visit_fence(fence, visitor);
         }
     }
 }

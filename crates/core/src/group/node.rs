@@ -31,6 +31,7 @@ use crate::group::token::{LIMIT, Token};
 use crate::group::{Config, Level, Members, State, asked};
 use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse, Rejection, Timer};
+use crate::recovery::Census;
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units};
 
 /// One process.
@@ -57,6 +58,13 @@ pub struct Node {
     pub(super) seen: u64,
     /// Of the timer: one for every request that had to wait.
     pub(super) epoch: u64,
+    /// The greatest transfer that arrived here; 0 where processes do not recover. Unlike `seen` it does not count tokens
+    /// that were given away.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "super::recovery::is_zero"))]
+    pub(super) accepted: u64,
+    /// Who is gone. Not saved: it is told again.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) census: Census,
     /// It is about to go. Not saved: a process that comes back stays.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) leaving: bool,
@@ -69,6 +77,9 @@ pub(super) struct Inside {
     pub(super) grant: Grant,
     /// Whom to tell when it is over; `None` for the captain itself.
     pub(super) captain: Option<NodeId>,
+    /// More was learned of who is gone since it entered. The token may be elsewhere by now, so all are told.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "core::ops::Not::not"))]
+    pub(super) tells_all: bool,
 }
 
 /// A token given away.
@@ -89,7 +100,8 @@ impl Node {
         let levels = levels.max(Level::LOWEST);
         let planted = Planted::default();
         let (heard, inside, copy, seen, epoch, leaving) = (BTreeMap::new(), None, None, 0, 0, false);
-        Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch, leaving }
+        let (accepted, census) = (0, Census::default());
+        Self { id, members, levels, retry, planted, heard, inside, token, copy, seen, epoch, accepted, census, leaving }
     }
 
     /// The same, with fences that begin above this one if the token is here: for a resource that is made anew after its
@@ -146,7 +158,8 @@ impl Node {
             Event::Leave if self.inside.is_some() || self.waits().is_some() => return Err(Misuse::StillBusy),
             Event::Leave => self.leaving = true,
             Event::Resume => self.on_resume(&mut effects),
-            Event::Census { .. } | Event::Remake { .. } => return Err(Misuse::Unsupported("recover")),
+            Event::Census { census } => self.on_census(census, &mut effects)?,
+            Event::Remake { remake } => self.on_remake(&remake, &mut effects)?,
         }
         Ok(effects)
     }
@@ -200,7 +213,7 @@ impl Node {
 
     /// To all, in one effect: a relay floods it once, where a message to each process would go the same way
     /// many times.
-    fn say(&self, record: Record, again: bool, effects: &mut Effects) {
+    pub(super) fn say(&self, record: Record, again: bool, effects: &mut Effects) {
         effects.push(Effect::Broadcast { message: Message::Request { node: self.id, record, again } });
     }
 
@@ -253,7 +266,7 @@ impl Node {
     }
 
     pub(super) fn on_token(&mut self, from: NodeId, token: Token, effects: &mut Effects) -> Result<(), Rejection> {
-        token.check(&self.members, self.levels)?;
+        token.check(|node| self.knows(node), self.levels)?;
         if !self.heard.contains_key(&self.id) || token.followers.contains_key(&self.id) {
             return Err(Rejection::UnwantedToken);
         }
@@ -265,6 +278,7 @@ impl Node {
             return Err(Rejection::SecondToken);
         }
         self.seen = self.seen.max(token.transfer);
+        self.note_arrival(token.transfer);
         self.copy = None;
         if let Some((number, wish)) = self.waits()
             && token.accepted.get(&self.id).is_some_and(|stamp| stamp.number == number)
@@ -293,7 +307,7 @@ impl Node {
         effects: &mut Effects,
     ) {
         let grant = Grant { request, units: Units(1), session: Some(session), fence: Some(fence) };
-        self.inside = Some(Inside { grant, captain });
+        self.inside = Some(Inside { grant, captain, tells_all: false });
         effects.push(Effect::Granted { grant });
     }
 }

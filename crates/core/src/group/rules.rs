@@ -41,7 +41,10 @@ pub(super) trait Rules {
 
 impl Rules for Node {
     fn on_message(&mut self, from: NodeId, message: Message, effects: &mut Effects) -> Result<(), Rejection> {
-        if from == self.id || !self.members.include(from) {
+        if self.is_void(from, &message) {
+            return Ok(());
+        }
+        if from == self.id || !self.knows(from) {
             return Err(Rejection::UnknownSender);
         }
         match message {
@@ -58,7 +61,8 @@ impl Rules for Node {
     }
 
     fn on_release(&mut self, request: RequestId, units: Units, effects: &mut Effects) -> Result<(), Misuse> {
-        let Some(Inside { grant, captain }) = self.inside.filter(|inside| inside.grant.request == request) else {
+        let Some(Inside { grant, captain, tells_all }) = self.inside.filter(|inside| inside.grant.request == request)
+        else {
             self.check_waiting(request)?;
             return Err(Misuse::NotGranted(request));
         };
@@ -68,9 +72,12 @@ impl Rules for Node {
         self.inside = None;
         if let Some(own) = self.heard.get_mut(&self.id) {
             *own = own.changed(None);
-            if let Some(captain) = captain {
+            let own = *own;
+            if let Some(captain) = captain.filter(|_| !tells_all) {
                 effects
                     .push(Effect::Send { to: captain, message: Message::Complete { node: self.id, stamp: own.stamp } });
+            } else if tells_all {
+                self.say(own, false, effects);
             }
         }
         self.serve(effects);
@@ -78,7 +85,7 @@ impl Rules for Node {
     }
 
     fn on_start(&mut self, start: Start, effects: &mut Effects) -> Result<(), Rejection> {
-        if start.node != self.id || start.captain == self.id || !self.members.include(start.captain) {
+        if start.node != self.id || start.captain == self.id || !self.knows(start.captain) {
             return Err(Rejection::UnknownNode);
         }
         if start.fence.0 >= LIMIT {

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::group::Level;
 use crate::group::message::{Stamp, Wish};
-use crate::group::{Level, Members};
 use crate::protocol::Rejection;
 use crate::view::{Claimant, Origin};
 use crate::vocabulary::{Fence, NodeId, RequestId, Session, Units};
@@ -29,7 +29,7 @@ pub struct Token {
 
 impl Token {
     /// Whether an honest peer could have sent this.
-    pub(super) fn check(&self, members: &Members, levels: Level) -> Result<(), Rejection> {
+    pub(super) fn check(&self, is_member: impl Fn(NodeId) -> bool, levels: Level) -> Result<(), Rejection> {
         if self.transfer >= LIMIT || self.clock.0 >= LIMIT || self.accepted.values().any(|s| s.version >= LIMIT) {
             return Err(Rejection::NumberOutOfRange);
         }
@@ -38,7 +38,7 @@ impl Token {
             return Err(Rejection::NumberOutOfRange);
         }
         let named = self.accepted.keys().chain(self.followers.keys()).copied().chain(queued().map(|m| m.node));
-        if named.into_iter().any(|node| !members.include(node)) {
+        if named.into_iter().any(|node| !is_member(node)) {
             return Err(Rejection::UnknownNode);
         }
         Ok(())
@@ -120,8 +120,13 @@ impl Queue {
 
     /// Takes a process out.
     pub(super) fn remove(&mut self, node: NodeId, levels: Level) {
+        self.retain(|member| member != node, levels);
+    }
+
+    /// Takes out all processes but these.
+    pub(super) fn retain(&mut self, stays: impl Fn(NodeId) -> bool, levels: Level) {
         for entry in &mut self.0 {
-            entry.members.retain(|member| member.node != node);
+            entry.members.retain(|member| stays(member.node));
         }
         self.0.retain(|entry| !entry.members.is_empty());
         self.sort(levels);

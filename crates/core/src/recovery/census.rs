@@ -134,6 +134,11 @@ impl Census {
         counts + u64::from(self.removals()) + (u64::from(former) << 8)
     }
 
+    /// Whether no incarnation of any member was ever gone.
+    pub fn is_pristine(&self) -> bool {
+        self.removed.is_empty() && self.counts.values().all(|count| *count <= 1)
+    }
+
     fn removals(&self) -> u32 {
         u32::try_from(self.removed.len()).unwrap_or(u32::MAX)
     }

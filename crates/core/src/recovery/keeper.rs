@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use super::census::{Census, Member};
 use super::row::{Remake, Row, is_alive};
 use crate::counters::CounterVisitor;
+use crate::planted::Planted;
 use crate::vocabulary::NodeId;
 
 /// The number of a resource in its mesh.
@@ -43,21 +44,40 @@ impl Report {
 /// One node's part in a recovery.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keeper {
-    me: NodeId,
-    census: Census,
+    pub(super) me: NodeId,
+    pub(super) census: Census,
     /// Of this census, by node; its own included.
-    reports: BTreeMap<NodeId, Arc<Report>>,
+    pub(super) reports: BTreeMap<NodeId, Arc<Report>>,
     /// Whether a majority of voters must have seen the census before the heir decides in it.
     ratifies: bool,
     is_ratified: bool,
     is_decided: bool,
+    /// The census before this one, for a heir that goes on deciding in it.
+    #[cfg(feature = "mutants")]
+    pub(super) past: Option<alloc::boxed::Box<Self>>,
+    pub(super) planted: Planted,
 }
 
 impl Keeper {
     /// A node that knows this much. `ratifies`: there are voters, who must have seen a census before its heir decides.
     pub fn new(me: NodeId, census: Census, ratifies: bool) -> Self {
-        let reports = BTreeMap::new();
-        Self { me, census, reports, ratifies, is_ratified: false, is_decided: false }
+        Self {
+            me,
+            census,
+            reports: BTreeMap::new(),
+            ratifies,
+            is_ratified: false,
+            is_decided: false,
+            #[cfg(feature = "mutants")]
+            past: None,
+            planted: Planted::default(),
+        }
+    }
+
+    /// The same member as this incarnation, without any reports.
+    #[must_use]
+    pub fn anew(&self, me: NodeId, census: Census) -> Self {
+        Self { planted: self.planted, ..Self::new(me, census, self.ratifies) }
     }
 
     /// This node.
@@ -78,8 +98,8 @@ impl Keeper {
     /// Learns a census that has grown. The reports of the former one count no more.
     pub fn learn(&mut self, census: Census) {
         debug_assert!(census.includes(&self.census), "a census only grows");
+        self.forget_reports();
         self.census = census;
-        self.reports.clear();
         (self.is_ratified, self.is_decided) = (false, false);
     }
 
@@ -90,8 +110,8 @@ impl Keeper {
 
     /// Whether a report is known here already or counts for a census that is over: it will never be news.
     pub fn is_old(&self, report: &Report) -> bool {
-        let over = self.census.includes(&report.census) && self.census != report.census;
-        over || self.census.is_gone(report.node) || self.reports.contains_key(&report.node)
+        let known = self.census == report.census && self.reports.contains_key(&report.node);
+        known || self.is_over(report) || self.census.is_gone(report.node)
     }
 
     /// Whether others hold this incarnation for gone: it must begin anew as the next.
@@ -108,7 +128,9 @@ impl Keeper {
 
     /// Another node's report. Whether it is new, so that others have to hear it too.
     pub fn hear(&mut self, report: Arc<Report>) -> bool {
-        let counts = report.census == self.census && self.census.is_living(report.node);
+        #[cfg(feature = "mutants")]
+        self.hear_late(&report);
+        let counts = self.counts(&report) && self.census.is_living(report.node);
         counts && report.node != self.me && self.reports.insert(report.node, report).is_none()
     }
 
@@ -122,19 +144,24 @@ impl Keeper {
         self.census.living().filter(|node| !self.reports.contains_key(node))
     }
 
+    /// Whether it has reported since its census grew and still misses a report.
+    pub fn is_open(&self) -> bool {
+        !self.reports.is_empty() && self.missing().next().is_some()
+    }
+
     /// Members that left and whose goodbye does not count any more: they must come back or be removed too.
     pub fn doubtful(&self) -> Vec<Member> {
-        if self.ratifies { Vec::new() } else { self.census.doubtful_goodbyes().collect() }
+        if self.ratifies { Vec::new() } else { self.awaited_goodbyes() }
     }
 
     /// Whether this node makes lost tokens anew.
     pub fn is_heir(&self) -> bool {
-        self.census.heir() == Some(self.me)
+        self.is_lowest()
     }
 
     /// Whether nothing is missing for a decision but, with voters, that they ratify the census.
     pub fn is_ready(&self) -> bool {
-        self.is_heir() && !self.is_decided && self.missing().next().is_none() && self.doubtful().is_empty()
+        self.is_heir() && !self.is_decided && self.has_all_reports() && self.doubtful().is_empty()
     }
 
     /// Whether voters have to be asked now.
@@ -161,6 +188,60 @@ impl Keeper {
 
     /// The heir's decision, once: the resources whose tokens are lost, and what they are made of anew.
     pub fn decide(&mut self) -> Option<Vec<(Resource, Remake)>> {
+        self.decision()
+    }
+}
+
+/// The rules that can be broken alone; see [`crate::planted`].
+pub(super) trait Rules {
+    /// Reports of a former census count no more.
+    fn forget_reports(&mut self);
+    /// Only reports of this very census count.
+    fn counts(&self, report: &Report) -> bool;
+    /// A report of a former census will never count.
+    fn is_over(&self, report: &Report) -> bool;
+    /// Everybody who is living has reported.
+    fn has_all_reports(&self) -> bool;
+    /// There is one heir.
+    fn is_lowest(&self) -> bool;
+    /// A goodbye that is older than a removal does not count.
+    fn awaited_goodbyes(&self) -> Vec<Member>;
+    /// A token is alive if one has it, or if it was given away and has arrived nowhere yet.
+    fn is_alive(&self, rows: &[(NodeId, &Row)]) -> bool;
+    /// The heir decides once, and only in the census that it is in.
+    fn decision(&mut self) -> Option<Vec<(Resource, Remake)>>;
+}
+
+impl Rules for Keeper {
+    fn forget_reports(&mut self) {
+        self.reports.clear();
+    }
+
+    fn counts(&self, report: &Report) -> bool {
+        report.census == self.census
+    }
+
+    fn is_over(&self, report: &Report) -> bool {
+        self.census.includes(&report.census) && self.census != report.census
+    }
+
+    fn has_all_reports(&self) -> bool {
+        self.missing().next().is_none()
+    }
+
+    fn is_lowest(&self) -> bool {
+        self.census.heir() == Some(self.me)
+    }
+
+    fn awaited_goodbyes(&self) -> Vec<Member> {
+        self.census.doubtful_goodbyes().collect()
+    }
+
+    fn is_alive(&self, rows: &[(NodeId, &Row)]) -> bool {
+        is_alive(rows.iter().map(|(_, row)| *row))
+    }
+
+    fn decision(&mut self) -> Option<Vec<(Resource, Remake)>> {
         if !self.is_ready() || (self.ratifies && !self.is_ratified) {
             return None;
         }
@@ -174,7 +255,7 @@ impl Keeper {
             }
         }
         let first = Remake::first_number(self.census.rank());
-        let lost = rows.into_iter().filter(|(_, rows)| !is_alive(rows.iter().map(|(_, row)| *row)));
+        let lost = rows.into_iter().filter(|(_, rows)| !self.is_alive(rows));
         let remake = |rows: Vec<(NodeId, &Row)>| {
             let rows = rows.into_iter().map(|(node, row)| (node, row.clone())).collect();
             Remake { first, rows }

@@ -2,16 +2,20 @@
 //!
 //! Each method here takes precedence over the rule of the same name.
 
+use alloc::vec::Vec;
+
 use super::{
     height::Height,
     message::{Body, Message},
     node::{Effects, Node},
     queue::{Claim, Claimer, Entry},
+    recovery::{Picture, RecoveryRules},
     rules::Rules,
-    token::Token,
+    token::{Loan, Token},
 };
 use crate::{
     protocol::{Effect, Misuse},
+    recovery::Remake,
     vocabulary::{Fence, GrantId, NodeId, RequestId},
 };
 
@@ -78,6 +82,22 @@ crate::bugs! {
     ForgetCopyOnResume,
     /// Goes on after a stop without the releases it has to bring on.
     ForgetCustodyOnResume,
+    /// A copy of the token for one who is gone is kept.
+    KeepCopyForGone,
+    /// Releases are not sent again when somebody is gone.
+    SendReleasesOnce,
+    /// What the gone used stays in the ledger.
+    KeepLoansOfGone,
+    /// What this node's clients do not hold any more stays in the ledger.
+    KeepOwnLoans,
+    /// A node reports what it promised to refuse as if it had arrived.
+    ReportPromises,
+    /// The fences of a new token begin after those that were heard of.
+    FencesFromReports,
+    /// The passes of a new token begin again.
+    PassesFromZero,
+    /// The ledger of a new token is empty.
+    ForgetLoansInUse,
 }
 
 impl Node {
@@ -287,6 +307,47 @@ impl Node {
         if !self.has(Bug::ForgetQuestions) {
             Rules::tell_open_questions(self, neighbour, out);
         }
+    }
+
+    pub(super) fn drop_copy_for_gone(&mut self, out: &mut Effects) {
+        if !self.has(Bug::KeepCopyForGone) {
+            RecoveryRules::drop_copy_for_gone(self, out);
+        }
+    }
+
+    pub(super) fn send_releases_again(&mut self) {
+        if !self.has(Bug::SendReleasesOnce) {
+            RecoveryRules::send_releases_again(self);
+        }
+    }
+
+    pub(super) fn strike_what_is_over(&mut self) {
+        let before = self.token.as_ref().map(|token| token.ledger.clone()).unwrap_or_default();
+        RecoveryRules::strike_what_is_over(self);
+        let Some(token) = &mut self.token else { return };
+        let kept = |loan: &Loan| match self.census.is_gone(loan.grant.node) {
+            true => self.planted.has(Bug::KeepLoansOfGone as u8),
+            false => self.planted.has(Bug::KeepOwnLoans as u8),
+        };
+        let struck = before.into_iter().filter(|loan| kept(loan) && !token.ledger.contains(loan));
+        let struck: Vec<Loan> = struck.collect();
+        token.ledger.extend(struck);
+    }
+
+    pub(super) fn arrived(&self) -> u64 {
+        if self.has(Bug::ReportPromises) { self.decided } else { RecoveryRules::arrived(self) }
+    }
+
+    pub(super) fn new_base(&self, remake: &Remake, granted: Fence) -> u64 {
+        if self.has(Bug::FencesFromReports) { 0 } else { RecoveryRules::new_base(self, remake, granted) }
+    }
+
+    pub(super) fn new_pass(&self, remake: &Remake) -> u64 {
+        if self.has(Bug::PassesFromZero) { 1 } else { RecoveryRules::new_pass(self, remake) }
+    }
+
+    pub(super) fn new_ledger<'a>(&self, pictures: impl Iterator<Item = &'a Picture>) -> Vec<Loan> {
+        if self.has(Bug::ForgetLoansInUse) { Vec::new() } else { RecoveryRules::new_ledger(self, pictures) }
     }
 
     pub(super) fn on_resume(&mut self) {

@@ -49,7 +49,7 @@ impl Node {
             capacity: self.capacity,
             clock,
         };
-        Row { token: self.token.is_some(), copy, accepted: self.accepted, picture: AnyPicture::ReverseLink(picture) }
+        Row { token: self.token.is_some(), copy, accepted: self.arrived(), picture: AnyPicture::ReverseLink(picture) }
     }
 
     pub(super) fn on_census(&mut self, census: Census, out: &mut Effects) {
@@ -77,7 +77,7 @@ impl Node {
         }
         let granted = pictures().map(|picture| picture.clock).max().unwrap_or_default();
         let pass = self.new_pass(remake);
-        let base = remake.first.saturating_sub(granted.0);
+        let base = self.new_base(remake, granted);
         let ledger = self.new_ledger(pictures());
         self.token = Some(Token { pass, granted, base, ledger, joined: 0, capacity: self.capacity });
         self.accepted = pass;
@@ -105,6 +105,10 @@ pub(super) trait RecoveryRules {
     /// With the token: what the gone used is free, and so is what this node's own clients do not hold any more, since
     /// the release of that may have been lost.
     fn strike_what_is_over(&mut self);
+    /// What has arrived here, not what this node promised to refuse: the giver may not have heard of the promise.
+    fn arrived(&self) -> u64;
+    /// Fences begin at the number of this repair: the lost token may have given more than anybody has heard of.
+    fn new_base(&self, remake: &Remake, granted: Fence) -> u64;
     /// Above all that was ever reported, so that no node takes the new token for an old one.
     fn new_pass(&self, remake: &Remake) -> u64;
     /// Everything that clients of living nodes hold.
@@ -150,6 +154,14 @@ impl RecoveryRules for Node {
             token.joined = 0;
         }
         self.returned.clear();
+    }
+
+    fn arrived(&self) -> u64 {
+        self.accepted
+    }
+
+    fn new_base(&self, remake: &Remake, granted: Fence) -> u64 {
+        remake.first.saturating_sub(granted.0)
     }
 
     fn new_pass(&self, remake: &Remake) -> u64 {

@@ -197,6 +197,24 @@ pub(crate) struct Trouble {
     /// How many nodes may stop and start again with what they saved.
     #[arg(long, value_name = "N")]
     pub(crate) stops: Option<u32>,
+    /// How many nodes may crash. They lose all but their disk, and return as the next incarnation.
+    #[arg(long, value_name = "N")]
+    pub(crate) crashes: Option<u32>,
+    /// How many nodes may be removed for good by an operator after they crashed or left.
+    #[arg(long, value_name = "N")]
+    pub(crate) removals: Option<u32>,
+    /// How many nodes may lose their standing with the voters, and with it all grants of their clients.
+    #[arg(long, value_name = "N")]
+    pub(crate) fences: Option<u32>,
+    /// How many nodes that crashed or lost their standing may be declared gone by the voters.
+    #[arg(long, value_name = "N")]
+    pub(crate) declarations: Option<u32>,
+    /// How many nodes may come back after they were declared gone or said goodbye.
+    #[arg(long, value_name = "N")]
+    pub(crate) returns: Option<u32>,
+    /// How many nodes, the last ones, join later.
+    #[arg(long, value_name = "N")]
+    pub(crate) newcomers: Option<u32>,
     /// The capacities of definitions that follow each other, such as 1,3 (reverse-link). Each node hears of them in turn;
     /// a waiting request for more than its node knows of is cancelled, as a node does.
     #[arg(long, value_name = "UNITS", value_delimiter = ',', value_parser = at_least_one)]

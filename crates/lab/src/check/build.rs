@@ -3,11 +3,13 @@
 
 use anyhow::bail;
 use meshlock_check::spec::plain_demand;
-use meshlock_check::{Budgets, Failing, Name, Search, Spec, Text, Topology, Trial, Way, Work, Workload};
+use meshlock_check::{
+    Budgets, Failing, MemberBudgets, Name, Recovery, Search, Spec, Text, Topology, Trial, Way, Work, Workload,
+};
 use meshlock_core::{Aging, Deadline, Demand, Order, Priority, Units, Urgency};
 use meshlock_properties::{Rule, RuleSet};
 
-use super::args::{Args, Limits, TextName};
+use super::args::{Args, Limits, TextName, Trouble};
 use super::rehearse;
 
 /// The model that these options describe.
@@ -37,6 +39,7 @@ pub(super) fn build(subject: Name, args: &Args) -> anyhow::Result<Trial> {
         levels: args.protocol.levels.unwrap_or(spec.levels),
         repeats: args.protocol.repeats,
         epsilon: args.protocol.epsilon.unwrap_or(0),
+        recovery: recovery(&args.trouble),
         budgets: budgets(args)?,
         rules: (!args.rules.rule.is_empty()).then(|| args.rules.rule.iter().copied().collect()),
         overtaking_bound: args.rules.overtaking.unwrap_or(u32::MAX),
@@ -97,6 +100,14 @@ fn refuse_idle_options(subject: Name, args: &Args) -> anyhow::Result<()> {
             } else {
                 format!("{subject} has no timers: leave out --early-timers")
             },
+        ),
+        (
+            recovery(trouble) != Recovery::None && (published || !reverse_link),
+            format!("{subject} does not recover from crashes here: they are for the repaired reverse-link protocol"),
+        ),
+        (
+            recovery(trouble) != Recovery::None && args.requests.endless,
+            "what happens to members is bounded: leave out --endless".into(),
         ),
         (
             trouble.losses.is_some() && subject.is_baseline(),
@@ -164,7 +175,32 @@ fn budgets(args: &Args) -> anyhow::Result<Budgets> {
         capacities: args.trouble.resize.iter().copied().map(Units).collect(),
         leaves: args.trouble.leaves.unwrap_or(0),
         stops: args.trouble.stops.unwrap_or(0),
+        members: members(&args.trouble),
     })
+}
+
+fn members(trouble: &Trouble) -> MemberBudgets {
+    MemberBudgets {
+        crashes: trouble.crashes.unwrap_or(0),
+        only: None,
+        returns: trouble.returns.unwrap_or(0),
+        removals: trouble.removals.unwrap_or(0),
+        fences: trouble.fences.unwrap_or(0),
+        declarations: trouble.declarations.unwrap_or(0),
+        joins: trouble.newcomers.unwrap_or(0),
+    }
+}
+
+/// Nodes are members that recover if anything may happen to them of which only such members know.
+fn recovery(trouble: &Trouble) -> Recovery {
+    let members = members(trouble);
+    if members.fences > 0 || members.declarations > 0 {
+        Recovery::Voters
+    } else if members == MemberBudgets::default() {
+        Recovery::None
+    } else {
+        Recovery::Restart
+    }
 }
 
 fn way(spec: &Spec, args: &Args) -> anyhow::Result<Way> {

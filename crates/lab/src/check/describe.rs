@@ -142,6 +142,12 @@ fn trouble(trial: &Trial) -> Vec<String> {
         (budgets.early_timers, "early timer", "early timers"),
         (budgets.leaves, "node leaves", "nodes leave"),
         (budgets.stops, "node stops and starts again", "nodes stop and start again"),
+        (budgets.members.crashes, "node crashes", "nodes crash"),
+        (budgets.members.returns, "node comes back", "nodes come back"),
+        (budgets.members.removals, "node is removed", "nodes are removed"),
+        (budgets.members.fences, "node loses its standing", "nodes lose their standing"),
+        (budgets.members.declarations, "node is declared gone", "nodes are declared gone"),
+        (budgets.members.joins, "node joins", "nodes join"),
     ];
     let happens = kinds.into_iter().filter(|(number, ..)| *number > 0);
     let text = |(number, one, many): (u32, &str, &str)| match (walks, number) {

@@ -53,6 +53,38 @@ pub const KEYS: &[Key] = &[
         meaning: "Whether an undeclared resource is made, as a mutex, when it is first asked for",
     },
     Key {
+        section: "mesh",
+        name: "recovery",
+        variable: Some("MESHLOCK_RECOVERY"),
+        shape: Shape::Text,
+        default: "`\"voters\"` for a mesh that is founded now",
+        example: "\"restart\"",
+        meaning: "How the mesh recovers what a crash took with it: `voters`, by itself; `restart`, when the node is \
+            started again or an operator says that it is gone; `none`, not at all. Read when the mesh is founded; \
+            afterwards its signed charter counts, see [membership](membership.md)",
+    },
+    Key {
+        section: "mesh",
+        name: "standing",
+        variable: Some("MESHLOCK_STANDING"),
+        shape: Shape::Text,
+        default: "`\"10s\"` for a mesh that is founded now",
+        example: "\"5s\"",
+        meaning: "With `voters`: how long a node may act after it last asked them, and so about how long a lock waits for \
+            a holder that died; `2s` to `10m`, and at least 3 times `loss-after` of every node. Read when the mesh is \
+            founded",
+    },
+    Key {
+        section: "mesh",
+        name: "voters",
+        variable: Some("MESHLOCK_VOTERS"),
+        shape: Shape::Texts,
+        default: "the founder, and with it the first two members that join",
+        example: "[\"ann\", \"bob\", \"cy\"]",
+        meaning: "Who votes: 1, 3 or 5 members by name. Until they have joined, the founder votes alone. Read when the \
+            mesh is founded",
+    },
+    Key {
         section: "node",
         name: "listen",
         variable: Some("MESHLOCK_LISTEN"),

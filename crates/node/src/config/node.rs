@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CONFIG_FILE, Settings, SettingsError, Time, socket};
 use crate::links::Transport;
-use crate::mesh::{directory, name};
+use crate::mesh::{Founding, directory, name};
 
 /// The configuration of a node, with everything decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct NodeConfig {
     pub mesh: Option<String>,
     /// Whether an undeclared resource is made when it is first asked for. Default: yes.
     pub create_on_first_use: bool,
+    /// What is wished for a mesh that this node founds. A mesh that is there has its charter.
+    pub founding: Founding,
     /// Where other nodes reach this one: the first of these that can be used. Default: port 7411 of all addresses, by
     /// IPv6 (which serves IPv4 too), or by IPv4 alone where there is no IPv6.
     pub listen: Vec<SocketAddr>,
@@ -148,6 +150,7 @@ impl NodeConfig {
         let time = |time: Option<Time>, ms| time.map_or(Duration::from_millis(ms), |Time(time)| time);
         let config = Self {
             dir: node.dir.unwrap_or_else(|| dir.to_owned()),
+            founding: mesh.founding(),
             mesh: mesh.name,
             create_on_first_use: mesh.create_on_first_use.unwrap_or(true),
             listen,
@@ -177,6 +180,7 @@ impl NodeConfig {
         if let Some(Err(error)) = self.mesh.as_ref().map(|mesh| name::check("mesh", mesh)) {
             problems.push(format!("mesh.name: {error}"));
         }
+        problems.extend(self.founding.check(self.loss_after));
         for peer in &self.peers {
             if let Err(words) = check_peer(peer) {
                 problems.push(format!("node.peers: {words}"));

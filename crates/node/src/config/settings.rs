@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogFormat, ResourceSettings, Time};
 use crate::links::Transport;
+use crate::mesh::{Founding, Recovery};
 
 /// What one source of configuration says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,15 @@ pub struct MeshSettings {
     /// Whether an undeclared resource is made when it is first asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_on_first_use: Option<bool>,
+    /// How a mesh that is founded now recovers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+    /// How long its nodes may act without having asked the voters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Time>,
+    /// Who votes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voters: Option<Vec<String>>,
 }
 
 /// `[node]`: this node among the others.
@@ -97,6 +107,22 @@ pub struct ApiSettings {
     pub view: Option<String>,
 }
 
+impl MeshSettings {
+    /// What is wished for a mesh that is founded now.
+    pub fn founding(&self) -> Founding {
+        let standing = self.standing.map(|Time(standing)| standing);
+        Founding { recovery: self.recovery, standing, voters: self.voters.clone() }
+    }
+
+    /// Sets what is wished for a mesh that is founded now.
+    pub fn set_founding(&mut self, founding: Founding) {
+        let Founding { recovery, standing, voters } = founding;
+        self.recovery = recovery;
+        self.standing = standing.map(Time);
+        self.voters = voters;
+    }
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -129,6 +155,9 @@ impl Settings {
             mesh: MeshSettings {
                 name: mesh.name.or(below.mesh.name),
                 create_on_first_use: mesh.create_on_first_use.or(below.mesh.create_on_first_use),
+                recovery: mesh.recovery.or(below.mesh.recovery),
+                standing: mesh.standing.or(below.mesh.standing),
+                voters: mesh.voters.or(below.mesh.voters),
             },
             node: NodeSettings {
                 listen: node.listen.or(below.node.listen),
@@ -163,6 +192,8 @@ impl Settings {
     pub fn joined(&self, mesh: &str, peers: &[String]) -> Result<String, SettingsError> {
         let mut file = Self { mesh: self.mesh.clone(), resources: self.resources.clone(), ..Self::default() };
         file.mesh.name = Some(mesh.to_owned());
+        // Members have these in the charter, signed; a copy in a file would only be wrong one day.
+        file.mesh.set_founding(Founding::default());
         if !peers.is_empty() {
             file.node.peers = Some(peers.to_vec());
         }
@@ -217,6 +248,10 @@ mod tests {
         assert!(words.contains("line 2") && words.contains("in quotes"), "{words}");
         assert!(error("[node\n").contains("line 1"));
         assert!(error("[resources.dock]\ncapacity = -1").contains("line 2"));
+        let words = error("[mesh]\nrecovery = \"restarts\"\n");
+        assert!(words.contains("line 2, column 12") && words.ends_with("did you mean `restart`?"), "{words}");
+        assert!(error("[mesh]\nstanding = 5\n").contains("line 2"));
+        assert!(error("[mesh]\nvoters = \"ann\"\n").contains("line 2"));
     }
 
     #[test]
@@ -231,11 +266,12 @@ mod tests {
 
     #[test]
     fn what_is_shared_can_be_read_again() {
-        let all = "[mesh]\ncreate-on-first-use = false\n[api]\ntcp = \"[::]:1\"\n\
+        let all = "[mesh]\ncreate-on-first-use = false\nrecovery = \"restart\"\n[api]\ntcp = \"[::]:1\"\n\
                    [resources.\"dock:1\"]\ncapacity = 2\nlease = \"1.5s\"\norder = \"deadline\"\n";
         let all = Settings::from_toml("", all).unwrap();
         let file = Settings::from_toml("", &all.joined("hall", &["x:1".into()]).unwrap()).unwrap();
         assert_eq!((file.mesh.name.as_deref(), file.mesh.create_on_first_use), (Some("hall"), Some(false)));
+        assert_eq!(file.mesh.founding(), Founding::default(), "the charter has it, and is signed");
         assert_eq!((file.resources, file.api), (all.resources, ApiSettings::default()));
         assert_eq!(file.node.peers, Some(vec!["x:1".into()]));
     }

@@ -22,8 +22,9 @@ pub const LONGEST_LOSS_AFTER: Duration = Duration::from_secs(60);
 pub struct LinkConfig {
     /// Who this node is.
     pub identity: Arc<Identity>,
-    /// Its number in the protocols; its member is that of the identity.
-    pub node: NodeId,
+    /// Its number in the protocols; its member is that of the identity. When it changes, because the node begins anew,
+    /// all links are made anew.
+    pub node: watch::Receiver<NodeId>,
     /// Drawn when its directory took up its invitation: tells two machines with one invitation apart.
     pub installation: u64,
     /// Where it listens and whence it dials. Port 0 takes any free one.

@@ -23,12 +23,15 @@ pub(super) const STOPPED: &str = "stopped";
 /// The reason of links to former members.
 pub(super) const REMOVED: &str = "this member was removed";
 
+/// The reason of links of a node that has begun anew since.
+pub(super) const ANEW: &str = "this node begins anew";
+
 /// The reason of links that the gate cuts.
 pub(super) const GATE: &str = "the gate is closed to this member";
 
 pub(super) struct Context {
     pub(super) me: Member,
-    pub(super) node: NodeId,
+    pub(super) node: watch::Receiver<NodeId>,
     pub(super) run: u64,
     pub(super) installation: u64,
     pub(super) began: Instant,
@@ -53,6 +56,19 @@ pub(super) struct Context {
 }
 
 impl Context {
+    /// This node's number in the protocols, at this moment.
+    pub(super) fn node(&self) -> NodeId {
+        *self.node.borrow()
+    }
+
+    /// Waits until this node is another one than it was.
+    pub(super) async fn is_other_than(&self, former: NodeId) {
+        let mut node = self.node.clone();
+        if node.wait_for(|node| *node != former).await.is_err() {
+            pending::<()>().await;
+        }
+    }
+
     pub(super) fn next_link(&self) -> LinkId {
         LinkId(self.links.fetch_add(1, Ordering::Relaxed))
     }

@@ -147,7 +147,7 @@ impl Context {
     /// A link is up: all nodes hear of this run, and the new neighbour of all others.
     pub(super) fn sighted(&self, place: &Place<'_>, hello: &Hello) {
         let sighting = Sighting { node: hello.node, run: hello.run };
-        let own = Sighting { node: self.node, run: self.run };
+        let own = Sighting { node: self.node(), run: self.run };
         let (is_new, mut all) = {
             let mut runs = self.runs();
             (runs.sight(sighting), runs.sightings())
@@ -182,7 +182,7 @@ impl Context {
         sightings.truncate(SIGHTINGS);
         let mine = |sighting: &Sighting| Member::of(sighting.node) == self.me;
         if let Some(other) = sightings.iter().find(|sighting| mine(sighting) && sighting.run != self.run) {
-            let by = Sighting { node: self.node, run: self.run };
+            let by = Sighting { node: self.node(), run: self.run };
             let is_news = self.runs().is_news((self.me, self.run, other.run), Instant::now());
             if is_news {
                 let contest = Contest { by, up_ms: self.up_ms(), address: None, against: other.run };

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use meshlock_core::NodeId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 
-use super::context::{Context, GATE, STOPPED};
+use super::context::{ANEW, Context, GATE, STOPPED};
 use super::control::{Control, DoubleIdentity};
 use super::doubles::{DOUBLE, last_words};
 use super::frames::{BATCH, Frame, FrameReader, FrameWriter};
@@ -59,10 +60,11 @@ pub(super) async fn live(
             return Life { member: None, lived: Duration::ZERO, reason, lasting: false };
         }
     };
+    let node = context.node();
     let greeted = tokio::select! {
         biased;
         () = context.stopped() => Err(Failure::harmless(STOPPED)),
-        greeted = timeout(HANDSHAKE_LIMIT, greet(context, &mut channel, direction, member, &name)) =>
+        greeted = timeout(HANDSHAKE_LIMIT, greet(context, &mut channel, direction, (member, &name), node)) =>
             greeted.unwrap_or_else(|_| Err(Failure::suspicious(format!("no hello within {HANDSHAKE_LIMIT:?}")))),
     };
     drop(permit);
@@ -79,7 +81,7 @@ pub(super) async fn live(
             let peer = Peer { node: hello.node, name, address };
             let began = Instant::now();
             context.sighted(&place, &hello);
-            let (reason, flush) = serve(context, &mut channel, direction, &peer, &place, said).await;
+            let (reason, flush) = serve(context, &mut channel, direction, (&peer, node), &place, said).await;
             let lasting = reason == DOUBLE;
             (began.elapsed(), reason, flush, lasting)
         }
@@ -93,14 +95,14 @@ async fn greet<'a>(
     context: &'a Context,
     channel: &mut Channel,
     direction: Direction,
-    member: Member,
-    name: &str,
+    (member, name): (Member, &str),
+    node: NodeId,
 ) -> Result<(Hello, Place<'a>, Said), Failure> {
     if let Some(reason) = context.refusal(member) {
         return Err(if reason == GATE { Failure::harmless(reason) } else { Failure::suspicious(reason) });
     }
     let Channel { reader, writer, carrier, address, .. } = channel;
-    let mine = Hello { node: context.node, run: context.run, installation: context.installation }.encode();
+    let mine = Hello { node, run: context.run, installation: context.installation }.encode();
     let greeting = match direction {
         // A connection to oneself is greeted as well: the other end of it can tell whether it really is.
         Direction::Dialed if member == context.me => None,
@@ -192,10 +194,13 @@ async fn serve(
     context: &Arc<Context>,
     channel: &mut Channel,
     direction: Direction,
-    peer: &Peer,
+    (peer, node): (&Peer, NodeId),
     place: &Place<'_>,
     mut said: Said,
 ) -> (String, bool) {
+    if context.node() != node {
+        return (ANEW.to_owned(), false); // the hello was that of the former one
+    }
     let member = Member::of(peer.node);
     let link = context.next_link();
     let user = &*context.user;
@@ -209,6 +214,7 @@ async fn serve(
     let (reason, mut flush) = tokio::select! {
         biased;
         () = context.stopped() => (STOPPED.to_owned(), false),
+        () = context.is_other_than(node) => (ANEW.to_owned(), false),
         reason = place.taken() => (reason.to_owned(), false),
         reason = context.refused(member) => (reason.to_owned(), false),
         full = overflow => (full.to_string(), false),

@@ -59,8 +59,9 @@ impl Links {
         if let Some(discovery) = discovery.filter(|d| d.interval < SHORTEST_INTERVAL || !d.group.is_multicast()) {
             return Err(StartError::Discovery(discovery));
         }
-        if Member::of(node) != identity.member {
-            return Err(StartError::Node { node, member: identity.member });
+        let first = *node.borrow();
+        if Member::of(first) != identity.member {
+            return Err(StartError::Node { node: first, member: identity.member });
         }
         let tls = Tls::of(&identity).map_err(StartError::Identity)?;
         let no_randomness = |_| StartError::Identity("the system has no randomness to give".to_owned());
@@ -96,7 +97,7 @@ impl Links {
             foreign_beacons: Arc::clone(&foreign_beacons),
             _alive: alive,
         });
-        tracing::info!(%address, node = node.0, name = identity.name, mesh = identity.mesh, ?transport, "listening");
+        tracing::info!(%address, node = first.0, name = identity.name, mesh = identity.mesh, ?transport, "listening");
         let runtime = Handle::current();
         runtime.spawn(listening(Arc::clone(&context)));
         if let Some(discovery) = discovery {

@@ -5,18 +5,25 @@ use std::collections::BTreeSet;
 use meshlock_core::{NodeId, Timer};
 
 use super::{Now, Ticket};
+use crate::wire::Number;
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
+    /// Voters or the standing of this node. First: when a standing ends, leases end because of it.
+    Voting,
     /// A lease or a timeout may be over.
     Request(Ticket),
     /// A timer of the protocol of a resource.
-    Timer(u32, Timer),
+    Timer(Number, Timer),
     /// Whether tokens that are waited for are in reach.
     Reach,
     /// The next part of the report to a question.
     Report(NodeId, u64),
+    /// The catalogue is to be kept on disk.
+    Catalogue,
+    /// Nothing may be held any more, which is to be noted.
+    Promises,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

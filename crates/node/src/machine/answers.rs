@@ -9,7 +9,7 @@ use super::registry::REGISTRY;
 use super::reports::Cursor;
 use super::{Machine, Now};
 use crate::mesh::Member;
-use crate::wire::{About, Entry, Fact, Report, Token};
+use crate::wire::{About, Entry, Fact, Number, Report, Token};
 
 /// How many facts are kept for one question, of all nodes together.
 const MOST_KEPT: usize = 1_000_000;
@@ -47,8 +47,8 @@ impl Answers {
     }
 
     /// Where tokens are, as far as those who answered know.
-    pub(crate) fn sightings(&self) -> BTreeMap<u32, Sighting> {
-        let mut sightings: BTreeMap<u32, Sighting> = BTreeMap::new();
+    pub(crate) fn sightings(&self) -> BTreeMap<Number, Sighting> {
+        let mut sightings: BTreeMap<Number, Sighting> = BTreeMap::new();
         for said in self.nodes.values() {
             for fact in &said.facts {
                 if let Fact::Resource { resource, token, .. } = fact {
@@ -115,6 +115,7 @@ pub(crate) struct Gathered {
     entries: Vec<Entry>,
     /// The nodes that were ever heard of here, and how long ago.
     known: Vec<(NodeId, String, u64)>,
+    recovery: Option<meshlock_api::RecoveryStatus>,
 }
 
 impl Machine {
@@ -129,6 +130,7 @@ impl Machine {
             own: Cursor::default(),
             entries: Vec::new(),
             known: known.collect(),
+            recovery: self.recovery_status(now),
         }
     }
 
@@ -175,7 +177,7 @@ impl Gathered {
         let answered: BTreeSet<NodeId> = nodes.iter().map(|(id, _)| *id).collect();
         let mut known: BTreeMap<Member, (NodeId, String, u64)> =
             self.known.into_iter().map(|known| (Member::of(known.0), known)).collect();
-        let mut pictures: BTreeMap<u32, Picture> = BTreeMap::new();
+        let mut pictures: BTreeMap<Number, Picture> = BTreeMap::new();
         let mut infos = Vec::new();
         let mut in_part = Vec::new();
         for (id, Said { name, facts, is_whole: all }) in nodes {
@@ -223,7 +225,16 @@ impl Gathered {
         let mut resources: Vec<ResourceStatus> = self.entries.into_iter().map(status).collect();
         resources.sort_by(|a, b| a.name.cmp(&b.name));
         let (missing, alarms) = (missing.collect(), Vec::new());
-        MeshStatus { mesh: self.mesh, node: self.me.1, complete, nodes: infos, missing, resources, alarms }
+        MeshStatus {
+            mesh: self.mesh,
+            node: self.me.1,
+            complete,
+            nodes: infos,
+            missing,
+            resources,
+            alarms,
+            recovery: self.recovery,
+        }
     }
 }
 

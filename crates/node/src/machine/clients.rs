@@ -57,6 +57,7 @@ impl Machine {
             resource: known,
             demand,
             lease_ms,
+            told_ms: lease_ms,
             alive_until: now.plus_ms(lease_ms),
             times_out: asked.timeout_ms.map(|ms| now.plus_ms(ms)),
             ..Request::new(now, asked)
@@ -110,13 +111,14 @@ impl Machine {
             mode: request.asked.mode,
             owner: request.asked.owner.clone(),
             fence: request.fence,
-            lease_ms: request.lease_ms,
+            fence_text: request.fence.map(|fence| fence.to_string()),
+            lease_ms: request.told_ms,
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
             held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
             place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(ticket, request)),
             out_of_reach,
-            reason: request.reason.clone(),
+            reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
             expiry: request.expiry,
         })
     }
@@ -148,8 +150,17 @@ impl Machine {
     }
 
     fn renew_ticket(&mut self, now: Now, ticket: Ticket) {
-        let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
-        request.alive_until = now.plus_ms(request.lease_ms);
+        let Some(request) = self.requests.get(ticket).filter(|request| !request.state.is_over()) else { return };
+        let end = match request.state {
+            State::Granted => self.lease_end(now, request.lease_ms),
+            _ => now.plus_ms(request.lease_ms),
+        };
+        if request.state == State::Granted {
+            self.promise(end);
+        }
+        let Some(request) = self.requests.get_mut(ticket) else { return };
+        request.alive_until = end;
+        request.told_ms = end.ms_since(now);
         request.abandoned = false;
         if request.due() < request.alarm_at {
             self.set_alarm(ticket);
@@ -245,6 +256,9 @@ impl Machine {
         let (alarm_at, resource) = (request.alarm_at, request.resource);
         self.alarms.unset(alarm_at, Alarm::Request(ticket));
         self.count_end(now, ticket, was, state);
+        if was == State::Granted && !self.stopping {
+            self.uncount_holder(now);
+        }
         match resource.filter(|_| was == State::Granted && self.stopping) {
             Some(resource) => {
                 self.lingering.insert((resource, ticket)); // its client has to hear of it first, and has its lease

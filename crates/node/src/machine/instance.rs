@@ -2,6 +2,7 @@
 
 use meshlock_api::{Definition, Order, Protocol as Name};
 use meshlock_core::among;
+use meshlock_core::recovery::{Census, Row};
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::view::{Claimant, Origin};
 use meshlock_core::{
@@ -74,6 +75,15 @@ impl Instance {
             Self::ReverseLink(node) => among::handle(node.as_mut(), event),
             Self::Flood(node) => among::handle(node.as_mut(), event),
             Self::Group(node) => among::handle(node.as_mut(), event),
+        }
+    }
+
+    /// What this node reports of the resource under a census that it is about to learn.
+    pub(crate) fn row(&self, census: &Census) -> Option<Row> {
+        match self {
+            Self::ReverseLink(node) => node.row(census),
+            Self::Flood(node) => node.row(census),
+            Self::Group(node) => node.row(census),
         }
     }
 

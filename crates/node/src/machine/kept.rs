@@ -14,6 +14,7 @@ use super::clients::Ticket;
 use super::requests::Request;
 use super::resource::Company;
 use super::{Machine, Now};
+use crate::wire::Number;
 
 /// A grant in what is saved: what was asked for, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ pub struct HeldGrant {
 impl Machine {
     /// What clients hold that were told to stop and have not answered.
     pub fn lingering(&self) -> Vec<HeldGrant> {
-        let held = |(_, ticket): &(u32, Ticket)| {
+        let held = |(_, ticket): &(Number, Ticket)| {
             let request = self.requests.get(*ticket)?;
             let id = request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0));
             Some(HeldGrant { resource: request.asked.resource.clone(), id, owner: request.asked.owner.clone() })
@@ -126,7 +127,7 @@ fn keep(Ticket(ticket): Ticket, request: &Request) -> KeptGrant {
     }
 }
 
-fn held(now: Now, resource: u32, grant: KeptGrant) -> Request {
+fn held(now: Now, resource: Number, grant: KeptGrant) -> Request {
     let asked = NewRequest {
         id: grant.id,
         resource: grant.resource,
@@ -147,6 +148,7 @@ fn held(now: Now, resource: u32, grant: KeptGrant) -> Request {
         fence: grant.fence,
         granted_at: Some(now),
         lease_ms: grant.lease_ms,
+        told_ms: grant.lease_ms,
         alive_until: now.plus_ms(grant.lease_ms),
         ..Request::new(now, asked)
     }

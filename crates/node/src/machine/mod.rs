@@ -18,6 +18,7 @@
 //! | `reports` | what this node answers to it, in parts |
 //! | `answers` | what all nodes answered, put together |
 //! | `reach` | whether tokens that are waited for are in reach |
+//! | `recovery` | who is gone, and how what is lost with them is made anew |
 //! | `acquaintance` | the nodes that were ever heard of |
 //! | `alarms` | what has to be done at some time |
 //! | `stopping`, `kept`, `saved` | a clean end, and going on after it; grants that it could not give back; the format |
@@ -38,6 +39,7 @@ mod network;
 mod observe;
 mod queries;
 mod reach;
+mod recovery;
 mod registry;
 mod reports;
 mod requests;
@@ -58,7 +60,7 @@ use meshlock_core::NodeId;
 
 use crate::links::Outgoing;
 use crate::mesh::Member;
-use crate::wire::{self, Removals};
+use crate::wire::{self, Number, Removals};
 
 use acquaintance::Acquaintance;
 use alarms::Alarms;
@@ -66,6 +68,7 @@ use events::Events;
 use metrics::Counts;
 use queries::Queries;
 use reach::Reach;
+use recovery::{Promises, Recovery};
 use registry::Registry;
 pub(crate) use requests::Request;
 use requests::Requests;
@@ -79,9 +82,10 @@ pub use kept::HeldGrant;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
+pub use recovery::{Disk, Promise, RecoverySetup};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
-pub use saved::SavedError;
+pub use saved::{SavedError, saved_counter};
 
 /// A moment, in nanoseconds since the node began. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,6 +154,8 @@ pub(crate) struct Neighbour {
     pub(crate) address: SocketAddr,
     /// The beginning of a frame that comes in pieces.
     pub(crate) pieces: Vec<u8>,
+    /// It takes part in the protocols with this node. Without recovery: always.
+    pub(crate) is_partner: bool,
 }
 
 /// Everything a node decides.
@@ -157,8 +163,8 @@ pub(crate) struct Neighbour {
 pub struct Machine {
     pub(crate) settings: Settings,
     /// By number; the registry is 0.
-    pub(crate) resources: BTreeMap<u32, Resource>,
-    pub(crate) names: BTreeMap<String, u32>,
+    pub(crate) resources: BTreeMap<Number, Resource>,
+    pub(crate) names: BTreeMap<String, Number>,
     pub(crate) registry: Registry,
     pub(crate) requests: Requests,
     pub(crate) neighbours: BTreeMap<NodeId, Neighbour>,
@@ -166,15 +172,18 @@ pub struct Machine {
     pub(crate) alarms: Alarms,
     pub(crate) queries: Queries,
     pub(crate) reach: Reach,
+    /// Where nodes recover from crashes.
+    pub(crate) recovery: Option<Recovery>,
+    pub(crate) promises: Promises,
     pub(crate) events: Events,
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
     /// The resources whose protocols were told that this node leaves.
-    pub(crate) left: BTreeSet<u32>,
+    pub(crate) left: BTreeSet<Number>,
     /// Revoked by a stop, but their clients have not said yet that they have stopped, and their leases are not over.
     /// By resource.
-    pub(crate) lingering: BTreeSet<(u32, Ticket)>,
+    pub(crate) lingering: BTreeSet<(Number, Ticket)>,
     observer: Option<Box<dyn Observer + Send>>,
     /// Those who waited for what has happened; to be woken when the event has been applied.
     pub(crate) woken: Vec<Waker>,
@@ -196,6 +205,8 @@ impl Machine {
             alarms: Alarms::default(),
             queries: Queries::default(),
             reach: Reach::default(),
+            recovery: None,
+            promises: Promises::default(),
             events: Events::new(settings.began_unix_ms),
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
@@ -263,6 +274,9 @@ impl Machine {
                 alarms::Alarm::Timer(resource, timer) => self.timer_due(now, resource, timer),
                 alarms::Alarm::Reach => self.look_at_reach(now),
                 alarms::Alarm::Report(origin, number) => self.report_more(now, origin, number),
+                alarms::Alarm::Catalogue => self.catalogue_due(),
+                alarms::Alarm::Promises => self.promises_due(),
+                alarms::Alarm::Voting => self.voting_due(now),
             }
         }
         self.requests.forget_old(now);

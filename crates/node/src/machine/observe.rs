@@ -7,7 +7,7 @@ use meshlock_core::{Effect, Event, Misuse, NodeId, View};
 
 use super::instance::Instance;
 use super::{Machine, Now};
-use crate::wire::{Entry, Payload};
+use crate::wire::{Entry, Number, Payload};
 
 /// One event at one resource, and what came of it.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl Machine {
     pub(super) fn handle(
         &mut self,
         now: Now,
-        resource: u32,
+        resource: Number,
         event: Event<Payload>,
     ) -> Result<Vec<Effect<Payload>>, Misuse> {
         let Some(known) = self.resources.get_mut(&resource) else { return Ok(Vec::new()) };

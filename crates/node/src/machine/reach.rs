@@ -21,7 +21,7 @@ use super::instance::Instance;
 use super::registry::REGISTRY;
 use super::reports::summary;
 use super::{Machine, Now, Request, Resource};
-use crate::wire::{About, Fact, MOST_FACTS};
+use crate::wire::{About, Fact, MOST_FACTS, Number};
 
 /// How often suspicions are looked at, while a client waits.
 const LOOK_MS: u64 = 1_000;
@@ -36,8 +36,8 @@ const LONG_MS: u64 = 2_000;
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// Resources that requests of this node wait for, and some for which they no longer do.
-    waited: BTreeSet<u32>,
-    lost: BTreeMap<u32, Lost>,
+    waited: BTreeSet<Number>,
+    lost: BTreeMap<Number, Lost>,
     asked: Option<Asked>,
     ask_again: Now,
     is_awake: bool,
@@ -54,13 +54,13 @@ struct Lost {
 #[derive(Debug)]
 struct Asked {
     query: u64,
-    about: Vec<u32>,
+    about: Vec<Number>,
     until: Now,
 }
 
 impl Machine {
     /// A client waits for a resource.
-    pub(crate) fn watch_reach(&mut self, now: Now, resource: u32) {
+    pub(crate) fn watch_reach(&mut self, now: Now, resource: Number) {
         self.reach.waited.insert(resource);
         if !self.reach.is_awake {
             self.reach.is_awake = true;
@@ -73,16 +73,16 @@ impl Machine {
         let waited = std::mem::take(&mut self.reach.waited);
         self.reach.waited = waited.into_iter().filter(|number| self.is_waited_for(*number)).collect();
         self.hear_reach(now);
-        let suspected: BTreeSet<u32> =
+        let suspected: BTreeSet<Number> =
             self.reach.waited.iter().copied().filter(|number| self.is_suspected(now, *number)).collect();
-        let found: Vec<u32> = self.reach.lost.keys().copied().filter(|number| !suspected.contains(number)).collect();
+        let found: Vec<Number> = self.reach.lost.keys().copied().filter(|number| !suspected.contains(number)).collect();
         for number in found {
             self.reach.lost.remove(&number);
         }
         let is_new = suspected.iter().any(|number| !self.reach.lost.contains_key(number));
         if !suspected.is_empty() && self.reach.asked.is_none() && (is_new || now >= self.reach.ask_again) {
             // Those that were not asked about yet come first.
-            let mut about: Vec<u32> = suspected.into_iter().collect();
+            let mut about: Vec<Number> = suspected.into_iter().collect();
             about.sort_by_key(|number| self.reach.lost.contains_key(number));
             about.truncate(MOST_FACTS);
             let query = self.ask_everybody(About::Tokens(about.clone()));
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    fn judge(&mut self, now: Now, number: u32, mut sighting: Sighting) {
+    fn judge(&mut self, now: Now, number: Number, mut sighting: Sighting) {
         let Some(known) = self.resources.get(&number) else { return };
         if let Some(Fact::Resource { token, .. }) = summary(now, known) {
             sighting.add(&self.settings.name, &token);
@@ -136,12 +136,12 @@ impl Machine {
         }
     }
 
-    fn is_waited_for(&self, number: u32) -> bool {
+    fn is_waited_for(&self, number: Number) -> bool {
         let Some(known) = self.resources.get(&number) else { return false };
         if number == REGISTRY { self.waits_for_registry() } else { !known.usage.waiters.is_empty() }
     }
 
-    fn is_suspected(&self, now: Now, number: u32) -> bool {
+    fn is_suspected(&self, now: Now, number: Number) -> bool {
         let Some(known) = self.resources.get(&number).filter(|known| !known.instance.holds_token()) else {
             return false;
         };
@@ -163,7 +163,7 @@ impl Machine {
     }
 
     /// Whether clients wait for a resource and its token is out of reach.
-    pub(crate) fn is_lost(&self, now: Now, number: u32) -> bool {
+    pub(crate) fn is_lost(&self, now: Now, number: Number) -> bool {
         self.reach.lost.contains_key(&number) && self.is_suspected(now, number)
     }
 

@@ -5,25 +5,28 @@
 //! registry's token on every link, and links keep their order: a node that gets the lock knows everything that was made
 //! under it before. The token of a new resource begins at the node that made it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
 use meshlock_api::resource::check_name;
 use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceInfo, State, What};
-use meshlock_core::{Demand, Event, Fence, NodeId, RequestId, Units};
+use meshlock_core::{Demand, Event, Fence, Grant, NodeId, RequestId, Units};
 
 use super::clients::conflict_text;
 use super::wishes::{Deed, Wishes};
 use super::{Machine, Now, Resource};
 use crate::links::Outgoing;
-use crate::wire::{Entry, Frame, encode};
+use crate::wire::{Entry, Frame, Number, encode};
 
 /// The number of the registry.
-pub(crate) const REGISTRY: u32 = 0;
+pub(crate) const REGISTRY: Number = 0;
 const REGISTRY_NAME: &str = "meshlock:registry";
 
 /// How many resources a mesh can have.
 const MOST_RESOURCES: usize = 100_000;
+
+/// Fences of the registry stay far below this.
+const GREATEST_NUMBER: Number = 1 << 62;
 
 /// How many entries of the catalogue go into one frame: each of them is below 300 bytes.
 const MOST_ENTRIES: usize = 1_000;
@@ -34,6 +37,13 @@ pub(crate) struct Registry {
     wishes: Wishes,
     asked: Option<RequestId>,
     is_granted: bool,
+    /// Of the latest grant. Resources are numbered by it, so no two ever get the same number, also if the registry's
+    /// token was made anew.
+    fence: u64,
+    /// What is wished is being done.
+    is_busy: bool,
+    /// Numbers of resources in whose place another one of the same name is used.
+    superseded: BTreeSet<Number>,
     /// What came of wishes whose askers want to know, by the number of the wish.
     results: BTreeMap<u64, Outcome>,
     /// To be woken when the event has been applied.
@@ -56,8 +66,14 @@ pub enum Making {
 }
 
 impl Registry {
-    pub(crate) fn granted(&mut self, request: RequestId) {
-        self.is_granted = self.asked == Some(request);
+    pub(crate) fn granted(&mut self, grant: &Grant) {
+        self.is_granted = self.asked == Some(grant.request);
+        self.fence = grant.fence.map_or(self.fence, |fence| fence.0);
+    }
+
+    /// Whether messages about a resource may still come although another one is used in its place.
+    pub(crate) fn is_superseded(&self, number: Number) -> bool {
+        self.superseded.contains(&number)
     }
 
     fn tell(&mut self, wish: u64, result: Result<ResourceInfo, Problem>) {
@@ -182,7 +198,7 @@ impl Machine {
 
     /// Asks for the registry's lock if there is something to do, takes the question back if there is nothing any more.
     pub(crate) fn seek_registry(&mut self, now: Now) {
-        if self.stopping {
+        if self.stopping || self.suspended().is_some() {
             return;
         }
         match self.registry.asked {
@@ -224,25 +240,30 @@ impl Machine {
         }
     }
 
-    /// Does everything that is wished, if the lock is ours, and gives it back.
+    /// Does what is wished, if the lock is ours: one deed under each grant, whose fence is its number.
     pub(crate) fn use_registry(&mut self, now: Now) {
-        if !self.registry.is_granted {
+        if self.registry.is_busy {
             return;
         }
-        while let Some((number, wish)) = self.registry.wishes.take_first() {
-            let result = match wish.to {
-                Deed::Make(definition) => self.make(now, &wish.name, definition),
-                Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
-            };
-            if let Err(problem) = &result {
-                self.not_made(now, &wish.name, problem);
+        self.registry.is_busy = true;
+        while self.registry.is_granted {
+            if let Some((number, wish)) = self.registry.wishes.take_first() {
+                let result = match wish.to {
+                    Deed::Make(definition) => self.make(now, &wish.name, definition),
+                    Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
+                };
+                if let Err(problem) = &result {
+                    self.not_made(now, &wish.name, problem);
+                }
+                self.registry.tell(number, result);
             }
-            self.registry.tell(number, result);
+            self.registry.is_granted = false;
+            if let Some(request) = self.registry.asked.take() {
+                self.registry_step(now, Event::Release { request, units: Units(1) });
+            }
+            self.seek_registry(now);
         }
-        self.registry.is_granted = false;
-        if let Some(request) = self.registry.asked.take() {
-            self.registry_step(now, Event::Release { request, units: Units(1) });
-        }
+        self.registry.is_busy = false;
     }
 
     /// A resource could not be made: requests that wait for it would wait in vain.
@@ -273,10 +294,9 @@ impl Machine {
                  sessions of one resource instead of many resources, or a second mesh"
             )));
         }
+        // The fence of the grant; a former version gave several numbers under one.
         let last = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number);
-        let Some(number) = last.checked_add(1) else {
-            return Err(Problem::conflict("all numbers for resources are used up in this mesh"));
-        };
+        let number = self.registry.fence.max(last.saturating_add(1));
         let entry = Entry { number, name: name.to_owned(), definition, version: 0, home: self.settings.id };
         self.add_resource(now, entry, true, None);
         self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be made"))
@@ -292,9 +312,10 @@ impl Machine {
         let entry = self.names.get(name).and_then(|number| self.resources.get(number)).map(|known| known.entry.clone());
         let Some(entry) = entry else { return Err(Problem::unknown(format!("there is no resource {name:?}"))) };
         let definition = self.changed(&entry.definition, name, capacity, lease_ms)?;
-        let Some(version) = entry.version.checked_add(1) else {
+        let Some(next) = entry.version.checked_add(1) else {
             return Err(Problem::conflict(format!("{name:?} was changed too often to be changed again")));
         };
+        let version = self.registry.fence.max(next);
         self.update_resource(now, Entry { definition, version, ..entry }, None);
         self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be changed"))
     }
@@ -305,12 +326,22 @@ impl Machine {
         as_new(&entry.definition).complete()?;
         let number = self.names.get(&entry.name).copied();
         match (number, self.resources.get(&entry.number)) {
-            // Numbers are given one after the other, so a larger one is a lie that would leave none for others.
-            (None, None) if self.resources.len() <= MOST_RESOURCES && entry.number as usize <= MOST_RESOURCES + 1 => {
+            _ if self.registry.is_superseded(entry.number) => Ok(()),
+            // A number beyond this is a lie that would leave none for others.
+            (None, None) if self.resources.len() <= MOST_RESOURCES && entry.number <= GREATEST_NUMBER => {
                 self.add_resource(now, entry, false, Some(from));
                 Ok(())
             }
             (None, None) => Err(format!("more than {MOST_RESOURCES} resources, or number {}", entry.number)),
+            // Two parts of the mesh that held each other for gone made one name: the later one counts.
+            (Some(number), None) if self.recovery.is_some() => {
+                if entry.number > number && entry.number <= GREATEST_NUMBER {
+                    self.supersede(now, number, entry, from);
+                } else {
+                    self.registry.superseded.insert(entry.number);
+                }
+                Ok(())
+            }
             (Some(number), Some(known)) if number == entry.number => {
                 if entry.version > known.entry.version {
                     if !may_become(&known.entry.definition, &entry.definition) {
@@ -328,15 +359,41 @@ impl Machine {
         }
     }
 
+    /// Another resource of the same name counts. Nobody holds the former one: that part of the mesh is gone.
+    fn supersede(&mut self, now: Now, former: Number, entry: Entry, from: NodeId) {
+        let name = entry.name.clone();
+        self.registry.superseded.insert(former);
+        let (mut held, mut waiting) = (Vec::new(), Vec::new());
+        if let Some(known) = self.resources.get(&former) {
+            held.extend(known.usage.holders.iter().copied());
+            waiting.extend(known.usage.waiters.iter().copied());
+        }
+        for ticket in held {
+            let reason = format!("{name:?} was made anew by another part of the mesh");
+            self.end(now, ticket, State::Revoked, Some(reason));
+        }
+        self.resources.remove(&former);
+        self.names.remove(&name);
+        self.note(format!(
+            "{name:?} was made twice, by parts of the mesh that held each other for gone; the later one counts"
+        ));
+        for ticket in waiting {
+            self.requests.wait_for(ticket, &name);
+        }
+        self.add_resource(now, entry, false, Some(from));
+    }
+
     fn add_resource(&mut self, now: Now, entry: Entry, starts_with_token: bool, from: Option<NodeId>) {
         let number = entry.number;
         self.names.insert(entry.name.clone(), number);
         self.announce(&entry, from); // before anything that its protocol says
+        self.catalogue_changed(now);
         let declared = self.settings.declared.get(&entry.name);
         let name = entry.name.clone();
         let mut resource = Resource::new(entry, self.settings.id, starts_with_token);
-        if starts_with_token && self.settings.first_fence > 0 {
-            resource.instance = resource.instance.with_fences_above(Fence(self.settings.first_fence));
+        let first_fence = self.first_fence();
+        if starts_with_token && first_fence > 0 {
+            resource.instance = resource.instance.with_fences_above(Fence(first_fence));
         }
         resource.compare(declared);
         if let Some(declared) = resource.conflict {
@@ -345,8 +402,10 @@ impl Machine {
         }
         let info = resource.info();
         self.resources.insert(number, resource);
-        let neighbours: Vec<NodeId> = self.neighbours.keys().copied().collect();
-        for neighbour in neighbours {
+        if let Some(census) = self.census().cloned() {
+            self.link_step(now, number, Event::Census { census });
+        }
+        for neighbour in self.partners().collect::<Vec<_>>() {
             self.link_step(now, number, Event::LinkUp { neighbour });
         }
         self.events.tell(now, || What::Resource { resource: info });
@@ -356,6 +415,7 @@ impl Machine {
 
     fn update_resource(&mut self, now: Now, entry: Entry, from: Option<NodeId>) {
         self.announce(&entry, from);
+        self.catalogue_changed(now);
         let Some(known) = self.resources.get_mut(&entry.number) else { return };
         let (number, capacity, version) = (entry.number, entry.definition.capacity, entry.version);
         let resizes = known.entry.definition.protocol == Protocol::ReverseLink;
@@ -369,7 +429,7 @@ impl Machine {
         self.events.tell(now, || What::Resource { resource: info });
     }
 
-    fn reject_what_no_longer_fits(&mut self, now: Now, number: u32, capacity: u32) {
+    fn reject_what_no_longer_fits(&mut self, now: Now, number: Number, capacity: u32) {
         let waiting = self.resources.get(&number).map(|known| known.usage.waiters.clone()).unwrap_or_default();
         for ticket in waiting {
             let Some(request) = self.requests.get(ticket) else { continue };
@@ -401,10 +461,27 @@ impl Machine {
         }
     }
 
+    /// All resources but the registry.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let entries = self.resources.values().filter(|known| known.entry.number != REGISTRY);
+        entries.map(|known| known.entry.clone()).collect()
+    }
+
+    /// Takes a request for the registry's lock back, until this node may grant.
+    pub(crate) fn withhold_registry(&mut self, now: Now) {
+        if let Some(request) = self.registry.asked.take().filter(|_| !self.registry.is_granted) {
+            self.registry_step(now, Event::Cancel { request });
+        }
+    }
+
+    /// Nothing is asked of the registry's protocol any more: it was made anew.
+    pub(crate) fn forget_registry_request(&mut self) {
+        (self.registry.asked, self.registry.is_granted) = (None, false);
+    }
+
     /// Everything that is known, for a new neighbour, in parts that each fit into a frame. There is always one.
     pub(crate) fn catalogue(&self) -> Vec<Frame> {
-        let entries = self.resources.values().filter(|known| known.entry.number != REGISTRY);
-        let entries: Vec<Entry> = entries.map(|known| known.entry.clone()).collect();
+        let entries = self.entries();
         let count = entries.len().div_ceil(MOST_ENTRIES).max(1);
         let mut entries = entries.into_iter();
         (0..count).map(|_| Frame::Catalogue(entries.by_ref().take(MOST_ENTRIES).collect())).collect()

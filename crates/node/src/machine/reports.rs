@@ -8,7 +8,7 @@ use meshlock_core::NodeId;
 use super::clients::Ticket;
 use super::registry::REGISTRY;
 use super::{Machine, Now, Resource};
-use crate::wire::{About, Fact, MOST_FACTS, Row, Token};
+use crate::wire::{About, Fact, MOST_FACTS, Number, Row, Token};
 
 /// How many holders and how many waiters of one resource a node lists by name. All are counted.
 pub const MOST_LISTED: usize = 1_000;
@@ -28,7 +28,7 @@ const MOST_LENT: usize = 1_000;
 pub(crate) struct Cursor {
     links: Links,
     /// The next resource to look at.
-    next: u32,
+    next: Number,
     /// Requests for that resource that were told already.
     listed: BTreeSet<Ticket>,
     rows: usize,
@@ -90,9 +90,9 @@ impl Machine {
         }));
     }
 
-    fn resources_of(&self, now: Now, only: Option<u32>, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
+    fn resources_of(&self, now: Now, only: Option<Number>, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
         let first = cursor.next.max(only.unwrap_or(REGISTRY + 1));
-        let last = only.unwrap_or(u32::MAX).max(first);
+        let last = only.unwrap_or(Number::MAX).max(first);
         let mut rows = 0;
         for (at, (number, known)) in self.resources.range(first..=last).enumerate() {
             if at >= MOST_LOOKED_AT || facts.len() >= MOST_FACTS || rows >= MOST_ROWS_AT_ONCE {

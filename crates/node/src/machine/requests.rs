@@ -8,6 +8,7 @@ use meshlock_core::{Demand, RequestId};
 
 use super::Now;
 use super::clients::Ticket;
+use crate::wire::Number;
 
 /// A request of a client of this node.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) struct Request {
     /// How urgent it is now; changes of it do not change what was asked for.
     pub(crate) urgency: Option<Urgency>,
     /// The resource, once it is known.
-    pub(crate) resource: Option<u32>,
+    pub(crate) resource: Option<Number>,
     pub(crate) demand: Option<Demand>,
     /// Its number in the protocol, once it was handed over.
     pub(crate) number: Option<RequestId>,
@@ -27,6 +28,8 @@ pub(crate) struct Request {
     pub(crate) granted_at: Option<Now>,
     pub(crate) over_at: Option<Now>,
     pub(crate) lease_ms: u64,
+    /// The length of the lease as it was told: shorter if the node may not grant for so long.
+    pub(crate) told_ms: u64,
     /// The end of the lease.
     pub(crate) alive_until: Now,
     /// When it no longer wants to wait.
@@ -58,6 +61,7 @@ impl Request {
             granted_at: None,
             over_at: None,
             lease_ms: 0,
+            told_ms: 0,
             alive_until: now,
             times_out: None,
             alarm_at: now,
@@ -222,6 +226,13 @@ impl Requests {
     pub(crate) fn alive_after(&self, last: Ticket, most: usize) -> Vec<Ticket> {
         let after = (std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded);
         self.alive.range(after).take(most).copied().collect()
+    }
+
+    /// A request waits again for its resource to become known.
+    pub(crate) fn wait_for(&mut self, ticket: Ticket, name: &str) {
+        let Some(request) = self.table.get_mut(&ticket) else { return };
+        (request.resource, request.demand, request.number) = (None, None, None);
+        self.unknown.entry(name.to_owned()).or_default().insert(ticket);
     }
 
     /// Those that wait for a resource of this name to become known, in order of arrival. It is known now.

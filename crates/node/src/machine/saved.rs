@@ -5,7 +5,8 @@
 //! field that is added gets `#[serde(default)]`; a change that a default cannot bridge gets the next number, and the
 //! former format keeps a reader here. `tests/saved_*` have the bytes of every format that was ever written.
 //!
-//! Format 1 was `postcard` without names, under the version of the wire.
+//! Format 1 was `postcard` without names, under the version of the wire. It is told from rubbish, but no longer read: a
+//! token has more to say now, and what has no names cannot grow.
 
 use meshlock_core::NodeId;
 use serde::{Deserialize, Serialize};
@@ -30,17 +31,14 @@ pub(super) struct Saved {
     pub(super) grants: Vec<KeptGrant>,
     #[serde(default)]
     pub(super) companies: Vec<KeptCompany>,
+    /// Where there are voters: what they count of this node.
+    #[serde(default)]
+    pub(super) counter: u64,
 }
 
-/// Format 1.
-#[derive(Deserialize)]
-struct Saved1 {
-    _version: u8,
-    mesh: String,
-    id: NodeId,
-    last_number: u64,
-    last_query: u64,
-    resources: Vec<(Entry, Instance)>,
+/// The counter in what was saved; 0 if it cannot be read, which the reader of the rest will tell.
+pub fn saved_counter(bytes: &[u8]) -> u64 {
+    Saved::read(bytes).map_or(0, |saved| saved.counter)
 }
 
 /// Why saved bytes cannot be used.
@@ -49,8 +47,11 @@ pub enum SavedError {
     /// Damaged.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
+    /// Of a meshlock that is too old.
+    #[error("its format is 1, which this version does not read: start and stop the node once with the version before")]
+    Older,
     /// Of a newer meshlock.
-    #[error("its format is {0}, and this one reads 1 to {FORMAT}")]
+    #[error("its format is {0}, and this one reads {FORMAT}")]
     Newer(u32),
     /// Of another mesh or node.
     #[error("it belongs to node {0} of mesh {1:?}")]
@@ -60,7 +61,17 @@ pub enum SavedError {
 impl Saved {
     pub(super) fn new(mesh: String, id: NodeId) -> Self {
         let (grants, companies) = (Vec::new(), Vec::new());
-        Self { format: FORMAT, mesh, id, last_number: 0, last_query: 0, resources: Vec::new(), grants, companies }
+        Self {
+            format: FORMAT,
+            mesh,
+            id,
+            last_number: 0,
+            last_query: 0,
+            resources: Vec::new(),
+            grants,
+            companies,
+            counter: 0,
+        }
     }
 
     /// # Panics
@@ -72,7 +83,7 @@ impl Saved {
 
     pub(super) fn read(bytes: &[u8]) -> Result<Self, SavedError> {
         if bytes.first() == Some(&1) {
-            return Self::read_1(bytes);
+            return Err(SavedError::Older);
         }
         #[derive(Deserialize)]
         struct Head {
@@ -84,11 +95,5 @@ impl Saved {
             return Err(SavedError::Newer(format));
         }
         serde_json::from_slice(bytes).map_err(unreadable)
-    }
-
-    fn read_1(bytes: &[u8]) -> Result<Self, SavedError> {
-        let old: Saved1 = postcard::from_bytes(bytes).map_err(|error| SavedError::Unreadable(error.to_string()))?;
-        let Saved1 { _version, mesh, id, last_number, last_query, resources } = old;
-        Ok(Self { last_number, last_query, resources, ..Self::new(mesh, id) })
     }
 }

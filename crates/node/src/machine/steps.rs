@@ -12,14 +12,17 @@ use super::instance::Instance;
 use super::registry::REGISTRY;
 use super::resource::{Company, TokenLeft};
 use super::{Machine, Now};
-use crate::wire::{Frame, Payload, encode};
+use crate::wire::{Frame, Number, Payload, encode};
 
 /// How many clients of one node may come to a session after the first, where the resource says nothing.
 const LEAST_JOINS: u32 = 16;
 
 impl Machine {
     /// Applies one event to the protocol of a resource, and does what it wants done.
-    pub(crate) fn step(&mut self, now: Now, resource: u32, event: Event<Payload>) -> Result<(), Misuse> {
+    pub(crate) fn step(&mut self, now: Now, resource: Number, event: Event<Payload>) -> Result<(), Misuse> {
+        if self.is_expelled() {
+            return Ok(()); // all that its protocols know is void, and will be forgotten
+        }
         let Some(known) = self.resources.get(&resource) else { return Ok(()) };
         let had_token = known.instance.holds_token();
         let effects = self.handle(now, resource, event)?;
@@ -49,13 +52,13 @@ impl Machine {
         Ok(())
     }
 
-    fn apply(&mut self, now: Now, resource: u32, effect: Effect<Payload>) {
+    fn apply(&mut self, now: Now, resource: Number, effect: Effect<Payload>) {
         match effect {
             Effect::Send { to, message } => self.send(resource, &[to], message),
             Effect::Multicast { to, message } => self.send(resource, &to, message),
             Effect::Broadcast { message } => {
-                let all: Vec<NodeId> = self.neighbours.keys().copied().collect();
-                self.send(resource, &all, message);
+                let partners: Vec<NodeId> = self.partners().collect();
+                self.send(resource, &partners, message);
             }
             Effect::Granted { grant } => self.granted(now, resource, grant),
             Effect::Arm { timer, after } => {
@@ -71,7 +74,7 @@ impl Machine {
         }
     }
 
-    fn send(&mut self, resource: u32, to: &[NodeId], message: Payload) {
+    fn send(&mut self, resource: Number, to: &[NodeId], message: Payload) {
         let kind = Instance::kind(&message);
         let frame = encode(&Frame::Protocol { resource, message });
         if let Some(known) = self.resources.get_mut(&resource) {
@@ -82,9 +85,12 @@ impl Machine {
         }
     }
 
-    fn granted(&mut self, now: Now, resource: u32, grant: Grant) {
+    fn granted(&mut self, now: Now, resource: Number, grant: Grant) {
+        if self.suspended().is_some() {
+            return self.refuse_grant(now, resource, grant.request, grant.units);
+        }
         if resource == REGISTRY {
-            self.registry.granted(grant.request);
+            self.registry.granted(&grant);
             return;
         }
         let ticket = self.resources.get(&resource).and_then(|known| known.tickets.get(&grant.request)).copied();
@@ -115,17 +121,27 @@ impl Machine {
     }
 
     fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>) {
+        let standing = self.standing_until();
         let Some(request) = self.requests.get_mut(ticket) else { return };
         request.state = State::Granted;
         request.granted_at = Some(now);
         request.fence = fence;
         self.woken.append(&mut request.wakers);
+        if let Some(standing) = standing.filter(|standing| *standing < request.alive_until) {
+            request.alive_until = standing;
+            request.told_ms = standing.ms_since(now);
+            self.set_alarm(ticket);
+        }
+        if let Some(request) = self.requests.get(ticket) {
+            self.promise(request.alive_until);
+        }
+        self.count_holder();
         self.count_grant(now, ticket);
         self.tell_request(now, ticket);
     }
 
     /// Lets a request into the session that a client of this node attends already. False if it has to wait.
-    fn join(&mut self, now: Now, resource: u32, ticket: Ticket) -> bool {
+    fn join(&mut self, now: Now, resource: Number, ticket: Ticket) -> bool {
         let session = self.requests.get(ticket).and_then(|request| request.demand).and_then(|demand| demand.session);
         let Some(known) = self.resources.get_mut(&resource) else { return false };
         let Some(company) = known.company.as_mut().filter(|c| Some(c.session) == session && c.places > 0) else {
@@ -141,6 +157,9 @@ impl Machine {
 
     /// Hands a request over to the protocol of its resource, or puts it on the desk in front of it.
     pub(crate) fn submit(&mut self, now: Now, ticket: Ticket) {
+        if self.suspended().is_some() {
+            return; // it is handed over when this node may grant
+        }
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(known) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         if known.instance.serves_one_at_a_time() && !known.tickets.is_empty() {
@@ -176,7 +195,7 @@ impl Machine {
     pub(crate) fn take_out(
         &mut self,
         now: Now,
-        resource: u32,
+        resource: Number,
         ticket: Ticket,
         number: Option<RequestId>,
         was: State,
@@ -209,7 +228,7 @@ impl Machine {
     }
 
     /// A resource has become known: requests that waited for it can be handed over.
-    pub(crate) fn submit_waiting_for(&mut self, now: Now, resource: u32) {
+    pub(crate) fn submit_waiting_for(&mut self, now: Now, resource: Number) {
         let Some(known) = self.resources.get(&resource) else { return };
         let (name, definition, conflict) = (known.entry.name.clone(), known.entry.definition, known.conflict);
         for ticket in self.requests.take_waiting_for(&name) {
@@ -233,7 +252,7 @@ impl Machine {
         }
     }
 
-    pub(crate) fn timer_due(&mut self, now: Now, resource: u32, timer: Timer) {
+    pub(crate) fn timer_due(&mut self, now: Now, resource: Number, timer: Timer) {
         if let Err(misuse) = self.step(now, resource, Event::Expired { timer }) {
             self.note(format!("a timer of resource {resource} was refused: {misuse}"));
         }

@@ -15,6 +15,7 @@ use super::clients::Ticket;
 use super::registry::REGISTRY;
 use super::saved::{Saved, SavedError};
 use super::{Machine, Now, Resource, Settings};
+use crate::wire::Number;
 
 impl Machine {
     /// Begins to stop: no new requests, all old ones end, and tokens go to neighbours as soon as they can.
@@ -27,7 +28,7 @@ impl Machine {
             self.end(now, ticket, State::Revoked, Some("its node is shutting down".into()));
         }
         self.end_registry_use(now);
-        let all: Vec<u32> = self.resources.keys().copied().collect();
+        let all: Vec<Number> = self.resources.keys().copied().collect();
         for resource in all {
             self.leave_unless_used(now, resource);
         }
@@ -65,7 +66,7 @@ impl Machine {
     }
 
     /// A protocol can be left once no client uses its resource.
-    fn leave_unless_used(&mut self, now: Now, resource: u32) {
+    fn leave_unless_used(&mut self, now: Now, resource: Number) {
         let mut users = self.lingering.range((resource, Ticket(0))..=(resource, Ticket(u64::MAX)));
         if users.next().is_none() && self.left.insert(resource) {
             self.link_step(now, resource, Event::Leave);
@@ -104,6 +105,7 @@ impl Machine {
             resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
             grants,
             companies,
+            counter: self.voting().map_or(0, meshlock_core::recovery::voters::Voting::counter),
             ..Saved::new(self.settings.mesh.clone(), self.settings.id)
         };
         saved.write()
@@ -131,7 +133,7 @@ impl Machine {
             machine.resources.insert(number, resource);
         }
         machine.hold_again(Now::default(), saved.grants, saved.companies);
-        let numbers: Vec<u32> = machine.resources.keys().copied().collect();
+        let numbers: Vec<Number> = machine.resources.keys().copied().collect();
         for number in numbers {
             machine.link_step(Now::default(), number, Event::Resume);
         }

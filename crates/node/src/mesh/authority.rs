@@ -10,8 +10,9 @@ use rcgen::{
 use ring::rand::{SecureRandom, SystemRandom};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use super::charter::Terms;
 use super::identity::fingerprint;
-use super::{Identity, Member, MeshError, certificate, name};
+use super::{Charter, Identity, Member, MeshError, certificate, name};
 
 /// The mesh's authority.
 pub struct Authority {
@@ -25,6 +26,8 @@ pub struct Authority {
     pub issued: Vec<Issued>,
     /// The number of the next member. Numbers are never used again.
     pub(super) next: u32,
+    /// What it decided for the whole mesh. Nothing in a mesh of an older version.
+    pub(super) charter: Option<Terms>,
     pub(super) key: KeyPair,
 }
 
@@ -37,6 +40,8 @@ pub struct Issued {
     pub name: String,
     /// It was removed.
     pub removed: bool,
+    /// A person vouched that it has stopped for good, when so many numbers had been given out.
+    pub gone: Option<u32>,
 }
 
 impl fmt::Debug for Authority {
@@ -54,7 +59,7 @@ impl Authority {
         let certificate = parameters().self_signed(&key).map_err(keys)?.der().clone();
         let mut secret = [0; 32];
         SystemRandom::new().fill(&mut secret).map_err(|_| MeshError::Keys("no random numbers".to_owned()))?;
-        Ok(Self { mesh: mesh.to_owned(), certificate, secret, issued: Vec::new(), next: 0, key })
+        Ok(Self { mesh: mesh.to_owned(), certificate, secret, issued: Vec::new(), next: 0, charter: None, key })
     }
 
     /// Admits a member under the next number. The change must be stored before anybody gets to see the identity, or
@@ -71,7 +76,7 @@ impl Authority {
         let member = u16::try_from(self.next).map(Member).map_err(|_| MeshError::NoMemberLeft)?;
         let identity = self.identity(member, name)?;
         self.next += 1;
-        self.issued.push(Issued { member, name: name.to_owned(), removed: false });
+        self.issued.push(Issued { member, name: name.to_owned(), removed: false, gone: None });
         Ok(identity)
     }
 
@@ -116,6 +121,11 @@ impl Authority {
     /// The member of a name that was not removed.
     pub fn find(&self, name: &str) -> Option<&Issued> {
         self.issued.iter().find(|issued| issued.name == name && !issued.removed)
+    }
+
+    /// What it decided for the whole mesh, signed. Nothing in a mesh of an older version.
+    pub fn charter(&self) -> Result<Option<Charter>, MeshError> {
+        self.charter.as_ref().map(|terms| Charter::sign(self, terms)).transpose()
     }
 
     pub(super) fn sign(&self, statement: &[u8]) -> Result<Vec<u8>, MeshError> {

@@ -57,6 +57,29 @@ pub(crate) fn write_unnamed(path: &Path, bytes: &[u8], readers: Readers) -> Resu
     written.map_err(file("write", path))
 }
 
+/// Writes over the start of an open file, without waiting for the disk: the page cache outlives the process, not the
+/// machine. A few bytes of one page are written as a whole, whenever the process is killed.
+pub(crate) fn write_in_place(open: &File, path: &Path, bytes: &[u8]) -> Result<(), MeshError> {
+    may_fail("write in place", path).and_then(|()| write_at_start(open, bytes)).map_err(file("write", path))
+}
+
+/// Waits until what was written over a file is on the disk.
+pub(crate) fn sync_in_place(open: &File, path: &Path) -> Result<(), MeshError> {
+    may_fail("sync in place", path).and_then(|()| open.sync_data()).map_err(file("sync", path))
+}
+
+#[cfg(unix)]
+fn write_at_start(file: &File, bytes: &[u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, 0)
+}
+
+#[cfg(not(unix))]
+fn write_at_start(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(bytes)
+}
+
 /// Makes an existing file durable.
 pub(crate) fn sync(path: &Path) -> Result<(), MeshError> {
     let synced = may_fail("sync", path).and_then(|()| File::open(path)).and_then(|file| file.sync_all());

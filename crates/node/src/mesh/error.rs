@@ -100,6 +100,20 @@ pub enum MeshError {
         /// What tells that it is another version.
         why: String,
     },
+    /// A file of the state is of another version.
+    #[error(
+        "{} was written by another version of meshlock ({why}), and nothing of it was touched; start that version again",
+        path.display()
+    )]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// What tells that it is another version.
+        why: String,
+    },
+    /// A run that could not store its next incarnation is neither the one nor the other.
+    #[error("this node could not store its next incarnation, so its state belongs to none and is not saved")]
+    BetweenIncarnations,
     /// Every number for a member was used; none is used twice.
     #[error(
         "this mesh has given out all {MOST_NUMBERS} numbers for members, and none is used twice; found a new mesh and \
@@ -130,6 +144,17 @@ pub enum MeshError {
     /// A removal is not one of this mesh's authority.
     #[error("a removal that is not one of this mesh: {0}")]
     Removal(&'static str),
+    /// A charter or a list of voters is not one of this mesh's authority, or says what cannot be.
+    #[error("a {what} that is not one of this mesh: {why}")]
+    Statement {
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What was asked for cannot be decided for a mesh as it is.
+    #[error("{0}")]
+    Charter(String),
     /// The system's source of random numbers or the library of cryptography failed.
     #[error("cannot make keys: {0}")]
     Keys(String),

@@ -7,7 +7,7 @@ use super::durable::{self, Readers};
 use super::error::{damaged, file};
 use super::identity::MEMBER_FILE;
 use super::ledger::AUTHORITY_FILE;
-use super::{Authority, Identity, Invitation, MeshError, name, state};
+use super::{Authority, Founding, Identity, Invitation, MeshError, Recovery, name, state};
 use crate::config::{CONFIG_FILE, Settings};
 
 /// What to do with a mesh that is there already.
@@ -28,15 +28,35 @@ pub struct Founded {
     pub moved_to: Option<PathBuf>,
 }
 
-/// Founds a mesh with one member, this node.
+/// Founds a mesh with one member, this node, and defaults for everything else.
 pub fn found(dir: &Path, mesh: &str, node: &str, existing: Existing) -> Result<Founded, MeshError> {
+    found_with(dir, mesh, node, existing, &Founding::default())
+}
+
+/// Founds a mesh with one member, this node. What is wished for it was checked with the configuration.
+pub fn found_with(
+    dir: &Path,
+    mesh: &str,
+    node: &str,
+    existing: Existing,
+    founding: &Founding,
+) -> Result<Founded, MeshError> {
     let mut authority = Authority::found(mesh)?;
     let identity = authority.admit(node)?;
+    authority.charter = Some(founding.terms(authority.next));
+    let charter = authority.charter()?;
     let moved_to = make_room(dir, &[MEMBER_FILE, AUTHORITY_FILE], existing)?;
     state::prepare(dir)?;
     let config = dir.join(CONFIG_FILE);
     if !config.exists() {
         durable::write(&config, first_config(mesh).as_bytes(), Readers::Everybody)?;
+    }
+    // Before the authority: a founding that was interrupted after it is finished without them.
+    if let Some(charter) = charter {
+        charter.store(dir)?;
+        if charter.recovery() == Recovery::Voters {
+            authority.first_voter(dir, identity.member)?;
+        }
     }
     authority.store(dir)?;
     // Last: a directory with this file has everything else.
@@ -47,13 +67,18 @@ pub fn found(dir: &Path, mesh: &str, node: &str, existing: Existing) -> Result<F
 /// The mesh of a node that was started without one: named `local`, if the configuration says nothing else, with this
 /// host's name for the node. A directory that has a mesh keeps it.
 pub fn found_default(dir: &Path, mesh: Option<&str>) -> Result<Identity, MeshError> {
+    found_default_with(dir, mesh, &Founding::default())
+}
+
+/// The same, with wishes of the configuration for a mesh that is founded now.
+pub fn found_default_with(dir: &Path, mesh: Option<&str>, founding: &Founding) -> Result<Identity, MeshError> {
     if super::is_member(dir) {
         return Identity::load(dir);
     }
     if let Some(identity) = finish(dir)? {
         return Ok(identity);
     }
-    let founded = found(dir, mesh.unwrap_or("local"), &name::of_this_host(), Existing::Keep)?;
+    let founded = found_with(dir, mesh.unwrap_or("local"), &name::of_this_host(), Existing::Keep, founding)?;
     Ok(founded.identity)
 }
 
@@ -83,7 +108,8 @@ pub fn invite(dir: &Path, name: &str, peers: Vec<String>) -> Result<Invitation, 
     Authority::change(dir, |authority| {
         let shared = shared(&authority.mesh)?;
         let identity = authority.admit(name)?;
-        Ok(Invitation { identity, peers, shared })
+        let charter = authority.charter()?;
+        Ok(Invitation { identity, peers, shared, charter })
     })
 }
 
@@ -107,6 +133,9 @@ pub fn join(dir: &Path, invitation: &Invitation, existing: Existing) -> Result<F
     let moved_to = make_room(dir, &[MEMBER_FILE, AUTHORITY_FILE, CONFIG_FILE], existing)?;
     state::prepare(dir)?;
     durable::write(&dir.join(CONFIG_FILE), format!("{CONFIG_HEADING}\n{config}").as_bytes(), Readers::Everybody)?;
+    if let Some(charter) = &invitation.charter {
+        charter.store(dir)?;
+    }
     invitation.identity.store(dir)?;
     Ok(Founded { identity: invitation.identity.clone(), moved_to })
 }
@@ -162,9 +191,12 @@ const EXAMPLES: &str = "
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::faults::FailingDisk;
-    use super::super::{Member, is_member};
+    use super::super::{Charter, Member, is_member, keep};
     use super::*;
+    use meshlock_core::recovery::voters::Voter;
 
     fn begin(dir: &Path) -> state::Run {
         state::begin_run(dir, |_, _| Ok(())).unwrap().0
@@ -194,6 +226,51 @@ mod tests {
         for dir in [&ann, &bob] {
             assert_eq!(begin(dir.path()).incarnation.0, 0);
         }
+    }
+
+    #[test]
+    fn members_have_the_charter_of_the_founding() {
+        let (ann, bob) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let standing = Some(Duration::from_secs(4));
+        let founding = Founding { recovery: Some(Recovery::Restart), standing, voters: None };
+        let founder = found_with(ann.path(), "hall", "ann", Existing::Keep, &founding).unwrap().identity;
+        let line = invite(ann.path(), "bob", Vec::new()).unwrap().to_string();
+        join(bob.path(), &Invitation::parse(&line).unwrap(), Existing::Keep).unwrap();
+        let charter = Charter::load(bob.path(), &Identity::load(bob.path()).unwrap()).unwrap().unwrap();
+        assert_eq!((charter.recovery(), Some(charter.standing())), (Recovery::Restart, standing));
+        assert_eq!(Charter::load(ann.path(), &founder).unwrap(), Some(charter));
+        assert_eq!(keep::read_first_list(ann.path()).unwrap(), None);
+    }
+
+    #[test]
+    fn the_founder_is_the_first_voter() {
+        let place = tempfile::tempdir().unwrap();
+        let founder = found_default(place.path(), None).unwrap();
+        let charter = Charter::load(place.path(), &founder).unwrap().unwrap();
+        assert_eq!((charter.recovery(), charter.standing()), (Recovery::Voters, Duration::from_secs(10)));
+        let list = keep::read_first_list(place.path()).unwrap().unwrap();
+        let keep = keep::Keep::of(&begin(place.path()));
+        let (disk, record) = keep.voter().unwrap().unwrap();
+        assert_eq!(list.voters(), [Voter { member: founder.member.0, disk }]);
+        assert_eq!((keep.first_list().unwrap(), record), (Some(list), vec![]));
+        assert_eq!(keep.census().unwrap(), None, "it never ran");
+    }
+
+    #[test]
+    fn a_new_member_in_a_used_directory_has_nothing_of_the_former_one() {
+        let place = tempfile::tempdir().unwrap();
+        found(place.path(), "hall", "ann", Existing::Keep).unwrap();
+        let mut keep = keep::Keep::of(&begin(place.path()));
+        keep.save_census(&Default::default()).unwrap();
+        keep.save_catalogue(&[]).unwrap();
+        // Somebody took the membership away, but not the state.
+        fs::remove_file(place.path().join(MEMBER_FILE)).unwrap();
+        fs::remove_file(place.path().join(AUTHORITY_FILE)).unwrap();
+        let founding = Founding { recovery: Some(Recovery::None), ..Founding::default() };
+        let founder = found_with(place.path(), "yard", "ann", Existing::Keep, &founding).unwrap().identity;
+        let keep = keep::Keep::of(&begin(place.path()));
+        assert_eq!((keep.census().unwrap(), keep.voter().unwrap(), keep.first_list().unwrap()), (None, None, None));
+        assert_eq!(Charter::load(place.path(), &founder).unwrap().unwrap().recovery(), Recovery::None);
     }
 
     #[test]
@@ -231,6 +308,8 @@ mod tests {
             let second = found_default(&dir, Some("hall")).unwrap();
             assert!(first.is_err() || first.unwrap().certificate == second.certificate, "step {step}");
             assert_eq!((second.member, begin(&dir).incarnation.0), (Member(0), 0), "step {step}");
+            assert!(Charter::load(&dir, &second).unwrap().is_some(), "step {step}");
+            assert!(keep::read_first_list(&dir).unwrap().is_some(), "step {step}");
             if failed == 0 {
                 return;
             }

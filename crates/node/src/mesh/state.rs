@@ -8,6 +8,9 @@
 //! | `state/installation` | a random number, drawn at the first start: two machines that took up one invitation differ |
 //! | `state/lock` | locked by the process that runs this member |
 //! | `state/removals/` | signed removals, a file for each |
+//! | `state/charters/` | what the authority decided for the whole mesh ([`Charter`](super::Charter)) |
+//! | `state/census` and others | what recovery needs ([`keep`]) |
+//! | `state/promises` | until when clients may hold on ([`promises`]) |
 //!
 //! A member that was stopped cleanly goes on as the node it was. One that crashed has forgotten what it promised, so it
 //! comes back as another node of the protocols: its incarnation grows. What was saved is used once: it is read, and then
@@ -17,23 +20,44 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::durable::{self, Readers};
 use super::error::{damaged, file};
-use super::{Incarnation, MeshError};
+use super::{Incarnation, MeshError, charter, keep, promises};
 
 /// A member that runs. While this lives, no other process can run the same member.
 #[derive(Debug)]
 pub struct Run {
-    /// Which incarnation this is.
+    /// As which incarnation it began. [`Keep::next_incarnation`](super::keep::Keep::next_incarnation) goes on from there.
     pub incarnation: Incarnation,
     /// Tells this directory from another one that took up the same invitation.
     pub installation: u64,
     dir: PathBuf,
+    current: Arc<Mutex<Current>>,
     _lock: File,
+}
+
+/// The incarnation of a run at this moment.
+#[derive(Debug)]
+pub(super) struct Current {
+    incarnation: Incarnation,
+    /// The disk says so too. False after a step to the next one that failed.
+    is_durable: bool,
+}
+
+impl Current {
+    /// Takes the next incarnation, durably.
+    pub(super) fn advance(&mut self, dir: &Path) -> Result<Incarnation, MeshError> {
+        let next = next(self.incarnation)?;
+        self.is_durable = false;
+        write_run(dir, next)?;
+        *self = Self { incarnation: next, is_durable: true };
+        Ok(next)
+    }
 }
 
 /// Why saved state cannot be used.
@@ -51,6 +75,9 @@ pub(super) fn prepare(dir: &Path) -> Result<(), MeshError> {
     durable::remove(&saved_file(dir))?;
     durable::remove(&met_file(dir))?;
     durable::remove(&installation_file(dir))?;
+    keep::clear(dir)?;
+    promises::clear(dir)?;
+    charter::clear(dir)?;
     durable::write(&run_file(dir), NEVER.as_bytes(), Readers::Owner)
 }
 
@@ -65,7 +92,13 @@ pub fn begin_run<T>(
     let path = run_file(dir);
     let last = read_last(&path)?;
     let installation = installation(dir)?;
-    let run = |incarnation| Run { incarnation, installation, dir: dir.to_owned(), _lock: lock };
+    let run = |incarnation| Run {
+        incarnation,
+        installation,
+        dir: dir.to_owned(),
+        current: Arc::new(Mutex::new(Current { incarnation, is_durable: true })),
+        _lock: lock,
+    };
     let saved = saved_file(dir);
     if let Some(bytes) = durable::read(&saved)? {
         match usable(last, &bytes).and_then(|(incarnation, bytes)| Ok((incarnation, read(incarnation, bytes)?))) {
@@ -86,10 +119,18 @@ pub fn begin_run<T>(
     }
     let incarnation = match last {
         Last::Never => Incarnation(0),
-        Last::Run(Incarnation(last)) => Incarnation(last.checked_add(1).ok_or(MeshError::NoIncarnationLeft)?),
+        Last::Run(last) => next(last)?,
     };
-    durable::write(&path, format!("{}\n", incarnation.0).as_bytes(), Readers::Owner)?;
+    write_run(dir, incarnation)?;
     Ok((run(incarnation), None))
+}
+
+fn next(Incarnation(last): Incarnation) -> Result<Incarnation, MeshError> {
+    last.checked_add(1).map(Incarnation).ok_or(MeshError::NoIncarnationLeft)
+}
+
+fn write_run(dir: &Path, incarnation: Incarnation) -> Result<(), MeshError> {
+    durable::write(&run_file(dir), format!("{}\n", incarnation.0).as_bytes(), Readers::Owner)
 }
 
 /// The number of this directory, drawn if it has none.
@@ -134,13 +175,29 @@ impl Run {
     /// Ends a run cleanly: everything the node knew, for the next. It must not act any more. A run that is dropped
     /// instead has crashed.
     pub fn end(self, bytes: &[u8]) -> Result<(), MeshError> {
+        let incarnation = {
+            let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            if !current.is_durable {
+                return Err(MeshError::BetweenIncarnations);
+            }
+            current.incarnation
+        };
         let mut out = Vec::with_capacity(bytes.len() + 64);
         out.extend_from_slice(MAGIC);
-        out.extend_from_slice(&self.incarnation.0.to_be_bytes());
+        out.extend_from_slice(&incarnation.0.to_be_bytes());
         out.extend_from_slice(bytes);
         let checksum = digest::digest(&digest::SHA256, &out);
         out.extend_from_slice(checksum.as_ref());
         durable::write(&saved_file(&self.dir), &out, Readers::Owner)
+    }
+
+    /// The mesh directory of the member that runs.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn current(&self) -> Arc<Mutex<Current>> {
+        Arc::clone(&self.current)
     }
 }
 

@@ -183,7 +183,7 @@ impl Plan {
         let (user, events) = Recorder::new();
         let config = LinkConfig {
             identity: Arc::clone(&self.identity),
-            node: self.identity.member.node(Incarnation(self.incarnation)),
+            node: watch::channel(self.identity.member.node(Incarnation(self.incarnation))).1,
             installation: self.installation,
             listen: self.listen,
             peers: self.peers.clone(),

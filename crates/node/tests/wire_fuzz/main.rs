@@ -106,6 +106,9 @@ fn kind(frame: &[u8]) -> Vec<u8> {
         | Frame::Report(_)
         | Frame::Done { .. }
         | Frame::Removals(_)
+        | Frame::Census(_)
+        | Frame::Repair(_)
+        | Frame::Words(_)
         | Frame::Piece { .. } => frame.iter().copied().skip(1).take(1).collect(),
     }
 }
@@ -260,7 +263,7 @@ impl Victim {
                 if let Err(reason) = self.machine.receive(self.now, NodeId(from), &bytes) {
                     prop_assert!(!reason.is_empty());
                     self.machine.link_down(self.now, NodeId(from), &reason);
-                    self.machine.link_up(self.now, &net::peer(from));
+                    self.machine.link_up(self.now, &net::peer(from)).unwrap();
                 }
             }
             Deed::Ask(name) => self.ask(usize::from(name) % NAMES.len()),
@@ -273,7 +276,9 @@ impl Victim {
                 self.now = self.now.plus_ms(ms);
                 self.machine.wake(self.now);
             }
-            Deed::Relink(which) => self.machine.link_up(self.now, &net::peer(if which { 0 } else { 2 })),
+            Deed::Relink(which) => {
+                self.machine.link_up(self.now, &net::peer(if which { 0 } else { 2 })).unwrap();
+            }
             Deed::Question => {
                 let number = self.machine.begin_query(None).expect("all resources");
                 self.machine.end_query(self.now, number, None);

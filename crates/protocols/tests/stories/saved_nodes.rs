@@ -2,8 +2,9 @@
 
 use crate::story::Story;
 use meshlock_core::group::{self, Level};
+use meshlock_core::recovery::Census;
 use meshlock_core::relay::{self, Relayed};
-use meshlock_core::{Delay, Demand, NodeId, Protocol, flood, reverse_link};
+use meshlock_core::{Delay, Demand, Event, NodeId, Protocol, flood, reverse_link};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -100,6 +101,43 @@ fn configurations_can_be_saved_too() {
     assert_eq!(written_and_read(&open), open);
     let relay = relay::Config::default();
     assert_eq!(written_and_read(&relay), relay);
+}
+
+/// All nodes are told who is living, `bob` enters, and is saved: it reports as before, and is itself again when it is
+/// told the census again.
+fn reports_as_before<P: Protocol + Serialize + DeserializeOwned>(mut story: Story<P>, demand: Demand) {
+    let census = Census::of_living(CAST.map(|who| story.id(who)));
+    for who in CAST {
+        story.event(story.id(who), Event::Census { census: census.clone() });
+    }
+    story.asks("bob", demand).settles().expect_holding(["bob"]);
+    let bob = story.node("bob").clone();
+    let mut resumed = written_and_read(&bob);
+    let row = resumed.row(&census).expect("it recovers");
+    assert_eq!((row.accepted, Some(row)), (1, bob.row(&census)));
+    resumed.handle(Event::Census { census }).expect("it recovers");
+    assert_eq!(resumed, bob);
+}
+
+#[test]
+fn what_arrived_at_a_node_survives_its_stop() {
+    let flood = |id| flood::Node::new(flood::Config { starts_with_token: id == NodeId(1), ..flood::Config::new(id) });
+    reports_as_before(Story::new(&CAST, flood).linked(&LINE), Demand::units(1, 0));
+    reports_as_before(Story::new(&CAST, group_node).any_to_any(), Demand::session(7, 1));
+    let relayed = |id| Relayed::new(group_node(id), relay::Config::default());
+    reports_as_before(Story::new(&CAST, relayed).linked(&LINE), Demand::session(7, 1));
+}
+
+#[test]
+fn what_is_saved_without_recovery_is_what_it_was() {
+    let flood = flood::Node::new(flood::Config::new(NodeId(1)).with_token());
+    let relayed = Relayed::new(group_node(NodeId(1)), relay::Config::default());
+    for text in [serde_json::to_string(&flood), serde_json::to_string(&relayed)] {
+        let text = text.expect("nodes can be written");
+        for added in ["accepted\":0", "census", "tells_all"] {
+            assert!(!text.contains(added), "{added} in {text}");
+        }
+    }
 }
 
 #[cfg(feature = "mutants")]

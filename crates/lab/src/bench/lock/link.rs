@@ -96,7 +96,7 @@ fn start(plan: Plan, identity: Identity, user: Arc<dyn LinkUser>) -> anyhow::Res
     let (_, removed) = watch::channel(BTreeSet::new());
     let (_, gate) = watch::channel(Gate::Everybody);
     let config = LinkConfig {
-        node: identity.member.node(Incarnation(0)),
+        node: watch::channel(identity.member.node(Incarnation(0))).1,
         installation: 0,
         identity: Arc::new(identity),
         listen: SocketAddr::from(LOCAL),

@@ -37,7 +37,7 @@ fn longest_row() -> Row {
 
 #[test]
 fn everything_at_its_limit_fits_into_a_frame() {
-    let row = Fact::Row(u32::MAX, longest_row());
+    let row = Fact::Row(u64::MAX, longest_row());
     let report = Report {
         origin: NodeId(u32::MAX),
         number: u64::MAX,
@@ -50,7 +50,7 @@ fn everything_at_its_limit_fits_into_a_frame() {
 
     let definition = Definition { capacity: MANY, joins: u32::MAX, lease_ms: u64::MAX, ..Definition::default() };
     let name = "r".repeat(meshlock_api::resource::LONGEST_NAME);
-    let entry = Entry { number: u32::MAX, name, definition, version: u64::MAX, home: NodeId(u32::MAX) };
+    let entry = Entry { number: u64::MAX, name, definition, version: u64::MAX, home: NodeId(u32::MAX) };
     assert!(encode(&Frame::Catalogue(vec![entry; 1_000])).len() <= LONGEST_FRAME);
 
     let node = NodeId(u32::MAX);
@@ -62,7 +62,7 @@ fn everything_at_its_limit_fits_into_a_frame() {
     let height = Height { level: i64::MIN, depth: i64::MIN, id: node };
     let body = Body::Token { token, ask: None };
     let message = Payload::ReverseLink(reverse_link::Message { height, clock: Fence(u64::MAX), body });
-    assert!(encode(&Frame::Protocol { resource: u32::MAX, message }).len() <= LONGEST_FRAME);
+    assert!(encode(&Frame::Protocol { resource: u64::MAX, message }).len() <= LONGEST_FRAME);
 }
 
 #[test]

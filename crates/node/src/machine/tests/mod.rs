@@ -5,10 +5,12 @@ mod clients;
 mod crowds;
 mod limits;
 mod live;
+mod mesh;
 mod network;
 mod questions;
 mod reach;
 mod recording;
+mod recovery;
 mod resources;
 mod saved;
 mod stopping;
@@ -59,7 +61,10 @@ impl Net {
     }
 
     pub(super) fn index(&self, node: NodeId) -> usize {
-        self.machines.iter().position(|machine| machine.settings.id == node).expect("a node of this network")
+        self.machines
+            .iter()
+            .position(|machine| machine.settings.id.member() == node.member())
+            .expect("a node of this network")
     }
 
     pub(super) fn is_linked(&self, a: usize, b: usize) -> bool {
@@ -73,7 +78,7 @@ impl Net {
         for (at, of) in [(a, b), (b, a)] {
             let Settings { id, name, .. } = self.machines[of].settings.clone();
             let address = SocketAddr::from(([127, 0, 0, 1], 1));
-            self.machines[at].link_up(self.now, &Peer { node: id, name, address });
+            self.machines[at].link_up(self.now, &Peer { node: id, name, address }).unwrap();
             self.collect(at);
         }
     }

@@ -64,7 +64,7 @@ fn a_neighbour_that_talks_nonsense_is_told_why_its_link_is_closed() {
         encode(&Frame::Catalogue(vec![entry(1, "other")])).to_vec(),
         encode(&Frame::Catalogue(vec![entry(7, "dock")])).to_vec(),
         encode(&Frame::Catalogue(vec![entry(7, "meshlock:x")])).to_vec(),
-        encode(&Frame::Catalogue(vec![entry(u32::MAX, "last")])).to_vec(),
+        encode(&Frame::Catalogue(vec![entry(u64::MAX, "last")])).to_vec(),
         encode(&Frame::Catalogue(vec![Entry { version: 9, definition: other_kind, ..entry(1, "dock") }])).to_vec(),
         encode(&Frame::Catalogue(vec![Entry { definition: nothing, ..entry(7, "zero") }])).to_vec(),
     ];

@@ -97,5 +97,5 @@ fn capacity_can_be_raised_and_lowered_while_in_use() {
     net.settle();
     assert_eq!(net.state(1, next), State::Granted);
     let versions: Vec<u64> = net.machines.iter().map(|m| m.resource_info("gpus").expect("known").version).collect();
-    assert_eq!(versions, [2, 2, 2]);
+    assert_eq!(versions, [3, 3, 3], "the fence of the registry's grant");
 }

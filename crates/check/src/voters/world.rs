@@ -1,0 +1,585 @@
+//! One model of voters, as data, and what may happen in it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use foldhash::SharedSeed;
+use foldhash::fast::FoldHasher;
+use meshlock_core::NodeId;
+use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::{
+    Act, DiskId, Facts, List, Settings, Span, Start, StartId, Time, Voter, VoterRecord, Voting, Word,
+};
+
+use crate::plain::Plain;
+
+/// The node that asks: it makes rounds, or it registers.
+pub(super) const ASKER: NodeId = NodeId::of(8, 0);
+/// The node that decides.
+const HEIR: NodeId = NodeId::of(9, 0);
+/// The node of which only the heir knows that it is gone.
+const DEAD: NodeId = NodeId::of(7, 0);
+
+/// A disk in the place of a lost one.
+const REPLACED: DiskId = DiskId(1000);
+
+/// What a model is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Declared gone while it acts?
+    Standing,
+    /// A newcomer and a decision unaware of each other?
+    Records,
+}
+
+/// Alters a node that starts: it plants a bug.
+pub type Plant = Arc<dyn Fn(&mut Voting)>;
+
+/// A model as data.
+#[derive(Clone)]
+pub struct VoterModel {
+    /// What it is about.
+    pub question: Question,
+    /// The first is in force; the others are signed.
+    pub(super) lists: Vec<List>,
+    /// Of all lists.
+    pub(super) voters: Vec<Voter>,
+    /// T and W, in ticks.
+    pub settings: Settings,
+    /// The last tick of any clock.
+    pub last_tick: u64,
+    /// How far the two clocks may be apart.
+    pub skew: u64,
+    /// How many rounds the node makes.
+    pub rounds: u64,
+    /// How often a voter restarts with its disk.
+    pub restarts: u8,
+    /// How often a voter loses its disk and restarts.
+    pub lost_disks: u8,
+    /// How many voters stop for good. What only they remembered is lost then.
+    pub deaths: u8,
+    /// How often the asking node stops and goes on with saved state.
+    pub stops: u8,
+    /// The operator removes the asking node, with or without vouching for it.
+    pub removal: Option<bool>,
+    /// There is an heir that asks.
+    pub decides: bool,
+    /// How often the heir asks: again when it has learned what it did not know.
+    pub attempts: u64,
+    /// Some things happen at once, in order to keep the model small: voters look at their clock with every tick and hear
+    /// suspicions, either of which could only delay a refusal; and answers about records, which say what is durable
+    /// whenever they arrive.
+    pub prompt: bool,
+    /// How many voters hear of the lists that follow; the others stay behind.
+    pub informed: usize,
+    /// A voter that no round reaches.
+    pub deaf: Option<usize>,
+    /// Records that some voters begin with, instead of those of the first list.
+    pub records: Vec<VoterRecord>,
+    /// The voter that restarts, loses its disk or stops for good.
+    pub frail: usize,
+    /// A new disk is filled with what all others have: only a planted bug goes on with that.
+    pub asks_others: bool,
+    /// What is done to every node that starts.
+    pub plant: Option<Plant>,
+}
+
+/// One node, which is never changed in place: steps share those that they leave alone.
+#[derive(Clone)]
+struct Actor(Arc<Inner>);
+
+struct Inner {
+    voting: Voting,
+    disk: Option<VoterRecord>,
+    is_dead: bool,
+    hash: u64,
+}
+
+/// All words that were ever said, and their hash.
+#[derive(Clone)]
+struct Air(Arc<(BTreeSet<Word>, u64)>);
+
+/// One state.
+#[derive(Clone, Hash)]
+pub struct World {
+    /// Voters in the order of their numbers, and then those who ask.
+    actors: Vec<Actor>,
+    observer: Actor,
+    /// Of the asker and of the voters.
+    clocks: [u64; 2],
+    air: Air,
+    restarts: u8,
+    lost_disks: u8,
+    deaths: u8,
+    stops: u8,
+    ratified: Option<Census>,
+}
+
+/// What happens.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Step {
+    /// One of the two clocks goes on.
+    Tick(usize),
+    /// A node looks at its clock.
+    Wake(usize, NodeId),
+    /// A node hears a word.
+    Hear(usize, NodeId, Word),
+    /// A voter crashes and starts again.
+    Restart(usize, NodeId),
+    /// A voter starts again with an empty disk.
+    LoseDisk(usize, NodeId),
+    /// A voter stops for good.
+    Die(usize, NodeId),
+    /// The node stops, and goes on with saved state.
+    Resume(usize, NodeId),
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tick(0) => write!(f, "tick of the node's clock"),
+            Self::Tick(_) => write!(f, "tick of the voters' clock"),
+            Self::Wake(_, node) => write!(f, "{node} wakes"),
+            Self::Hear(_, node, word) => write!(f, "{node} hears {word:?}"),
+            Self::Restart(_, node) => write!(f, "{node} restarts"),
+            Self::LoseDisk(_, node) => write!(f, "{node} loses its disk and restarts"),
+            Self::Die(_, node) => write!(f, "{node} stops for good"),
+            Self::Resume(_, node) => write!(f, "{node} goes on with saved state"),
+        }
+    }
+}
+
+impl Hash for Actor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash.hash(state);
+    }
+}
+
+impl Hash for Air {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.1.hash(state);
+    }
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = FoldHasher::with_seed(0x0a40_9382_2299_f31d, SharedSeed::global_fixed());
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Actor {
+    fn new(voting: Voting, disk: Option<VoterRecord>, is_dead: bool) -> Self {
+        let hash = hash_of(&(&voting, &disk, is_dead));
+        Self(Arc::new(Inner { voting, disk, is_dead, hash }))
+    }
+
+    fn voting(&self) -> &Voting {
+        &self.0.voting
+    }
+}
+
+impl VoterModel {
+    /// Nothing goes wrong but words that are late or lost.
+    pub fn new(question: Question, lists: Vec<List>) -> Self {
+        let voters: BTreeSet<Voter> = lists.iter().flat_map(|list| list.voters().iter().copied()).collect();
+        Self {
+            question,
+            lists,
+            voters: voters.into_iter().collect(),
+            settings: Settings { standing: Span(1), silence: Span(3), round: Span(1), grows: false },
+            last_tick: 0,
+            skew: 1,
+            rounds: 0,
+            restarts: 0,
+            lost_disks: 0,
+            deaths: 0,
+            stops: 0,
+            removal: None,
+            decides: true,
+            attempts: 1,
+            prompt: true,
+            informed: usize::MAX,
+            deaf: None,
+            records: Vec::new(),
+            frail: 0,
+            asks_others: false,
+            plant: None,
+        }
+    }
+
+    fn is_voter(&self, at: usize) -> bool {
+        at < self.voters.len()
+    }
+
+    fn now(&self, world: &World, at: usize) -> Time {
+        Time(world.clocks[usize::from(self.is_voter(at))])
+    }
+
+    fn asker<'a>(&self, world: &'a World) -> &'a Voting {
+        world.actors[self.voters.len()].voting()
+    }
+
+    /// The lists that follow, and what the operator wants, are on their way.
+    fn with_signed_lists(&self, mut world: World) -> World {
+        let signed = self.lists[1..].iter().cloned().map(Word::List);
+        let removal = self.removal.map(|vouched| Word::Removal { member: ASKER.member(), vouched });
+        self.say(&mut world, signed.chain(removal).collect());
+        world
+    }
+
+    /// What every node knew before the model began.
+    pub(super) fn known(&self) -> Census {
+        match self.question {
+            Question::Standing => Census::of_living([ASKER]),
+            Question::Records => Census::of_living([HEIR, DEAD]),
+        }
+    }
+
+    fn start(&self, me: NodeId, resumes: Option<u64>, record: Option<VoterRecord>) -> Voting {
+        let start = Start { id: StartId(1), knew: 0, resumes };
+        let mut voting = Voting::new(me, start, self.settings, Some(self.lists[0].clone()), record);
+        if let Some(plant) = &self.plant {
+            plant(&mut voting);
+        }
+        voting
+    }
+
+    /// One who asks knows every list: the worst case for answers that must not be added up.
+    fn start_asker(&self, me: NodeId, resumes: Option<u64>) -> Voting {
+        let mut voting = self.start(me, resumes, None);
+        self.lists.iter().for_each(|list| voting.know(list.clone()));
+        voting
+    }
+
+    /// Voters of a list's parent hear of it at any time; to other voters its time makes no difference.
+    fn start_voter(&self, member: u16, record: VoterRecord, now: Time) -> (Voting, Vec<Act>) {
+        let mut voting = self.start(NodeId::of(member, 0), None, Some(record));
+        for list in &self.lists {
+            let parent = self.lists.iter().find(|parent| Some(parent.id()) == list.parent());
+            if !parent.is_some_and(|parent| has_member(parent, member)) {
+                voting.know(list.clone());
+            }
+        }
+        let mut acts = voting.learn(now, &self.known());
+        for voter in &self.voters {
+            acts.extend(voting.hear(now, Word::Ready { node: NodeId::of(voter.member, 0), voter: *voter }));
+        }
+        acts.extend(voting.wake(now));
+        (voting, acts)
+    }
+
+    /// Replaces an actor by what it became, and carries out its acts.
+    fn put(&self, world: &mut World, at: usize, mut voting: Voting, mut disk: Option<VoterRecord>, acts: Vec<Act>) {
+        let now = self.now(world, at);
+        let mut said = Vec::new();
+        let mut open = acts;
+        while !open.is_empty() {
+            let mut more = Vec::new();
+            for act in open {
+                match act {
+                    Act::Keep(record) => {
+                        more.extend(voting.kept(now, &record));
+                        disk = Some(record);
+                    }
+                    Act::Say(word) => said.push(word),
+                    Act::Ratified(census) => world.ratified = Some(census),
+                    Act::Learn(_) if voting.me() == HEIR && voting.counter() < self.attempts => {
+                        let census = voting.census().clone();
+                        more.extend(voting.ratify(now, &census));
+                    }
+                    Act::Learn(_) | Act::Registered | Act::Rejected | Act::Impossible(_) => {}
+                }
+            }
+            open = more;
+        }
+        let actor = Actor::new(voting, disk, false);
+        if at == world.actors.len() {
+            world.actors.push(actor);
+        } else {
+            world.actors[at] = actor;
+        }
+        self.say(world, said);
+    }
+
+    fn say(&self, world: &mut World, said: Vec<Word>) {
+        let said = said.into_iter().filter(|word| !matches!(word, Word::Ready { .. }));
+        let said: Vec<Word> = said.filter(|word| !world.air.0.0.contains(word)).collect();
+        if said.is_empty() {
+            return;
+        }
+        let mut words = world.air.0.0.clone();
+        let mut observer = world.observer.voting().clone();
+        for word in said {
+            let is_seen = matches!(word, Word::Refusal { .. } | Word::Removal { .. } | Word::Removed { .. });
+            if is_seen && self.question == Question::Standing {
+                observer.hear(Time(0), word.clone());
+            }
+            words.insert(word);
+        }
+        let hash = hash_of(&words);
+        let heard_at_once = words.iter().filter(|word| self.prompt && is_prompt(word));
+        let heard_at_once: Vec<Word> = heard_at_once.cloned().collect();
+        world.air = Air(Arc::new((words, hash)));
+        world.observer = Actor::new(observer, None, false);
+        for at in 0..world.actors.len() {
+            for word in &heard_at_once {
+                if self.concerns(world, at, word) {
+                    let (mut voting, disk) = (world.actors[at].voting().clone(), world.actors[at].0.disk.clone());
+                    let acts = voting.hear(self.now(world, at), word.clone());
+                    self.put(world, at, voting, disk, acts);
+                }
+            }
+        }
+    }
+
+    /// Whether hearing a word can change anything at an actor.
+    fn concerns(&self, world: &World, at: usize, word: &Word) -> bool {
+        let voting = world.actors[at].voting();
+        let concerned = match word {
+            Word::Round { .. } => self.has_served(world, at) && self.deaf != Some(at),
+            Word::Register { .. } | Word::Ratify { .. } | Word::Removal { .. } | Word::Suspicion { .. } => {
+                self.has_served(world, at)
+            }
+            Word::List(_) => self.is_voter(at) && at < self.informed,
+            Word::Closing { successor, .. } => {
+                let list = self.lists.iter().find(|list| list.id() == *successor);
+                let is_open = disk_list(&world.actors[at]).is_some_and(|open| open.id().number >= successor.number);
+                self.is_voter(at) && !is_open && list.is_some_and(|list| has_member(list, voting.me().member()))
+            }
+            Word::Answer { node, .. } | Word::Registration { node, .. } | Word::Ratification { node, .. } => {
+                voting.me() == *node
+            }
+            Word::Refusal { .. } | Word::Removed { .. } | Word::Ready { .. } => false,
+        };
+        concerned && voting.words().get(&word.key()).is_none_or(|known| known.age() < word.age())
+    }
+
+    /// Whether what newcomer and heir know of each other cannot get worse. An heir that asks only once asks for the very
+    /// fact that the newcomer did not know.
+    fn is_settled(&self, world: &World) -> bool {
+        let newcomer = self.asker(world);
+        let is_aware = self.attempts == 1 && newcomer.census().is_gone(DEAD);
+        newcomer.is_registered() && self.question == Question::Records && (world.ratified.is_some() || is_aware)
+    }
+
+    /// Questions make no difference before a voter has opened a list: it answers them when it opens one.
+    fn has_served(&self, world: &World, at: usize) -> bool {
+        let disk = world.actors[at].0.disk.as_ref();
+        disk.is_some_and(|disk| disk.list.is_some() || disk.disk == REPLACED)
+    }
+
+    fn is_due(&self, world: &World, at: usize) -> bool {
+        let voting = world.actors[at].voting();
+        let has_rounds = self.is_voter(at) || voting.counter() < self.rounds;
+        has_rounds && voting.next_wake().is_some_and(|due| due <= self.now(world, at))
+    }
+
+    /// Every word that can still arrive.
+    fn under_way<'a>(&self, world: &'a World) -> BTreeSet<&'a Word> {
+        if self.deaths == 0 {
+            return world.air.0.0.iter().collect();
+        }
+        let living = world.actors.iter().filter(|actor| !actor.0.is_dead);
+        living.flat_map(|actor| actor.voting().words().all()).collect()
+    }
+
+    /// Whether a death took with it what no other knows: no living voter has opened the last list.
+    fn is_lost(&self, world: &World) -> bool {
+        let last = self.lists.last().map(List::id);
+        let opened = |actor: &Actor| !actor.0.is_dead && disk_list(actor).map(List::id) == last;
+        world.deaths > 0 && !world.actors.iter().any(opened)
+    }
+}
+
+fn disk_list(actor: &Actor) -> Option<&List> {
+    actor.0.disk.as_ref().and_then(|disk| disk.list.as_ref())
+}
+
+const fn is_prompt(word: &Word) -> bool {
+    matches!(word, Word::Suspicion { .. } | Word::Registration { .. } | Word::Ratification { .. })
+}
+
+fn has_member(list: &List, member: u16) -> bool {
+    list.voters().iter().any(|voter| voter.member == member)
+}
+
+impl Plain for VoterModel {
+    type State = World;
+    type Step = Step;
+
+    fn initial(&self) -> World {
+        let observer = self.start_asker(NodeId::of(10, 0), None);
+        let mut world = World {
+            actors: Vec::new(),
+            observer: Actor::new(observer, None, false),
+            clocks: [0; 2],
+            air: Air(Arc::new((BTreeSet::new(), 0))),
+            restarts: 0,
+            lost_disks: 0,
+            deaths: 0,
+            stops: 0,
+            ratified: None,
+        };
+        for (at, voter) in self.voters.iter().enumerate() {
+            let mut record = VoterRecord::new(voter.disk);
+            if self.lists[0].voters().contains(voter) {
+                record = VoterRecord::founding(voter.disk, self.lists[0].clone());
+                record.facts = Facts { census: self.known(), ..Facts::default() };
+            }
+            if let Some(given) = self.records.iter().find(|given| given.disk == voter.disk) {
+                record = given.clone();
+            }
+            let (voting, acts) = self.start_voter(voter.member, record.clone(), Time(0));
+            self.put(&mut world, at, voting, Some(record), acts);
+        }
+        let askers = self.voters.len();
+        match self.question {
+            Question::Standing => {
+                let node = self.start_asker(ASKER, Some(0));
+                self.put(&mut world, askers, node, None, Vec::new());
+            }
+            Question::Records => {
+                let mut newcomer = self.start_asker(ASKER, None);
+                let acts = newcomer.register(Time(0), &self.known());
+                self.put(&mut world, askers, newcomer, None, acts);
+                if !self.decides {
+                    return self.with_signed_lists(world);
+                }
+                let mut heir = self.start_asker(HEIR, Some(0));
+                let census = self.known().merged(&Census::gone_fact(DEAD));
+                heir.learn(Time(0), &census);
+                let acts = heir.ratify(Time(0), &census);
+                self.put(&mut world, askers + 1, heir, None, acts);
+            }
+        }
+        self.with_signed_lists(world)
+    }
+
+    fn steps(&self, world: &World) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.is_settled(world) {
+            return steps;
+        }
+        let [node, voters] = world.clocks;
+        if node < self.last_tick && node < voters + self.skew {
+            steps.push(Step::Tick(0));
+        }
+        if voters < self.last_tick && voters < node + self.skew {
+            steps.push(Step::Tick(1));
+        }
+        let words = self.under_way(world);
+        for (at, actor) in world.actors.iter().enumerate().filter(|(_, actor)| !actor.0.is_dead) {
+            let me = actor.voting().me();
+            if self.is_due(world, at) {
+                steps.push(Step::Wake(at, me));
+            }
+            let heard = words.iter().filter(|word| self.concerns(world, at, word));
+            steps.extend(heard.map(|word| Step::Hear(at, me, (*word).clone())));
+            if at == self.frail && world.restarts < self.restarts {
+                steps.push(Step::Restart(at, me));
+            }
+            if at == self.frail && world.lost_disks < self.lost_disks {
+                steps.push(Step::LoseDisk(at, me));
+            }
+            if at == self.frail && world.deaths < self.deaths {
+                steps.push(Step::Die(at, me));
+            }
+            if me == ASKER && world.stops < self.stops && actor.voting().counter() > 0 {
+                steps.push(Step::Resume(at, me));
+            }
+        }
+        steps
+    }
+
+    fn apply(&self, world: &World, step: &Step) -> World {
+        let mut after = world.clone();
+        let actor = |at: usize| (world.actors[at].voting().clone(), world.actors[at].0.disk.clone());
+        match step {
+            Step::Tick(clock) => {
+                after.clocks[*clock] += 1;
+                for at in (0..self.voters.len()).filter(|_| self.prompt && *clock == 1) {
+                    if self.is_due(&after, at) {
+                        let (mut voting, disk) = (after.actors[at].voting().clone(), after.actors[at].0.disk.clone());
+                        let acts = voting.wake(self.now(&after, at));
+                        self.put(&mut after, at, voting, disk, acts);
+                    }
+                }
+            }
+            Step::Wake(at, _) => {
+                let (mut voting, disk) = actor(*at);
+                let acts = voting.wake(self.now(world, *at));
+                self.put(&mut after, *at, voting, disk, acts);
+            }
+            Step::Hear(at, _, word) => {
+                let (mut voting, disk) = actor(*at);
+                let acts = voting.hear(self.now(world, *at), word.clone());
+                self.put(&mut after, *at, voting, disk, acts);
+            }
+            Step::Restart(at, _) | Step::LoseDisk(at, _) => {
+                let voter = self.voters[*at];
+                let mut record = actor(*at).1.unwrap_or_else(|| VoterRecord::new(voter.disk));
+                if matches!(step, Step::LoseDisk(..)) {
+                    after.lost_disks += 1;
+                    record = VoterRecord::new(REPLACED);
+                    let others = world.actors.iter().enumerate().filter(|(other, _)| self.asks_others && other != at);
+                    let disks = others.filter_map(|(_, other)| other.0.disk.as_ref());
+                    disks.for_each(|disk| record.facts.merge(&disk.facts));
+                } else {
+                    after.restarts += 1;
+                }
+                let (voting, acts) = self.start_voter(voter.member, record.clone(), self.now(world, *at));
+                self.put(&mut after, *at, voting, Some(record), acts);
+            }
+            Step::Die(at, _) => {
+                after.deaths += 1;
+                let (voting, disk) = actor(*at);
+                after.actors[*at] = Actor::new(voting, disk, true);
+            }
+            Step::Resume(at, _) => {
+                after.stops += 1;
+                let node = self.start_asker(ASKER, Some(world.actors[*at].voting().counter()));
+                after.actors[*at] = Actor::new(node, None, false);
+            }
+        }
+        after
+    }
+
+    fn broken(&self, world: &World) -> Option<String> {
+        match self.question {
+            Question::Standing => {
+                let is_gone = world.observer.voting().census().is_gone(ASKER);
+                let is_acting = self.asker(world).standing_until().is_some_and(|until| Time(world.clocks[0]) < until);
+                (is_gone && is_acting).then(|| "gone while it acts".to_owned())
+            }
+            Question::Records => {
+                let newcomer = self.asker(world);
+                let census = world.ratified.as_ref()?;
+                let knows_newcomer = census.includes(&Census::living_fact(ASKER));
+                let unaware = newcomer.is_registered() && !knows_newcomer && !newcomer.census().includes(census);
+                unaware.then(|| "newcomer and decision unaware of each other".to_owned())
+            }
+        }
+    }
+
+    fn is_reached(&self, world: &World) -> bool {
+        match self.question {
+            Question::Standing => world.observer.voting().census().is_gone(ASKER),
+            Question::Records => {
+                // Or the heir has learned what it would have to ask about again.
+                let heir = world.actors.get(self.voters.len() + 1).map(Actor::voting);
+                let knows = |heir: &Voting| heir.census().includes(&Census::living_fact(ASKER));
+                let is_answered = world.ratified.is_some() || heir.is_none_or(knows);
+                (self.asker(world).is_registered() && is_answered) || self.is_settled(world) || self.is_lost(world)
+            }
+        }
+    }
+
+    fn is_progress(&self, step: &Step) -> bool {
+        match step {
+            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) => true,
+            Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) => false,
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Stories of a few nodes whose words arrive at once, unless a story says otherwise.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::census::Census;
+use super::*;
+use crate::vocabulary::NodeId;
+
+const T: u64 = 6000;
+const SETTINGS: Settings = Settings { standing: Span(T), silence: Span(T + 1000), round: Span(T / 6), grows: false };
+
+fn node(member: u16) -> NodeId {
+    NodeId::of(member, 0)
+}
+
+fn voter(member: u16) -> Voter {
+    Voter { member, disk: DiskId(100 + u64::from(member)) }
+}
+
+fn list(members: &[u16]) -> List {
+    List::founding(members.iter().map(|member| voter(*member)))
+}
+
+fn after(parent: &List, members: &[u16]) -> List {
+    List::successor(parent.id(), members.iter().map(|member| voter(*member)))
+}
+
+/// Nodes that hear each other, with their disks. Who is away hears and says nothing.
+struct Mesh {
+    nodes: Vec<Voting>,
+    disks: Vec<Option<VoterRecord>>,
+    away: Vec<bool>,
+    disk_fails: bool,
+    now: Time,
+    /// What happened, but for words and records.
+    log: Vec<(NodeId, Act)>,
+}
+
+impl Mesh {
+    /// Members 0 to `count`; those of the list are its voters, and all others could vote.
+    fn new(count: u16, list: &List) -> Self {
+        let mut mesh = Self {
+            nodes: vec![],
+            disks: vec![],
+            away: vec![false; usize::from(count)],
+            disk_fails: false,
+            now: Time(0),
+            log: vec![],
+        };
+        for member in 0..count {
+            let is_voter = list.voters().contains(&voter(member));
+            let new = VoterRecord::new(voter(member).disk);
+            let record = if is_voter { VoterRecord::founding(new.disk, list.clone()) } else { new };
+            mesh.disks.push(Some(record));
+            let started = mesh.started(node(member), 1, list);
+            mesh.nodes.push(started);
+        }
+        mesh
+    }
+
+    fn started(&self, me: NodeId, id: u64, list: &List) -> Voting {
+        let start = Start { id: StartId(id), knew: 2 * u32::from(me.incarnation()), resumes: None };
+        Voting::new(me, start, SETTINGS, Some(list.clone()), self.disks[usize::from(me.member())].clone())
+    }
+
+    fn carry_out(&mut self, at: usize, acts: Vec<Act>) {
+        for act in acts {
+            match act {
+                Act::Keep(_) if self.disk_fails => {}
+                Act::Keep(record) => {
+                    self.disks[at] = Some(record.clone());
+                    let more = self.nodes[at].kept(self.now, &record);
+                    self.carry_out(at, more);
+                }
+                Act::Say(word) => {
+                    for other in 0..self.nodes.len() {
+                        if other != at && !self.away[at] && !self.away[other] {
+                            let acts = self.nodes[other].hear(self.now, word.clone());
+                            self.carry_out(other, acts);
+                        }
+                    }
+                }
+                act @ (Act::Learn(_) | Act::Registered | Act::Rejected | Act::Ratified(_) | Act::Impossible(_)) => {
+                    self.log.push((self.nodes[at].me(), act));
+                }
+            }
+        }
+    }
+
+    fn register(&mut self, member: u16) {
+        let at = usize::from(member);
+        let census = Census::of_living([self.nodes[at].me()]);
+        let acts = self.nodes[at].register(self.now, &census);
+        self.carry_out(at, acts);
+    }
+
+    /// So many milliseconds pass; everybody wakes when it wants to.
+    fn pass(&mut self, millis: u64) {
+        let end = self.now.plus(Span(millis));
+        loop {
+            let due =
+                (0..self.nodes.len()).filter_map(|at| Some((self.nodes[at].next_wake()?.max(self.now), at))).min();
+            let Some((time, at)) = due.filter(|(time, _)| *time <= end) else { break };
+            self.now = time;
+            let acts = self.nodes[at].wake(time);
+            self.carry_out(at, acts);
+        }
+        self.now = end;
+    }
+
+    /// Comes back to the others: new links begin with all words.
+    fn returns(&mut self, member: u16) {
+        let at = usize::from(member);
+        self.away[at] = false;
+        for other in (0..self.nodes.len()).filter(|other| *other != at) {
+            for (from, to) in [(at, other), (other, at)] {
+                for word in self.nodes[from].words().all().cloned().collect::<Vec<_>>() {
+                    let acts = self.nodes[to].hear(self.now, word);
+                    self.carry_out(to, acts);
+                }
+            }
+        }
+    }
+
+    fn has_standing(&self, member: u16) -> bool {
+        self.nodes[usize::from(member)].standing_until().is_some_and(|until| self.now < until)
+    }
+
+    fn knows_gone(&self, member: u16, gone: NodeId) -> bool {
+        self.nodes[usize::from(member)].census().is_gone(gone)
+    }
+}
+
+#[test]
+fn a_mesh_of_one_registers_and_has_standing_at_once_without_a_link() {
+    let mut mesh = Mesh::new(1, &list(&[0]));
+    mesh.register(0);
+    assert!(mesh.nodes[0].is_registered() && mesh.has_standing(0));
+    mesh.pass(100 * T);
+    assert!(mesh.has_standing(0));
+}
+
+#[test]
+fn nothing_is_said_before_the_record_is_durable() {
+    let mut mesh = Mesh::new(1, &list(&[0]));
+    mesh.disk_fails = true;
+    mesh.register(0);
+    assert!(!mesh.nodes[0].is_registered());
+    assert!(mesh.nodes[0].words().all().all(|word| word.list().is_none()), "no answer is told to anybody");
+    mesh.disk_fails = false;
+    let acts = mesh.nodes[0].wake(mesh.now);
+    mesh.carry_out(0, acts);
+    assert!(mesh.nodes[0].is_registered() && mesh.has_standing(0));
+}
+
+#[test]
+fn who_is_silent_is_declared_gone_after_its_standing_has_ended() {
+    let mut mesh = Mesh::new(4, &list(&[0, 1, 2]));
+    (0..4).for_each(|member| mesh.register(member));
+    mesh.pass(10 * T);
+    assert!((0..4).all(|member| mesh.has_standing(member)));
+    mesh.away[3] = true;
+    mesh.pass(T);
+    assert!(!mesh.has_standing(3) && !mesh.knows_gone(0, node(3)));
+    mesh.pass(2000);
+    assert!((0..3).all(|member| mesh.knows_gone(member, node(3))));
+    assert!((0..3).all(|member| mesh.has_standing(member)));
+    let about_gone = |word: &&Word| word.about() == Some(node(3));
+    assert_eq!(mesh.nodes[0].words().all().filter(about_gone).count(), 0, "nothing of it is remembered");
+}
+
+#[test]
+fn a_minority_of_voters_neither_acts_nor_declares() {
+    let mut mesh = Mesh::new(3, &list(&[0, 1, 2]));
+    (0..3).for_each(|member| mesh.register(member));
+    mesh.away[1] = true;
+    mesh.away[2] = true;
+    mesh.pass(5 * T);
+    assert!((0..3).all(|member| !mesh.has_standing(member)));
+    assert!(!mesh.knows_gone(0, node(1)) && !mesh.knows_gone(0, node(2)));
+    assert!(mesh.nodes[0].suspicions().any(|(by, whom)| by == voter(0) && whom == node(1)));
+    mesh.returns(1);
+    mesh.pass(T / 3);
+    assert!(mesh.has_standing(0) && mesh.has_standing(1), "suspicions are void when it is heard again");
+    assert!(mesh.nodes[0].suspicions().all(|(_, whom)| whom == node(2)));
+}
+
+#[test]
+fn a_restarted_voter_keeps_its_refusals_and_waits_anew() {
+    let first = list(&[0]);
+    let mut mesh = Mesh::new(2, &first);
+    (0..2).for_each(|member| mesh.register(member));
+    mesh.away[1] = true;
+    mesh.pass(3 * T);
+    assert!(mesh.knows_gone(0, node(1)));
+    mesh.nodes[0] = mesh.started(NodeId::of(0, 1), 2, &first);
+    mesh.register(0);
+    mesh.returns(1);
+    mesh.pass(3 * T);
+    assert!(mesh.has_standing(0) && !mesh.has_standing(1), "a restart keeps the role of the voter");
+}
+
+#[test]
+fn a_second_start_as_the_same_incarnation_is_rejected() {
+    let first = list(&[0]);
+    let mut mesh = Mesh::new(2, &first);
+    (0..2).for_each(|member| mesh.register(member));
+    // The disk was rolled back: it knows nothing of incarnation 0, and begins as that again.
+    let twin = Start { id: StartId(7), knew: 0, resumes: None };
+    let mut twin = Voting::new(node(1), twin, SETTINGS, Some(first), None);
+    twin.register(mesh.now, &Census::default());
+    // Its request comes late, when the first has been forgotten as answered.
+    let asked = Word::Register { node: node(1), start: StartId(7), knew: 0 };
+    assert!(mesh.nodes[0].hear(mesh.now, asked).is_empty(), "who makes rounds has been registered");
+    assert!(!twin.is_registered());
+}
+
+#[test]
+fn a_count_that_does_not_continue_the_record_waits_for_silence() {
+    let first = list(&[0]);
+    let mut mesh = Mesh::new(2, &first);
+    (0..2).for_each(|member| mesh.register(member));
+    mesh.away[1] = true;
+    // It lost its disk, and was told that incarnation 0 had been there.
+    let start = Start { id: StartId(9), knew: 0, resumes: None };
+    let lost = Voting::new(NodeId::of(1, 1), start, SETTINGS, Some(first), None);
+    mesh.nodes[1] = lost;
+    mesh.away[1] = false;
+    mesh.register(1);
+    assert!(!mesh.nodes[1].is_registered(), "the former may still act");
+    mesh.pass(T + 1000);
+    assert!(mesh.nodes[1].is_registered() && mesh.knows_gone(1, node(1)));
+}
+
+#[test]
+fn the_heir_hears_what_it_did_not_know() {
+    let mut mesh = Mesh::new(3, &list(&[0]));
+    (0..3).for_each(|member| mesh.register(member));
+    let census = Census::of_living([node(0), node(1)]);
+    let acts = mesh.nodes[1].ratify(mesh.now, &census);
+    mesh.carry_out(1, acts);
+    assert!(!mesh.log.iter().any(|(_, act)| matches!(act, Act::Ratified(_))));
+    assert!(mesh.nodes[1].census().is_living(node(2)), "learned from the voter");
+    let census = mesh.nodes[1].census().clone();
+    let acts = mesh.nodes[1].ratify(mesh.now, &census);
+    mesh.carry_out(1, acts);
+    assert!(mesh.log.contains(&(node(1), Act::Ratified(census))));
+}
+
+#[test]
+fn a_removal_is_a_fact_when_nobody_renews_any_more() {
+    let mut mesh = Mesh::new(2, &list(&[0]));
+    (0..2).for_each(|member| mesh.register(member));
+    let acts = mesh.nodes[0].remove(mesh.now, 1, false);
+    mesh.carry_out(0, acts);
+    mesh.pass(T - 1);
+    assert!(!mesh.nodes[0].census().is_removed(1));
+    mesh.pass(2000);
+    assert!(mesh.nodes[0].census().is_removed(1) && !mesh.has_standing(1));
+    let vouched = {
+        let mut mesh = Mesh::new(2, &list(&[0]));
+        (0..2).for_each(|member| mesh.register(member));
+        let acts = mesh.nodes[0].remove(mesh.now, 1, true);
+        mesh.carry_out(0, acts);
+        mesh.nodes[0].census().is_removed(1)
+    };
+    assert!(vouched, "a person vouches that it has stopped");
+}
+
+#[test]
+fn one_voter_becomes_three_by_itself() {
+    let first = list(&[0]);
+    let mut mesh = Mesh::new(3, &first);
+    mesh.nodes[0] = {
+        let start = Start { id: StartId(1), knew: 0, resumes: None };
+        let settings = Settings { grows: true, ..SETTINGS };
+        Voting::new(node(0), start, settings, Some(first.clone()), mesh.disks[0].clone())
+    };
+    (0..3).for_each(|member| mesh.register(member));
+    mesh.pass(2 * T);
+    let three = mesh.nodes[2].list().expect("a list").clone();
+    assert_eq!(three.voters(), [voter(0), voter(1), voter(2)]);
+    assert!(three.is_founding_step(&first));
+    mesh.away[0] = true;
+    mesh.pass(3 * T);
+    assert!(mesh.has_standing(1) && mesh.has_standing(2) && mesh.knows_gone(1, node(0)));
+}
+
+#[test]
+fn voters_are_exchanged_and_records_move_along() {
+    let first = list(&[0, 1, 2]);
+    let mut mesh = Mesh::new(4, &first);
+    (0..4).for_each(|member| mesh.register(member));
+    mesh.away[2] = true;
+    mesh.pass(3 * T);
+    let (second, acts) = mesh.nodes[0].change_voters(mesh.now, [0, 1, 3].map(voter), vec![]).expect("possible");
+    mesh.carry_out(0, acts);
+    mesh.pass(2 * T);
+    assert!([0, 1, 3].into_iter().all(|member| mesh.has_standing(member)));
+    assert_eq!(mesh.nodes[3].list(), Some(&second));
+    let record = mesh.disks[3].clone().expect("a voter");
+    assert_eq!(record.list, Some(second.clone()));
+    assert!(record.facts.census.is_living(node(1)), "taken over");
+    // A chain of changes does not pile up words.
+    let words = mesh.nodes[1].words().all().count();
+    let mut last = second;
+    for _ in 0..5 {
+        let acts = mesh.nodes[1].change_voters(mesh.now, [0, 1, 3].map(voter), vec![]).expect("possible");
+        assert_ne!(acts.0.id(), last.id());
+        last = acts.0;
+        mesh.carry_out(1, acts.1);
+        mesh.pass(2 * T);
+    }
+    assert_eq!(mesh.nodes[3].list(), Some(&last));
+    assert!(mesh.nodes[1].words().all().count() <= words + 4);
+    assert_eq!(after(&first, &[0, 1, 3]).id().number, 1);
+}
+
+#[test]
+fn a_voter_without_its_disk_is_no_voter() {
+    let first = list(&[0]);
+    let mut mesh = Mesh::new(2, &first);
+    mesh.disks[0] = Some(VoterRecord::new(DiskId(5)));
+    mesh.nodes[0] = mesh.started(NodeId::of(0, 1), 2, &first);
+    (0..2).for_each(|member| mesh.register(member));
+    mesh.pass(3 * T);
+    assert!(!mesh.nodes[0].is_registered() && !mesh.nodes[1].is_registered());
+}
+
+#[test]
+fn what_no_honest_peer_says_is_refused() {
+    let mut mesh = Mesh::new(1, &list(&[0]));
+    let impossible = [
+        Word::Round { node: node(1), round: 0 },
+        Word::Round { node: node(1), round: u64::MAX },
+        Word::Register { node: node(1), start: StartId(1), knew: 9 },
+        Word::Ready { node: node(1), voter: voter(2) },
+        Word::List(list(&[])),
+        Word::List(list(&[1, 1, 1])),
+        Word::Ratify { node: node(1), attempt: u64::MAX, census: Census::default() },
+    ];
+    for word in impossible {
+        let before = mesh.nodes[0].clone();
+        assert_eq!(mesh.nodes[0].hear(Time(0), word.clone()), [Act::Impossible(word)]);
+        assert_eq!(mesh.nodes[0], before);
+    }
+}
+
+#[test]
+fn a_node_that_resumes_has_no_standing_before_it_is_answered() {
+    let first = list(&[0]);
+    let start = Start { id: StartId(1), knew: 0, resumes: Some(5) };
+    let mut resumed = Voting::new(node(1), start, SETTINGS, Some(first.clone()), None);
+    let acts = resumed.wake(Time(50));
+    assert_eq!(acts, [Act::Say(Word::Round { node: node(1), round: 6 })]);
+    let answer = |round| Word::Answer { list: first.id(), voter: voter(0), node: node(1), round };
+    resumed.hear(Time(60), answer(5));
+    assert_eq!(resumed.standing_until(), None, "an answer from before the stop");
+    resumed.hear(Time(70), answer(6));
+    assert_eq!(resumed.standing_until(), Some(Time(50 + T)));
+}
+
+#[test]
+fn without_voters_everything_is_permitted_at_once() {
+    let census = Census::of_living([node(0)]);
+    assert_eq!(Unvoted.register(Time(0), &census), [Act::Registered]);
+    assert_eq!(Unvoted.ratify(Time(0), &census), [Act::Ratified(census)]);
+    assert!(Unvoted.may_act(Time(0)) && Unvoted.next_wake().is_none());
+}

@@ -1,0 +1,42 @@
+//! Time as a number that the driver passes in, and how long voters and nodes wait.
+
+/// A moment on the own clock of one node, in milliseconds. That clock must go on while the machine is suspended. Moments
+/// of two nodes are never compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Time(pub u64);
+
+/// A length of time in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Span(pub u64);
+
+impl Time {
+    /// So much later. The end of time is never reached.
+    #[must_use]
+    pub const fn plus(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+/// How long everybody waits. The same on every node of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Settings {
+    /// How long an answered round lets a node act: T.
+    pub standing: Span,
+    /// How long a voter waits before it gives a node up: W, which is longer than T by any drift of two clocks.
+    pub silence: Span,
+    /// How often a node makes a round.
+    pub round: Span,
+    /// A single founding voter proposes itself and the first two other members that are ready, once they are there.
+    pub grows: bool,
+}
+
+impl Settings {
+    /// Clocks whose rates differ from the true one by up to 1 percent, and 200 ms for reading them.
+    pub const fn of_standing(standing: Span) -> Self {
+        let silence = Span(standing.0.saturating_add(standing.0 / 50).saturating_add(200));
+        let round = if standing.0 < 6 { 1 } else { standing.0 / 6 };
+        Self { standing, silence, round: Span(round), grows: true }
+    }
+}

@@ -1,0 +1,438 @@
+//! A mesh that recovers: who is gone, what is lost with them, and how it is made anew. See `docs/recovery.md`.
+//!
+//! The rules are [`Keeper`]'s. This is what drives it in a real node: facts come from links, operators and voters; a
+//! census that grew is on disk before anything comes of it, goes to all neighbours ahead of everything else, and all
+//! resources are pictured before the next frame is handled.
+
+mod standing;
+mod told;
+mod voting;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use meshlock_api::What;
+use meshlock_core::recovery::voters::{List, StartId, VoterRecord, Voting};
+use meshlock_core::recovery::{Census, Keeper, Remake, Report};
+use meshlock_core::{Event, NodeId};
+
+pub use standing::Promise;
+pub(crate) use standing::Promises;
+
+use super::alarms::Alarm;
+use super::instance::Instance;
+use super::registry::REGISTRY;
+use super::saved::SavedError;
+use super::{Machine, Now};
+use crate::mesh::Member;
+use crate::wire::{Entry, Frame, Number, encode};
+
+/// What a node keeps for a recovery. It is durable when a method returns.
+pub trait Disk: Send + fmt::Debug {
+    /// Who came and who is gone.
+    fn keep_census(&mut self, census: &Census) -> Result<(), String>;
+    /// What this node has promised as a voter.
+    fn keep_voter(&mut self, record: &VoterRecord) -> Result<(), String>;
+    /// Whether the mesh's authority permits these voters.
+    fn permits(&self, list: &List) -> bool;
+}
+
+/// What a node that recovers is started with.
+#[derive(Debug)]
+pub struct RecoverySetup {
+    /// What was on disk; without voters, with this node itself.
+    pub census: Census,
+    /// Where there are voters: this node among them.
+    pub voting: Option<Voting>,
+    /// The resources that were known.
+    pub catalogue: Vec<Entry>,
+    /// Where a census is kept.
+    pub disk: Box<dyn Disk>,
+    /// How long clients of a former run may still hold on: until then this node says nothing.
+    pub wait: Duration,
+}
+
+/// This node's part in recoveries.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    pub(crate) keeper: Keeper,
+    voting: Option<Box<Voting>>,
+    voting_alarm: Option<Now>,
+    disk: Box<dyn Disk>,
+    /// Others hold this incarnation for gone. It does nothing until it has begun anew.
+    expelled: bool,
+    /// Why nothing is granted now.
+    pub(crate) suspended: Option<String>,
+    /// Until then clients of the former run may hold on.
+    silent_until: Option<Now>,
+    /// Nothing new is granted before a link is up.
+    waits_for_link: bool,
+    /// When the census grew last.
+    pub(crate) grew: Now,
+    /// Resources whose tokens this node made anew.
+    pub(crate) remade: u64,
+    /// How often the census grew.
+    pub(crate) facts: u64,
+    /// The catalogue is to be written at this time.
+    catalogue_due: Option<Now>,
+    /// The catalogue has changed and waits to be written.
+    catalogue: Option<Vec<Entry>>,
+}
+
+/// New resources are written to disk together, so much later.
+const CATALOGUE_MS: u64 = 200;
+
+impl Machine {
+    /// A node of a mesh that recovers from crashes.
+    pub fn recovering(settings: super::Settings, setup: RecoverySetup) -> Self {
+        Self::recovering_at(Now::default(), settings, setup)
+    }
+
+    /// The same, at this moment.
+    pub(crate) fn recovering_at(now: Now, settings: super::Settings, setup: RecoverySetup) -> Self {
+        let RecoverySetup { census, voting, catalogue, disk, wait } = setup;
+        let declared = settings.declared.clone();
+        let mut machine = Self::new(super::Settings { declared: Default::default(), ..settings });
+        machine.settings.declared = declared;
+        machine.recover_with(census, voting, disk);
+        for entry in catalogue {
+            if let Err(reason) = machine.learn(now, machine.settings.id, entry) {
+                machine.note(format!("a resource on disk cannot be used: {reason}"));
+            }
+        }
+        machine.take_part_after(now, wait);
+        machine.declare(now);
+        machine
+    }
+
+    /// Goes on where a clean stop ended. Others may have been told meanwhile that this node is gone, so it needs standing
+    /// first; without voters a link, unless it is the only member.
+    pub fn resume_recovering(
+        settings: super::Settings,
+        saved: &[u8],
+        setup: RecoverySetup,
+    ) -> Result<Self, SavedError> {
+        let RecoverySetup { census, voting, catalogue: _, disk, wait: _ } = setup;
+        let mut machine = Self::resume(settings, saved)?;
+        let waits_for_link = voting.is_none() && census.living().count() > 1;
+        machine.recover_with(census, voting, disk);
+        let now = Now::default();
+        if waits_for_link {
+            machine.suspend_for_link();
+        }
+        machine.report();
+        machine.vote(now, Voting::wake);
+        machine.repair(now);
+        Ok(machine)
+    }
+
+    /// Takes part once clients of the former run hold nothing any more.
+    fn take_part_after(&mut self, now: Now, wait: Duration) {
+        if wait.is_zero() {
+            return self.take_part(now);
+        }
+        let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.silent_until = Some(now.plus_ms(ms));
+            let reason = "clients of this node's former run may still rely on what they hold";
+            recovery.suspended = Some(reason.to_owned());
+            self.alarms.set(now.plus_ms(ms), Alarm::Voting);
+        }
+    }
+
+    /// Whether this node says nothing, because clients of its former run may still hold on.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.silent_until.is_some())
+    }
+
+    /// The silence is over.
+    pub(crate) fn end_silence(&mut self, now: Now) {
+        let Some(recovery) = &mut self.recovery else { return };
+        if recovery.silent_until.is_none_or(|until| now < until) {
+            return;
+        }
+        recovery.silent_until = None;
+        if recovery.voting.is_none() {
+            self.resume_granting(now);
+        }
+        self.take_part(now);
+    }
+
+    /// Reports what there is; where there are voters, they must have this node on record first.
+    fn take_part(&mut self, now: Now) {
+        self.report();
+        match self.census().cloned().filter(|_| self.voting().is_some()) {
+            Some(census) => self.vote(now, |voting, time| voting.register(time, &census)),
+            None => self.repair(now),
+        }
+    }
+
+    /// Recovers from now on. Resources that are known are told.
+    fn recover_with(&mut self, census: Census, voting: Option<Voting>, disk: Box<dyn Disk>) {
+        let keeper = Keeper::new(self.settings.id, census.clone(), voting.is_some());
+        let suspended = voting.is_some().then(|| "this node has just started".to_owned());
+        self.recovery = Some(Recovery {
+            keeper,
+            voting: voting.map(Box::new),
+            voting_alarm: None,
+            disk,
+            expelled: false,
+            suspended,
+            silent_until: None,
+            waits_for_link: false,
+            grew: Now::default(),
+            remade: 0,
+            facts: 0,
+            catalogue_due: None,
+            catalogue: None,
+        });
+        for number in self.numbers() {
+            self.link_step(Now::default(), number, Event::Census { census: census.clone() });
+        }
+    }
+
+    /// What is known of who is gone, where nodes recover.
+    pub fn census(&self) -> Option<&Census> {
+        self.recovery.as_ref().map(|recovery| recovery.keeper.census())
+    }
+
+    /// Fences of a resource made now begin above this: another one of the same name may have been lost with all who knew
+    /// it, and its fences were below the rank of any census since.
+    pub(crate) fn first_fence(&self) -> u64 {
+        match self.census() {
+            Some(census) if census.is_pristine() => 0,
+            Some(census) => Remake::first_number(census.rank()),
+            None => self.settings.first_fence,
+        }
+    }
+
+    /// Whether others hold this incarnation for gone, so that it has to [begin anew](Self::begin_anew).
+    pub fn is_expelled(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.expelled)
+    }
+
+    /// Whether this node and that one take part together: both are living, as far as is known here.
+    pub(crate) fn is_partner(&self, node: NodeId) -> bool {
+        self.recovery.as_ref().is_none_or(|recovery| {
+            let census = recovery.keeper.census();
+            !recovery.expelled && census.is_living(node) && census.is_living(self.settings.id)
+        })
+    }
+
+    /// Learns who came and who is gone. An error says that it could not be made durable: nothing was learned then.
+    pub fn learn_facts(&mut self, now: Now, facts: &Census) -> Result<(), String> {
+        let Some(recovery) = self.recovery.as_mut().filter(|recovery| !recovery.expelled) else { return Ok(()) };
+        let Some(grown) = recovery.keeper.grown(facts) else { return Ok(()) };
+        recovery.disk.keep_census(&grown).map_err(|error| format!("it cannot store who is gone: {error}"))?;
+        let before = recovery.keeper.census().clone();
+        recovery.keeper.learn(grown.clone());
+        recovery.grew = now;
+        recovery.facts += 1;
+        self.tell_facts(now, &before, &grown);
+        if self.census().is_some_and(|census| census.is_gone(self.settings.id)) {
+            self.expel(now, "others declared it gone while it was out of reach");
+            return Ok(());
+        }
+        self.post_to_all(&encode(&Frame::Census(grown.clone())), None);
+        self.report();
+        let gone: Vec<NodeId> = self.neighbours.keys().copied().filter(|id| grown.is_gone(*id)).collect();
+        for neighbour in gone {
+            self.unlink(now, neighbour);
+        }
+        for number in self.numbers() {
+            self.link_step(now, number, Event::Census { census: grown.clone() });
+        }
+        self.link_partners(now);
+        self.repair(now);
+        self.vote(now, |voting, time| voting.learn(time, &grown));
+        Ok(())
+    }
+
+    /// Takes a picture of all resources as they are now and tells it to everybody.
+    fn report(&mut self) {
+        let Some(recovery) = &mut self.recovery else { return };
+        let census = recovery.keeper.census();
+        let row = |(number, known): (&Number, &super::Resource)| (*number, known.instance.row(census));
+        let rows = self.resources.iter().map(row).collect();
+        let report = recovery.keeper.report(rows);
+        self.post_to_all(&report_frame(&report), None);
+    }
+
+    /// A neighbour tells what a node had when its census grew.
+    pub(crate) fn on_repair(&mut self, now: Now, from: NodeId, report: Report) {
+        let Some(recovery) = &mut self.recovery else { return };
+        let report = Arc::new(report);
+        if recovery.keeper.hear(Arc::clone(&report)) {
+            self.post_to_all(&report_frame(&report), Some(from));
+            self.repair(now);
+        }
+    }
+
+    /// The frames that a new neighbour has to hear first.
+    pub(crate) fn census_frame(&self) -> Option<Frame> {
+        self.census().map(|census| Frame::Census(census.clone()))
+    }
+
+    /// And those it has to hear after the catalogue.
+    pub(crate) fn report_frames(&self) -> Vec<crate::links::Outgoing> {
+        let reports = self.recovery.iter().flat_map(|recovery| recovery.keeper.reports());
+        reports.map(|report| report_frame(report)).collect()
+    }
+
+    /// Makes lost tokens anew, if this node is to do that and nothing is missing.
+    fn repair(&mut self, now: Now) {
+        let Some(recovery) = self.recovery.as_mut().filter(|recovery| recovery.silent_until.is_none()) else { return };
+        if recovery.keeper.wants_ratification() {
+            let census = recovery.keeper.census().clone();
+            self.vote(now, |voting, time| voting.ratify(time, &census)); // and then this again
+        }
+        let Some(recovery) = &mut self.recovery else { return };
+        let Some(lost) = recovery.keeper.decide() else { return };
+        for (number, remake) in lost {
+            let Some(name) = self.resources.get(&number).map(|known| known.entry.name.clone()) else {
+                self.note(format!("the token of resource {number} is lost, which is not known here"));
+                continue;
+            };
+            let grants = remake.rows.len();
+            self.link_step(now, number, Event::Remake { remake });
+            if let Some(recovery) = &mut self.recovery {
+                recovery.remade += 1;
+            }
+            if number != REGISTRY {
+                self.note(format!(
+                    "the token of {name:?} was lost and is made anew here, by the reports of {grants} nodes"
+                ));
+                self.events.tell(now, || What::TokenHere { resource: name });
+            }
+        }
+    }
+
+    /// Who came and who is gone, for the log.
+    fn tell_facts(&mut self, _now: Now, before: &Census, after: &Census) {
+        for (member, count) in after.counts() {
+            let was = before.count(member);
+            if was == count || member == Member::of(self.settings.id).0 {
+                continue;
+            }
+            let name =
+                self.known.get(&Member(member)).map_or_else(|| format!("member {member}"), |known| known.name.clone());
+            if count % 2 == 0 {
+                self.note(format!("{name} is gone: what it held is free, and what it had is made anew"));
+            } else if was > 0 {
+                self.note(format!(
+                    "{name} came back after a crash: what it held is free, and what it had is made anew"
+                ));
+            }
+        }
+    }
+
+    /// Links up with neighbours that take part now.
+    fn link_partners(&mut self, now: Now) {
+        let new = |(id, neighbour): (&NodeId, &super::Neighbour)| (!neighbour.is_partner).then_some(*id);
+        let waiting: Vec<NodeId> = self.neighbours.iter().filter_map(new).collect();
+        for node in waiting.into_iter().filter(|node| self.is_partner(*node)).collect::<Vec<_>>() {
+            self.link(now, node);
+        }
+    }
+
+    /// This incarnation is gone, say others. Its clients hold nothing any more, and those that wait go on waiting.
+    fn expel(&mut self, now: Now, why: &str) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.expelled = true;
+        }
+        self.note(format!("this node begins anew, and its clients lose what they hold: {why}"));
+        self.end_grants(now, &format!("its node begins anew: {why}"));
+        let all: Vec<NodeId> = self.neighbours.keys().copied().collect();
+        for node in all {
+            self.link_down(now, node, "this node begins anew");
+        }
+    }
+
+    /// Goes on as the next incarnation, which is durable: without tokens, with all that waits.
+    ///
+    /// `start` is a number that no other start of a node has; voters tell processes apart by it.
+    pub fn begin_anew(&mut self, now: Now, id: NodeId, start: StartId) -> Result<(), String> {
+        let Some(recovery) = &mut self.recovery else { return Ok(()) };
+        let mut census = recovery.keeper.census().clone();
+        if let Some(voting) = &mut recovery.voting {
+            census = census.merged(voting.census());
+            **voting = voting.anew(id, start, census.count(id.member()));
+        } else {
+            census = census.merged(&Census::living_fact(id));
+        }
+        recovery.disk.keep_census(&census)?;
+        recovery.keeper = Keeper::new(id, census.clone(), recovery.voting.is_some());
+        (recovery.expelled, recovery.grew) = (false, now);
+        self.settings.id = id;
+        self.forget_registry_request();
+        for known in self.resources.values_mut() {
+            known.instance = Instance::new(&known.entry.definition, id, false);
+            known.tickets.clear();
+            known.company = None;
+            known.desk = Default::default();
+        }
+        for number in self.numbers() {
+            self.link_step(now, number, Event::Census { census: census.clone() });
+        }
+        for ticket in self.requests.alive_ones() {
+            if let Some(request) = self.requests.get_mut(ticket) {
+                request.number = None;
+            }
+        }
+        self.submit_all(now);
+        self.take_part(now);
+        self.seek_registry(now);
+        Ok(())
+    }
+
+    /// What this node says when it leaves in order and has nothing that others need.
+    /// False if it has, or if nobody hears it: then its state is to be saved.
+    pub fn say_goodbye(&mut self) -> bool {
+        let leaves = self.still_needed_for().is_empty() && self.lingering.is_empty() && !self.neighbours.is_empty();
+        let Some(census) = self.census().filter(|census| leaves && census.is_living(self.settings.id)) else {
+            return false;
+        };
+        let goodbye = census.goodbye(self.settings.id);
+        self.post_to_all(&encode(&Frame::Census(goodbye)), None);
+        true
+    }
+
+    /// The catalogue has changed: it is to be kept, soon.
+    pub(crate) fn catalogue_changed(&mut self, now: Now) {
+        let Some(recovery) = &mut self.recovery else { return };
+        if recovery.catalogue_due.is_none() {
+            let due = now.plus_ms(CATALOGUE_MS);
+            recovery.catalogue_due = Some(due);
+            self.alarms.set(due, Alarm::Catalogue);
+        }
+    }
+
+    pub(crate) fn catalogue_due(&mut self) {
+        let entries = self.entries();
+        if let Some(recovery) = &mut self.recovery {
+            recovery.catalogue_due = None;
+            recovery.catalogue = Some(entries);
+        }
+    }
+
+    /// The catalogue could not be written: it is tried again.
+    pub fn keep_catalogue_again(&mut self, now: Now) {
+        self.catalogue_changed(now);
+    }
+
+    /// The greatest count of a member that is known: its next incarnation must be above it.
+    pub fn greatest_count(&self, member: u16) -> u32 {
+        let census = self.census().map_or(0, |census| census.count(member));
+        census.max(self.voting().map_or(0, |voting| voting.census().count(member)))
+    }
+
+    /// The catalogue, if it has to be written to disk. It need not be durable before anything comes of it.
+    pub fn take_catalogue(&mut self) -> Option<Vec<Entry>> {
+        self.recovery.as_mut()?.catalogue.take()
+    }
+}
+
+fn report_frame(report: &Report) -> crate::links::Outgoing {
+    encode(&Frame::Repair(Box::new(report.clone())))
+}

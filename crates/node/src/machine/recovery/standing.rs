@@ -1,0 +1,185 @@
+//! Whether this node may grant at all, and for how long.
+//!
+//! With voters a node has standing: it may act until the others may declare it gone. Without it, or before it takes
+//! part, it hands no request to a protocol, so none is granted; those that wait stay and are handed over later. What a
+//! client is promised never ends after the standing, and survives a crash of this node: a note of it is kept outside of
+//! this process.
+
+use meshlock_api::State;
+use meshlock_core::{Event, Units};
+
+use super::super::alarms::Alarm;
+use super::super::registry::REGISTRY;
+use super::super::{Machine, Now, Request};
+use crate::wire::Number;
+
+/// What has to be noted of leases so that it outlives this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// No lease that was promised ends after this.
+    Until(Now),
+    /// No client holds anything.
+    Nothing,
+}
+
+/// What clients were promised.
+#[derive(Debug, Default)]
+pub(crate) struct Promises {
+    /// The latest end of a lease.
+    latest: Now,
+    /// What was noted.
+    noted: Now,
+    /// How many requests are granted.
+    holders: usize,
+    /// Nothing is held, which is to be noted.
+    over: bool,
+}
+
+/// A note reaches this much further than it has to, so that it is not written for every lease.
+const FURTHER_MS: u64 = 1_000;
+
+/// Nothing must have been held for so long before that is noted.
+const OVER_MS: u64 = 100;
+
+impl Machine {
+    /// Why this node grants nothing now, if that is so.
+    pub(crate) fn suspended(&self) -> Option<&str> {
+        self.recovery.as_ref().and_then(|recovery| recovery.suspended.as_deref())
+    }
+
+    /// The same, for those outside.
+    pub fn why_not_granting(&self) -> Option<&str> {
+        self.suspended()
+    }
+
+    /// Grants nothing new until the first link is up: others may know that this node is gone.
+    pub(crate) fn suspend_for_link(&mut self) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.suspended =
+                Some("this node waits for a link after its stop: others may hold it for gone".to_owned());
+            recovery.waits_for_link = true;
+        }
+    }
+
+    /// A neighbour has told who is gone.
+    pub(crate) fn heard_census(&mut self, now: Now) {
+        let waits = self.recovery.as_mut().map(|recovery| std::mem::take(&mut recovery.waits_for_link));
+        if waits == Some(true) && !self.is_expelled() {
+            self.resume_granting(now);
+        }
+    }
+
+    /// Grants nothing from now on: clients lose what they hold, those that wait go on waiting.
+    pub(crate) fn suspend(&mut self, now: Now, reason: &str) {
+        let Some(recovery) = self.recovery.as_mut() else { return };
+        let was = recovery.suspended.replace(reason.to_owned());
+        if was.is_some() {
+            return;
+        }
+        self.end_grants(now, reason);
+        self.withhold(now);
+    }
+
+    /// The same, from outside of the machine.
+    pub fn suspend_granting(&mut self, now: Now, reason: &str) {
+        self.suspend(now, reason);
+    }
+
+    /// Grants again.
+    pub(crate) fn resume_granting(&mut self, now: Now) {
+        let Some(recovery) = self.recovery.as_mut() else { return };
+        if recovery.suspended.take().is_some() {
+            self.submit_all(now);
+            self.seek_registry(now);
+        }
+    }
+
+    /// Ends all that clients hold.
+    pub(crate) fn end_grants(&mut self, now: Now, reason: &str) {
+        let granted = |ticket: &_| self.requests.get(*ticket).is_some_and(|request| request.state == State::Granted);
+        let tickets: Vec<_> = self.requests.alive_ones().into_iter().filter(granted).collect();
+        for ticket in tickets {
+            self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
+        }
+    }
+
+    /// Takes all that waits out of the protocols.
+    fn withhold(&mut self, now: Now) {
+        for number in self.numbers() {
+            let Some(known) = self.resources.get_mut(&number) else { continue };
+            known.desk = Default::default();
+            known.company = None;
+            for (request, ticket) in std::mem::take(&mut known.tickets) {
+                if let Some(waiting) = self.requests.get_mut(ticket) {
+                    waiting.number = None;
+                }
+                self.link_step(now, number, Event::Cancel { request });
+            }
+        }
+        self.withhold_registry(now);
+    }
+
+    /// Hands over all that waits and was withheld.
+    pub(crate) fn submit_all(&mut self, now: Now) {
+        for ticket in self.requests.alive_ones() {
+            let waits = |request: &&Request| request.state == State::Queued && request.number.is_none();
+            if self.requests.get(ticket).filter(waits).is_some_and(|request| request.demand.is_some()) {
+                self.submit(now, ticket);
+            }
+        }
+    }
+
+    /// A protocol granted something while this node may not: it goes back at once, and its request waits on.
+    pub(crate) fn refuse_grant(&mut self, now: Now, resource: Number, request: meshlock_core::RequestId, units: Units) {
+        let ticket = self.resources.get_mut(&resource).and_then(|known| known.tickets.remove(&request));
+        if let Some(waiting) = ticket.and_then(|ticket| self.requests.get_mut(ticket)) {
+            waiting.number = None;
+        }
+        if resource == REGISTRY {
+            self.forget_registry_request();
+        }
+        self.link_step(now, resource, Event::Release { request, units });
+    }
+
+    /// When a lease of this length ends that begins now: never after the standing.
+    pub(crate) fn lease_end(&self, now: Now, lease_ms: u64) -> Now {
+        let end = now.plus_ms(lease_ms);
+        self.standing_until().map_or(end, |standing| end.min(standing))
+    }
+
+    /// A client may rely on its grant until then.
+    pub(crate) fn promise(&mut self, until: Now) {
+        self.promises.latest = self.promises.latest.max(until);
+    }
+
+    pub(crate) fn count_holder(&mut self) {
+        self.promises.holders += 1;
+        self.promises.over = false;
+    }
+
+    pub(crate) fn uncount_holder(&mut self, now: Now) {
+        self.promises.holders = self.promises.holders.saturating_sub(1);
+        if self.promises.holders == 0 && self.promises.noted > now && self.recovery.is_some() {
+            self.alarms.set(now.plus_ms(OVER_MS), Alarm::Promises);
+        }
+    }
+
+    pub(crate) fn promises_due(&mut self) {
+        self.promises.over = self.promises.holders == 0 && self.promises.noted > Now::default();
+    }
+
+    /// What has to be noted before any client hears of what just happened.
+    pub fn take_promise(&mut self) -> Option<Promise> {
+        self.recovery.as_ref()?;
+        let promises = &mut self.promises;
+        if promises.over {
+            (promises.over, promises.noted, promises.latest) = (false, Now::default(), Now::default());
+            return Some(Promise::Nothing);
+        }
+        if promises.latest <= promises.noted {
+            return None;
+        }
+        promises.noted = promises.latest.plus_ms(FURTHER_MS);
+        Some(Promise::Until(promises.noted))
+    }
+}

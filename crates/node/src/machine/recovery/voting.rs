@@ -1,0 +1,225 @@
+//! Voters: the rules are [`Voting`]'s, this carries them out.
+//!
+//! Words go to all neighbours. A voter's record is on disk before what rests on it is said. Facts are learned like those
+//! from any other source. Standing decides whether this node may grant.
+
+use std::collections::BTreeSet;
+
+use meshlock_core::NodeId;
+use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::{Act, List, Time, Voter, Voting, Word};
+
+use super::super::alarms::Alarm;
+use super::super::{Machine, Now};
+use crate::mesh::Member;
+use crate::wire::{Frame, encode};
+
+/// How many words go into one frame: most are below 100 bytes, and one with a census below 10 for each member.
+const MOST_WORDS: usize = 200;
+
+/// When something could not be made durable, it is tried again after this.
+const DISK_AGAIN_MS: u64 = 1_000;
+
+impl Now {
+    /// As voters count.
+    pub(crate) const fn time(self) -> Time {
+        Time(self.0 / 1_000_000)
+    }
+
+    /// Not later than this moment of voters' time.
+    pub(crate) const fn of(time: Time) -> Self {
+        Self(time.0.saturating_mul(1_000_000))
+    }
+}
+
+impl Machine {
+    pub(crate) fn voting(&self) -> Option<&Voting> {
+        self.recovery.as_ref().and_then(|recovery| recovery.voting.as_deref())
+    }
+
+    /// Does something with the voters, if there are any, and carries out what comes of it.
+    pub(crate) fn vote(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) {
+        if self.is_silent() {
+            return;
+        }
+        let Some(voting) = self.recovery.as_mut().and_then(|recovery| recovery.voting.as_mut()) else { return };
+        let acts = what(voting, now.time());
+        self.carry_out(now, acts);
+        self.look_at_standing(now);
+    }
+
+    fn carry_out(&mut self, now: Now, acts: Vec<Act>) {
+        let mut words = Vec::new();
+        let mut acts = std::collections::VecDeque::from(acts);
+        while let Some(act) = acts.pop_front() {
+            match act {
+                Act::Say(word) => words.push(word),
+                Act::Keep(record) => {
+                    let Some(recovery) = &mut self.recovery else { return };
+                    match recovery.disk.keep_voter(&record) {
+                        Ok(()) => {
+                            let kept = recovery.voting.as_mut().map(|voting| voting.kept(now.time(), &record));
+                            acts.extend(kept.into_iter().flatten());
+                        }
+                        Err(error) => self.disk_failed(now, &error),
+                    }
+                }
+                Act::Learn(facts) => {
+                    if let Err(error) = self.learn_facts(now, &facts) {
+                        self.disk_failed(now, &error);
+                    }
+                }
+                Act::Registered => self.note("a majority of voters has this node on record".to_owned()),
+                Act::Rejected => self.expel(now, "voters know a later incarnation of this node than its disk does"),
+                Act::Ratified(census) => {
+                    if let Some(recovery) = &mut self.recovery {
+                        recovery.keeper.ratified(&census);
+                    }
+                    self.repair(now);
+                }
+                Act::Impossible(word) => {
+                    self.counts.rejected += 1;
+                    self.note(format!("ignored what no honest voter says: {word:?}"));
+                }
+            }
+        }
+        for part in words.chunks(MOST_WORDS) {
+            self.post_to_all(&encode(&Frame::Words(part.to_vec())), None);
+        }
+    }
+
+    fn disk_failed(&mut self, now: Now, error: &str) {
+        self.note(format!("{error}: what rests on it is not done, and it is tried again"));
+        self.alarms.set(now.plus_ms(DISK_AGAIN_MS), Alarm::Voting);
+    }
+
+    /// A neighbour tells words.
+    pub(crate) fn on_words(&mut self, now: Now, from: NodeId, words: Vec<Word>) {
+        for word in words {
+            if let Word::List(list) = &word
+                && !self.permits(list)
+            {
+                let name = self.name_of(from).unwrap_or_default();
+                self.note(format!("ignored a list of voters from {name}: the mesh's authority did not sign it"));
+                continue;
+            }
+            let root = if let Word::List(list) = &word { self.is_founding(list).then(|| list.clone()) } else { None };
+            self.vote(now, |voting, time| {
+                root.into_iter().for_each(|list| voting.found(list));
+                voting.hear(time, word)
+            });
+        }
+    }
+
+    /// The first list of a mesh has the founder alone. Who knows no list yet begins with it.
+    fn is_founding(&self, list: &List) -> bool {
+        let first = list.parent().is_none() && list.voters().len() == 1;
+        first && self.voting().is_some_and(|voting| voting.list().is_none())
+    }
+
+    /// Whether a list may be at all: the first, the step that it permits, or one that the authority signed.
+    fn permits(&self, list: &List) -> bool {
+        let Some(recovery) = &self.recovery else { return false };
+        let parent = |id| self.voting().and_then(|voting| voting.words().list(id));
+        match list.parent() {
+            None => list.voters().len() == 1,
+            Some(id) => {
+                let grows = parent(id).is_some_and(|parent| list.is_founding_step(parent));
+                // Until the parent is known, a list without a signature cannot be told from a founding step.
+                grows || list.permission.is_empty() || recovery.disk.permits(list)
+            }
+        }
+    }
+
+    /// What a new neighbour has to hear of voters.
+    pub(crate) fn word_frames(&self) -> Vec<Frame> {
+        let words: Vec<Word> = self.voting().into_iter().flat_map(|voting| voting.words().all()).cloned().collect();
+        words.chunks(MOST_WORDS).map(|part| Frame::Words(part.to_vec())).collect()
+    }
+
+    /// The list in force and those who could vote, where there are voters.
+    pub fn voters_known(&self) -> Option<(List, Vec<Voter>)> {
+        let voting = self.voting()?;
+        let ready = voting.words().all().filter_map(|word| match word {
+            Word::Ready { voter, .. } => Some(*voter),
+            _ => None,
+        });
+        Some((voting.list()?.clone(), ready.collect()))
+    }
+
+    /// An operator wants other voters. An error says why these cannot be.
+    pub fn propose_voters(&mut self, now: Now, list: List) -> Result<(), String> {
+        if !self.permits(&list) || list.permission.is_empty() {
+            return Err("the mesh's authority did not sign this list of voters".to_owned());
+        }
+        let in_force = self.voting().and_then(|voting| voting.list()).map(List::id);
+        if list.parent() != in_force {
+            return Err("the voters have changed since this list was signed; repeat `meshlock mesh voters`".to_owned());
+        }
+        self.vote(now, |voting, time| voting.hear(time, Word::List(list)));
+        Ok(())
+    }
+
+    /// Facts that could not be stored are tried again, and voters and standing are looked at.
+    pub(crate) fn voting_due(&mut self, now: Now) {
+        self.end_silence(now);
+        if self.is_silent() {
+            return;
+        }
+        let known = self.voting().map(|voting| voting.census().clone());
+        if let Some(census) = known.filter(|_| !self.is_expelled())
+            && let Err(error) = self.learn_facts(now, &census)
+        {
+            self.disk_failed(now, &error);
+        }
+        self.vote(now, Voting::wake);
+    }
+
+    /// Grants or does not, as the standing is; and sets the alarm for when that may change.
+    pub(crate) fn look_at_standing(&mut self, now: Now) {
+        let Some(voting) = self.voting() else { return };
+        let until = voting.standing_until().map(Now::of);
+        let next = voting.next_wake().map(|at| Now::of(at).max(Now(now.0.saturating_add(1))));
+        let has_standing = until.is_some_and(|until| now < until) && !self.is_expelled();
+        let reason = if voting.is_registered() {
+            "this node cannot reach a majority of the mesh's voters, so others may take it for gone"
+        } else {
+            "this node waits until a majority of the mesh's voters has it on record"
+        };
+        self.set_voting_alarm(next.into_iter().chain(until.filter(|until| now < *until)).min());
+        if has_standing {
+            self.resume_granting(now);
+        } else {
+            self.suspend(now, reason);
+        }
+    }
+
+    fn set_voting_alarm(&mut self, at: Option<Now>) {
+        let Some(recovery) = &mut self.recovery else { return };
+        let before = std::mem::replace(&mut recovery.voting_alarm, at);
+        if before != at {
+            before.into_iter().for_each(|before| self.alarms.unset(before, Alarm::Voting));
+            at.into_iter().for_each(|at| self.alarms.set(at, Alarm::Voting));
+        }
+    }
+
+    /// Until when this node has standing, where there are voters.
+    pub(crate) fn standing_until(&self) -> Option<Now> {
+        self.voting().map(|voting| voting.standing_until().map_or(Now::default(), Now::of))
+    }
+
+    /// An operator removed these members. `gone`: for some of them a person vouches that they have stopped for good, and
+    /// all who were invited by then. Without voters only that is a fact.
+    pub fn remove_members(&mut self, now: Now, removed: &BTreeSet<Member>, gone: &Census) -> Result<(), String> {
+        if self.voting().is_none() {
+            return if removed.is_empty() { Ok(()) } else { self.learn_facts(now, gone) };
+        }
+        for member in removed {
+            if self.census().is_some_and(|census| !census.is_removed(member.0)) {
+                let vouched = gone.is_removed(member.0);
+                self.vote(now, |voting, time| voting.remove(time, member.0, vouched));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! Nodes crash with tokens and grants, and the mesh repairs itself.
+
+use meshlock_api::State;
+use meshlock_core::NodeId;
+use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::StartId;
+
+use super::mesh::Mesh;
+use super::wants;
+
+#[test]
+fn a_waiter_is_served_when_the_killed_holder_comes_back() {
+    let mut mesh = Mesh::full(3);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(1, held), State::Granted);
+    let fence = mesh.fence(1, held);
+    let waits = mesh.net.ask(2, wants("dock"));
+    mesh.net.settle();
+    mesh.kill(1);
+    assert_eq!(mesh.state(2, waits), State::Queued, "nobody knows whether it is dead");
+    mesh.restart(1);
+    assert_eq!(mesh.state(2, waits), State::Granted);
+    assert!(mesh.fence(2, waits) > fence);
+    mesh.net.release(2, waits);
+    let again = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(1, again), State::Granted);
+}
+
+#[test]
+fn a_removal_frees_what_a_node_had_that_never_comes_back() {
+    let mut mesh = Mesh::full(3);
+    let _held = mesh.net.ask(1, wants("dock"));
+    let waits = mesh.net.ask(2, wants("dock"));
+    mesh.net.settle();
+    mesh.kill(1);
+    mesh.net.machines[2].learn_facts(mesh.net.now, &Census::removed_fact(1)).unwrap();
+    mesh.net.collect(2);
+    mesh.net.settle();
+    assert_eq!(mesh.state(2, waits), State::Granted);
+}
+
+#[test]
+fn a_token_that_is_alive_is_not_touched() {
+    let mut mesh = Mesh::full(4);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    let fence = mesh.fence(1, held);
+    mesh.kill(3);
+    mesh.restart(3);
+    assert_eq!(mesh.state(1, held), State::Granted);
+    mesh.net.release(1, held);
+    let next = mesh.net.ask(3, wants("dock"));
+    mesh.net.settle();
+    assert_eq!((mesh.state(3, next), mesh.fence(3, next)), (State::Granted, fence + 1));
+}
+
+#[test]
+fn who_is_declared_gone_begins_anew_and_its_waiting_clients_stay() {
+    let mut mesh = Mesh::full(3);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    let other = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    // Cut off, and declared gone by an operator's mistake or by voters.
+    mesh.kill(1);
+    let gone = mesh.net.machines[1].settings.id;
+    mesh.net.machines[0].learn_facts(mesh.net.now, &Census::gone_fact(gone)).unwrap();
+    mesh.net.collect(0);
+    mesh.net.settle();
+    let taken = mesh.net.ask(0, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(0, taken), State::Granted);
+    // It comes back into reach and hears of it.
+    mesh.net.link(0, 1);
+    mesh.net.settle();
+    assert!(mesh.net.machines[1].is_expelled());
+    assert_eq!(mesh.state(1, held), State::Revoked);
+    assert_eq!(mesh.state(1, other), State::Queued);
+    mesh.net.cut(0, 1);
+    let now = mesh.net.now;
+    mesh.net.machines[1].begin_anew(now, NodeId::of(1, 1), StartId(1)).unwrap();
+    mesh.net.collect(1);
+    mesh.net.link(0, 1);
+    mesh.net.settle();
+    assert_eq!(mesh.state(1, other), State::Queued);
+    mesh.net.release(0, taken);
+    mesh.net.settle();
+    assert_eq!(mesh.state(1, other), State::Granted);
+}
+
+#[test]
+fn all_lost_comes_back_with_all() {
+    let mut mesh = Mesh::full(3);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    let fence = mesh.fence(1, held);
+    for node in 0..3 {
+        mesh.kill(node);
+    }
+    for node in 0..3 {
+        mesh.restart(node);
+    }
+    let next = mesh.net.ask(2, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(2, next), State::Granted);
+    assert!(mesh.fence(2, next) > fence, "{} after {fence}", mesh.fence(2, next));
+}
+
+#[test]
+fn what_cannot_be_made_durable_is_not_believed() {
+    let mut mesh = Mesh::full(3);
+    mesh.set_full(2, true);
+    let fact = Census::gone_fact(NodeId(1));
+    let before = mesh.net.machines[2].census().unwrap().clone();
+    assert!(mesh.net.machines[2].learn_facts(mesh.net.now, &fact).is_err());
+    assert_eq!(mesh.net.machines[2].census(), Some(&before));
+    mesh.set_full(2, false);
+    mesh.net.machines[2].learn_facts(mesh.net.now, &fact).unwrap();
+    assert!(mesh.net.machines[2].census().unwrap().is_gone(NodeId(1)));
+}
+
+#[test]
+fn with_voters_a_killed_holder_is_declared_gone_and_the_waiter_is_served() {
+    let mut mesh = Mesh::voting(3);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.run_ms(100);
+    assert_eq!(mesh.state(1, held), State::Granted);
+    let fence = mesh.fence(1, held);
+    let waits = mesh.net.ask(2, wants("dock"));
+    mesh.run_ms(5_000);
+    mesh.kill(1);
+    mesh.run_ms(8_000);
+    assert_eq!(mesh.state(2, waits), State::Queued, "its clients may still rely on what they hold");
+    mesh.run_ms(4_000);
+    assert_eq!(mesh.state(2, waits), State::Granted);
+    assert!(mesh.fence(2, waits) > fence);
+}
+
+#[test]
+fn with_voters_a_node_that_is_cut_off_stops_before_others_take_over() {
+    let mut mesh = Mesh::voting(3);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.run_ms(100);
+    assert_eq!(mesh.state(1, held), State::Granted);
+    let waits = mesh.net.ask(2, wants("dock"));
+    let stays = mesh.net.ask(1, wants("dock"));
+    mesh.net.cut(0, 1);
+    mesh.net.cut(1, 2);
+    for _ in 0..200 {
+        mesh.net.machines[1].renew(mesh.net.now, held, None).unwrap();
+        mesh.net.machines[2].renew(mesh.net.now, waits, None).unwrap();
+        mesh.run_ms(100);
+        let (one, two) = (mesh.state(1, held), mesh.state(2, waits));
+        assert!(one != State::Granted || two != State::Granted, "both at {:?}", mesh.net.now);
+    }
+    assert_eq!((mesh.state(1, held), mesh.state(2, waits)), (State::Revoked, State::Granted));
+    assert_eq!(mesh.state(1, stays), State::Queued);
+    mesh.net.link(0, 1);
+    mesh.net.settle();
+    assert!(mesh.net.machines[1].is_expelled());
+    mesh.net.cut(0, 1);
+    let now = mesh.net.now;
+    mesh.net.machines[1].begin_anew(now, NodeId::of(1, 1), StartId(99)).unwrap();
+    mesh.net.link(0, 1);
+    mesh.run_ms(1_000);
+    mesh.net.release(2, waits);
+    mesh.run_ms(1_000);
+    assert_eq!(mesh.state(1, stays), State::Granted);
+}
+
+#[test]
+fn with_voters_any_one_of_three_may_be_lost() {
+    for lost in 0..3 {
+        let mut mesh = Mesh::voting(3);
+        let held = mesh.net.ask(lost, wants("dock"));
+        mesh.run_ms(100);
+        assert_eq!(mesh.state(lost, held), State::Granted, "{lost}");
+        mesh.kill(lost);
+        let other = (lost + 1) % 3;
+        let waits = mesh.net.ask(other, wants("dock"));
+        let new = mesh.net.ask(other, wants("meanwhile"));
+        mesh.run_ms(12_000);
+        assert_eq!(mesh.state(other, waits), State::Granted, "{lost}");
+        assert_eq!(mesh.state(other, new), State::Granted, "{lost}");
+        mesh.restart(lost);
+        mesh.run_ms(1_000);
+        let again = mesh.net.ask(lost, wants("afterwards"));
+        mesh.run_ms(1_000);
+        assert_eq!(mesh.state(lost, again), State::Granted, "{lost} is back");
+    }
+}
+
+#[test]
+fn with_voters_all_lost_comes_back() {
+    let mut mesh = Mesh::voting(3);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.run_ms(100);
+    let fence = mesh.fence(1, held);
+    for node in 0..3 {
+        mesh.kill(node);
+    }
+    for node in 0..2 {
+        mesh.restart(node);
+    }
+    mesh.run_ms(1_000);
+    let next = mesh.net.ask(0, wants("dock"));
+    mesh.run_ms(12_000);
+    assert_eq!(mesh.state(0, next), State::Granted);
+    assert!(mesh.fence(0, next) > fence);
+}

@@ -1,0 +1,209 @@
+//! What a member keeps for recovery. No journal: only facts that grow, and few of them.
+//!
+//! | file | what it is | written |
+//! |---|---|---|
+//! | `state/census` | who came and who is gone | when it grows, before the node acts on it |
+//! | `state/catalogue` | the resources it has heard of | when definitions are heard; several at a time |
+//! | `state/voter` | a voter's disk id and its record | before every answer that promises something |
+//! | `state/first-list` | the first list of voters, at the founder | when the mesh gets voters |
+//!
+//! A directory of an older version has none of them: then there is no census, and [`first_census`] makes one. A file that
+//! is there and cannot be read is an error. A node that took it for empty would forget who is gone.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use meshlock_core::NodeId;
+use meshlock_core::recovery::Census;
+use meshlock_core::recovery::voters::{DiskId, List};
+use ring::rand::{SecureRandom, SystemRandom};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::damaged;
+use super::sealed::Kind;
+use super::state::{Current, Run};
+use super::{Charter, Identity, Incarnation, MeshError, durable};
+use crate::wire::Entry;
+
+const CENSUS: Kind = Kind { word: "census", format: 1 };
+const CATALOGUE: Kind = Kind { word: "catalogue", format: 1 };
+const VOTER: Kind = Kind { word: "voter", format: 1 };
+const FIRST_LIST: Kind = Kind { word: "first list", format: 1 };
+
+/// The recovery files of a member that runs. Methods block on the disk; what is `Ok` is durable.
+#[derive(Debug)]
+pub struct Keep {
+    dir: PathBuf,
+    current: Arc<Mutex<Current>>,
+    /// What is durable, so that nothing is written twice; `None` if that is not known.
+    durable_census: Option<Census>,
+    durable_catalogue: Option<Vec<Entry>>,
+    disk: Option<DiskId>,
+}
+
+impl Keep {
+    /// The files of a member that runs. The run makes sure that no other process writes them.
+    pub fn of(run: &Run) -> Self {
+        let (dir, current) = (run.dir().to_owned(), run.current());
+        Self { dir, current, durable_census: None, durable_catalogue: None, disk: None }
+    }
+
+    /// Who came and who is gone. `None` in the directory of an older version or of a member that never ran.
+    pub fn census(&self) -> Result<Option<Census>, MeshError> {
+        let path = self.path("census");
+        let Some(census) = read::<Census>(CENSUS, &path)? else {
+            // The catalogue is never written before there is a census.
+            return if self.path("catalogue").exists() { Err(MeshError::StateLost { path }) } else { Ok(None) };
+        };
+        if !census.is_possible() {
+            return Err(damaged(&path, "a count in it is out of range"));
+        }
+        Ok(Some(census))
+    }
+
+    /// Keeps a census. The node must not act on it, nor say it, before this is `Ok`.
+    pub fn save_census(&mut self, census: &Census) -> Result<(), MeshError> {
+        if self.durable_census.as_ref() == Some(census) {
+            return Ok(());
+        }
+        self.durable_census = None;
+        CENSUS.write(&self.path("census"), &encode(census)?)?;
+        self.durable_census = Some(census.clone());
+        Ok(())
+    }
+
+    /// The resources this member has heard of; empty if none were kept.
+    pub fn catalogue(&self) -> Result<Vec<Entry>, MeshError> {
+        Ok(read(CATALOGUE, &self.path("catalogue"))?.unwrap_or_default())
+    }
+
+    /// Keeps a whole catalogue. It costs one write however many entries are new, so a caller may collect some first.
+    /// There must be a census before.
+    pub fn save_catalogue(&mut self, entries: &[Entry]) -> Result<(), MeshError> {
+        if self.durable_catalogue.as_deref() == Some(entries) {
+            return Ok(());
+        }
+        self.durable_catalogue = None;
+        CATALOGUE.write(&self.path("catalogue"), &encode(&entries)?)?;
+        self.durable_catalogue = Some(entries.to_vec());
+        Ok(())
+    }
+
+    /// A voter's disk id and its record, if this member has ever been made one.
+    pub fn voter(&self) -> Result<Option<(DiskId, Vec<u8>)>, MeshError> {
+        read_voter(&self.dir)
+    }
+
+    /// Keeps a voter's record. The first time it draws the disk id. A voter must not answer before this is `Ok`.
+    pub fn save_voter(&mut self, record: &[u8]) -> Result<DiskId, MeshError> {
+        let disk = match self.disk {
+            Some(disk) => disk,
+            None => match read_voter(&self.dir)? {
+                Some((disk, _)) => disk,
+                None => draw()?,
+            },
+        };
+        write_voter(&self.dir, disk, record)?;
+        self.disk = Some(disk);
+        Ok(disk)
+    }
+
+    /// The first list of voters, at the founder.
+    pub fn first_list(&self) -> Result<Option<List>, MeshError> {
+        read_first_list(&self.dir)
+    }
+
+    /// Begins anew at run time: the next incarnation of this member, durably. After an error it is not known which
+    /// incarnation is on the disk; the node may try again, and must neither speak nor save state before it succeeds.
+    pub fn next_incarnation(&mut self) -> Result<Incarnation, MeshError> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.advance(&self.dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        state_file(&self.dir, name)
+    }
+}
+
+/// The census of a member that has none: itself, and every number that was given out before its own, or before the mesh
+/// was given its charter. All of them count as living until a fact says otherwise; a member that counted fewer could take
+/// itself for the whole mesh.
+pub fn first_census(identity: &Identity, charter: Option<&Charter>, incarnation: Incarnation) -> Census {
+    let given_out = charter.map_or(0, Charter::given_out).max(u32::from(identity.member.0));
+    let others = invited(given_out);
+    others.merged(&Census::living_fact(identity.member.node(incarnation)))
+}
+
+/// Members with the numbers below this one, as living: what is known of them by their invitations alone.
+pub(super) fn invited(given_out: u32) -> Census {
+    let members = 0..=u16::MAX;
+    Census::of_living(members.take_while(|member| u32::from(*member) < given_out).map(|member| NodeId::of(member, 0)))
+}
+
+/// Makes a member a voter: draws its disk id, if it has none.
+pub(super) fn prepare_voter(dir: &Path) -> Result<DiskId, MeshError> {
+    if let Some((disk, _)) = read_voter(dir)? {
+        return Ok(disk);
+    }
+    let disk = draw()?;
+    write_voter(dir, disk, &[])?;
+    Ok(disk)
+}
+
+/// The first list of voters, if this directory founded them.
+pub(super) fn read_first_list(dir: &Path) -> Result<Option<List>, MeshError> {
+    read(FIRST_LIST, &state_file(dir, "first-list"))
+}
+
+/// Keeps the first list of voters.
+pub(super) fn write_first_list(dir: &Path, list: &List) -> Result<(), MeshError> {
+    FIRST_LIST.write(&state_file(dir, "first-list"), &encode(list)?)
+}
+
+/// Takes away what belongs to no member any more.
+pub(super) fn clear(dir: &Path) -> Result<(), MeshError> {
+    // The census last: without it, whatever else is there counts as lost state.
+    for name in ["catalogue", "voter", "first-list", "voters-known", "voters-proposed", "census"] {
+        durable::remove(&state_file(dir, name))?;
+    }
+    Ok(())
+}
+
+fn read_voter(dir: &Path) -> Result<Option<(DiskId, Vec<u8>)>, MeshError> {
+    let path = state_file(dir, "voter");
+    let Some(content) = VOTER.read(&path)? else { return Ok(None) };
+    let (disk, record) = content.split_first_chunk().ok_or_else(|| damaged(&path, "it has no disk id"))?;
+    Ok(Some((DiskId(u64::from_be_bytes(*disk)), record.to_vec())))
+}
+
+fn write_voter(dir: &Path, disk: DiskId, record: &[u8]) -> Result<(), MeshError> {
+    // In one file: whoever loses the record loses the id with it, and is another voter.
+    VOTER.write(&state_file(dir, "voter"), &[&disk.0.to_be_bytes()[..], record].concat())
+}
+
+fn draw() -> Result<DiskId, MeshError> {
+    let mut id = [0; 8];
+    SystemRandom::new().fill(&mut id).map_err(|_| MeshError::Keys("no random numbers".to_owned()))?;
+    Ok(DiskId(u64::from_be_bytes(id)))
+}
+
+pub(super) fn state_file(dir: &Path, name: &str) -> PathBuf {
+    dir.join("state").join(name)
+}
+
+fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, MeshError> {
+    postcard::to_stdvec(value).map_err(|error| MeshError::Keys(error.to_string()))
+}
+
+fn read<T: DeserializeOwned>(kind: Kind, path: &Path) -> Result<Option<T>, MeshError> {
+    let Some(content) = kind.read(path)? else { return Ok(None) };
+    match postcard::take_from_bytes(&content) {
+        Ok((value, [])) => Ok(Some(value)),
+        Ok(_) | Err(_) => Err(damaged(path, "its content makes no sense")),
+    }
+}
+
+#[cfg(test)]
+#[path = "keep/tests.rs"]
+mod tests;
