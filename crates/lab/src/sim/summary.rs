@@ -199,70 +199,51 @@ fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
     table(out, "kind", &["messages", "frames", "bytes"], rows)
 }
 
-/// What crashes did, if there could be any.
+/// What crashes did.
+const CRASHES: &[(&str, &[Told])] = &[
+    ("crashes", &[("crashes", three, "{} of nodes"), ("tokens.remade", three, "{} tokens made anew")]),
+    (
+        "outages",
+        &[
+            ("outages", three, "{} times nothing could be granted"),
+            ("outage.share", percent, "{} of the time"),
+            ("outage.mean", seconds, "{} on average"),
+            ("outage.p99", seconds, "99 % within {}"),
+            ("outage.max", seconds, "at most {}"),
+        ],
+    ),
+    (
+        "repairs",
+        &[
+            ("repairs", three, "{} times all nodes reported"),
+            ("messages/repair", three, "{} messages each"),
+            ("frames/repair", three, "{} transmissions"),
+            ("bytes/repair", bytes, "{}"),
+        ],
+    ),
+    (
+        "lost work",
+        &[
+            ("cut-short", three, "{} clients had to stop before they were done"),
+            ("refused", three, "{} requests lost or turned away"),
+        ],
+    ),
+    (
+        "voters",
+        &[
+            ("declared", three, "{} nodes declared gone"),
+            ("declared.wrongly", three, "{} of them while they were running"),
+        ],
+    ),
+];
+
+/// Nothing is told of crashes where there could be none.
 fn crashes(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
     if ran.outcome.crashes.is_none() {
         return Ok(());
     }
     heading(out, "Crashes")?;
-    let lines: [(&str, String); 5] = [
-        (
-            "crashes",
-            told(
-                &ran.measures,
-                &[
-                    ("crashes", &|crashes| format!("{} of nodes", three(crashes))),
-                    ("tokens.remade", &|tokens| format!("{} tokens made anew", three(tokens))),
-                ],
-            ),
-        ),
-        (
-            "outages",
-            told(
-                &ran.measures,
-                &[
-                    ("outages", &|outages| format!("{} times nothing could be granted", three(outages))),
-                    ("outage.share", &|share| format!("{} of the time", percent(share))),
-                    ("outage.mean", &|length| format!("{} on average", seconds(length))),
-                    ("outage.p99", &|length| format!("99 % within {}", seconds(length))),
-                    ("outage.max", &|length| format!("at most {}", seconds(length))),
-                ],
-            ),
-        ),
-        (
-            "repairs",
-            told(
-                &ran.measures,
-                &[
-                    ("repairs", &|repairs| format!("{} times all nodes reported", three(repairs))),
-                    ("messages/repair", &|messages| format!("{} messages each", three(messages))),
-                    ("frames/repair", &|frames| format!("{} transmissions", three(frames))),
-                    ("bytes/repair", &bytes),
-                ],
-            ),
-        ),
-        (
-            "lost work",
-            told(
-                &ran.measures,
-                &[
-                    ("cut-short", &|grants| format!("{} clients had to stop before they were done", three(grants))),
-                    ("refused", &|requests| format!("{} requests lost or turned away", three(requests))),
-                ],
-            ),
-        ),
-        (
-            "voters",
-            told(
-                &ran.measures,
-                &[
-                    ("declared", &|nodes| format!("{} nodes declared gone", three(nodes))),
-                    ("declared.wrongly", &|nodes| format!("{} of them while they were running", three(nodes))),
-                ],
-            ),
-        ),
-    ];
-    lines.iter().try_for_each(|(label, text)| labelled(out, label, text))
+    CRASHES.iter().try_for_each(|(label, parts)| labelled(out, label, &told(&ran.measures, parts)))
 }
 
 /// Always told, also if there is none: who was not served, and which rules broke.
