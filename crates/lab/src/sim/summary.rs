@@ -34,6 +34,7 @@ pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Re
     waiting(out, subject, &ran.measures)?;
     entries(out, subject, ran)?;
     costs(out, ran)?;
+    crashes(out, ran)?;
     trouble(out, subject, ran)?;
     writeln!(out)?;
     labelled(out, "hash", &format!("{:016x}", ran.outcome.trace_hash))?;
@@ -196,6 +197,53 @@ fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
         rows.push(vec![Cell::Text("(acknowledgements)".to_owned()), Cell::Empty, Cell::Text(three(*acks))]);
     }
     table(out, "kind", &["messages", "frames", "bytes"], rows)
+}
+
+/// What crashes did.
+const CRASHES: &[(&str, &[Told])] = &[
+    ("crashes", &[("crashes", three, "{} of nodes"), ("tokens.remade", three, "{} tokens made anew")]),
+    (
+        "outages",
+        &[
+            ("outages", three, "{} times nothing could be granted"),
+            ("outage.share", percent, "{} of the time"),
+            ("outage.mean", seconds, "{} on average"),
+            ("outage.p99", seconds, "99 % within {}"),
+            ("outage.max", seconds, "at most {}"),
+        ],
+    ),
+    (
+        "repairs",
+        &[
+            ("repairs", three, "{} times all nodes reported"),
+            ("messages/repair", three, "{} messages each"),
+            ("frames/repair", three, "{} transmissions"),
+            ("bytes/repair", bytes, "{}"),
+        ],
+    ),
+    (
+        "lost work",
+        &[
+            ("cut-short", three, "{} clients had to stop before they were done"),
+            ("refused", three, "{} requests lost or turned away"),
+        ],
+    ),
+    (
+        "voters",
+        &[
+            ("declared", three, "{} nodes declared gone"),
+            ("declared.wrongly", three, "{} of them while they were running"),
+        ],
+    ),
+];
+
+/// Nothing is told of crashes where there could be none.
+fn crashes(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
+    if ran.outcome.crashes.is_none() {
+        return Ok(());
+    }
+    heading(out, "Crashes")?;
+    CRASHES.iter().try_for_each(|(label, parts)| labelled(out, label, &told(&ran.measures, parts)))
 }
 
 /// Always told, also if there is none: who was not served, and which rules broke.

@@ -42,6 +42,7 @@ pub(super) fn twelve(think: f64, duration: f64) -> Scenario {
         protocol: ProtocolChoice::default(),
         network: wired(Shape::Random { connectivity: 20.0 / 66.0 }, Distribution::Uniform { low: 0.05, high: 0.15 }),
         traffic: Traffic { classes: vec![class] },
+        crashes: None,
         limits: Limits::of(12),
     }
 }

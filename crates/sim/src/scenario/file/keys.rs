@@ -2,7 +2,7 @@
 
 use super::kind::{Kind, MOST_NODES};
 use super::quantity::{Quantity, Range};
-use crate::scenario::Name;
+use crate::scenario::{Name, Voting};
 
 pub(super) struct Section {
     /// Such as `traffic.class`; empty for the top of the file.
@@ -50,6 +50,8 @@ pub(super) const SECTIONS: &[Section] = &[
     section("topology.change", "A link that comes or goes at a given time").repeated(),
     section("traffic", "The requests of clients; with classes, what they have in common"),
     section("traffic.class", "One kind of clients. Takes all keys of [traffic]").repeated(),
+    section("crashes", "Nodes that crash, and how the mesh recovers. Without it none does"),
+    section("crashes.script", "A crash at a given time").repeated(),
     section("limits", "What stops a run that would not end: a storm"),
     section("study", "Many runs: what varies, how often, and what is shown"),
     section("study.axes", "Keys that vary: lists, or \"10..100 step 10\" with both ends").free(),
@@ -275,6 +277,60 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic.patience", Kind::Draw(Time, Range::POSITIVE), Optional, "how long a client waits before it cancels"),
     key("traffic.start", MOMENT, Default("\"0s\""), "asks from this moment on"),
     key("traffic.stop", MOMENT, Optional, "asks no more from this moment on"),
+    // Crashes.
+    key("crashes.per_hour", Kind::Real(CRASHES), Default("0.0"), "crashes of each node per hour, at random times"),
+    key(
+        "crashes.back",
+        DRAWN_TIME,
+        Default("\"exponential(10s)\""),
+        "from a random crash to the return, links included. It takes longer if clients may still hold on",
+    )
+    .only("per_hour"),
+    key("crashes.never", SHARE, Default("0.0"), "the share of random crashes after which the node never returns")
+        .only("per_hour"),
+    key(
+        "crashes.recovery",
+        Kind::Word(|| vec!["voters", "restart", "none"]),
+        Default("\"voters\""),
+        "how others learn that a node is gone: from voters or its return; from its return or an operator; never",
+    ),
+    key(
+        "crashes.lease",
+        Kind::Amount(Time, LONG),
+        Default("\"10s\""),
+        "how long clients hold on without word of their node, which renews three times in that",
+    ),
+    key(
+        "crashes.removal",
+        MOMENT,
+        Default("\"60s\""),
+        "from its crash until an operator removes a node that never returns",
+    )
+    .only("recovery = \"restart\""),
+    key(
+        "crashes.voters",
+        Kind::Whole(1, 5),
+        Depends("3, or 1 with fewer nodes"),
+        "how many vote: the first 1, 3 or 5 nodes",
+    )
+    .only("recovery = \"voters\""),
+    key(
+        "crashes.standing",
+        Kind::Amount(Time, LONG),
+        Default("\"10s\""),
+        "how long a node may act without word of most voters. After 1.02 times this and 0.2 s it is declared gone",
+    )
+    .only("recovery = \"voters\""),
+    key(
+        "crashes.drift",
+        Kind::Real(Range::between(0.0, Voting::MOST_DRIFT)),
+        Default("0.001"),
+        "clocks run slower or faster by at most this share",
+    )
+    .only("recovery = \"voters\""),
+    key("crashes.script.at", MOMENT, Needed, "when"),
+    key("crashes.script.node", Kind::Whole(0, MOST_NODES as i64), Needed, "which node"),
+    key("crashes.script.for", MOMENT, Optional, "how long it is down; not given: it never returns"),
     // Limits.
     key("limits.events", Kind::Whole(1, i64::MAX), Default("1000000000"), "the most events of a run"),
     key(
@@ -389,6 +445,8 @@ fn formats() -> Vec<&'static str> {
 const TIME: Range = Range::between(0.0, 1e7);
 const LONG: Range = Range::above_to(0.0, 1e7);
 const FAR: f64 = 1e7;
+/// More than one in a second is no crash any more.
+const CRASHES: Range = Range::between(0.0, 3600.0);
 const BYTES: Range = Range::between(0.0, 1e9);
 const NUMBER: Kind = Kind::Whole(0, u32::MAX as i64);
 const SHARE: Kind = Kind::Real(Range::between(0.0, 1.0));

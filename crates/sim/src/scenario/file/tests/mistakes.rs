@@ -3,6 +3,7 @@
 //! A case is what is wrong, the scenario with ` / ` between its lines, what is set, and what is told with its help. The
 //! words point at what stands between `^` and `^`, at the setting, or at the file as a whole.
 
+mod crashes;
 mod networks;
 mod protocols;
 mod studies;
@@ -36,9 +37,9 @@ fn place(marked: &str, sets: &[(&str, &str)]) -> String {
 
 #[test]
 fn every_mistake_is_told_in_these_words() {
-    let cases = [values::CASES, protocols::CASES, networks::CASES, studies::CASES];
+    let cases = [values::CASES, protocols::CASES, networks::CASES, crashes::CASES, studies::CASES];
     let cases: Vec<&str> = cases.iter().flat_map(|cases| cases.trim().split("\n\n")).collect();
-    assert_eq!(cases.len(), 79);
+    assert_eq!(cases.len(), 84);
     for case in cases {
         let mut lines = case.lines().skip(1).peekable();
         let marked = lines.next().unwrap().replace(" / ", "\n") + "\n";

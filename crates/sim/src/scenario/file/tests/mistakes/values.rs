@@ -23,12 +23,12 @@ help: `nodes` belongs to the top of the file, before the first section
 an unknown key at the top
 ^node^ = 3 / [radio]
 unknown key `node` at the top of the file
-help: did you mean `nodes`? allowed: name, nodes, duration, warmup, drain, seed, protocol, radio, area, mobility, topology, traffic, limits, study
+help: did you mean `nodes`? allowed: name, nodes, duration, warmup, drain, seed, protocol, radio, area, mobility, topology, traffic, crashes, limits, study
 
 an unknown section
 [^radoi^] / range = "120m"
 unknown section `radoi`
-help: did you mean `radio`? allowed: protocol, radio, area, mobility, topology, topology.change, traffic, traffic.class, limits, study, study.axes, study.variant, study.stop, study.plot, study.compare
+help: did you mean `radio`? allowed: protocol, radio, area, mobility, topology, topology.change, traffic, traffic.class, crashes, crashes.script, limits, study, study.axes, study.variant, study.stop, study.plot, study.compare
 
 a section that is no section
 ^radio^ = 3
