@@ -91,6 +91,9 @@ impl Mesh {
 
     fn admit(&self) -> anyhow::Result<()> {
         let founder = &self.nodes[0].dir;
+        // The standing is checked against when links are given up.
+        fs::create_dir_all(founder)?;
+        fs::write(founder.join("meshlock.toml"), format!("[node]\nloss-after = \"1s\"\n{}", cast::toml()))?;
         let standing = format!("{}ms", self.plan.standing.as_millis());
         let mut words = vec!["init", "torment", "--node", "n0", "--recovery"];
         match self.plan.recovery {
@@ -99,7 +102,6 @@ impl Mesh {
             Recovery::None => words.push("none"),
         }
         self.membership(founder, &words)?;
-        fs::write(founder.join("meshlock.toml"), cast::toml())?;
         self.nodes.iter().skip(1).try_for_each(|node| self.invite(node))
     }
 
