@@ -328,7 +328,8 @@ mod tests {
     #[test]
     fn who_stopped_and_goes_on_neither_pictures_nor_decides_again() {
         let census = Census::of_living([node(0), node(1)]);
-        let other = || Arc::new(Report { census: census.clone(), node: node(1), rows: vec![(1, Some(row(false, None, 0)))] });
+        let other =
+            || Arc::new(Report { census: census.clone(), node: node(1), rows: vec![(1, Some(row(false, None, 0)))] });
         let mut heir = Keeper::new(node(0), census.clone(), false);
         let first = heir.report(vec![(1, Some(row(true, None, 0)))]);
         assert!(heir.hear(other()) && heir.decide() == Some(vec![]));

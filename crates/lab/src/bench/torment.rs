@@ -277,7 +277,8 @@ impl<'a> Torment<'a> {
         let clients = self.args.clients.map(|clients| format!(" --clients {clients}")).unwrap_or_default();
         let binary = self.args.binary.as_ref().map(|path| format!(" --binary {}", path.display())).unwrap_or_default();
         let length = format!("{}s", self.args.length.as_secs());
-        let recovery = format!("--recovery {} --standing {}ms", word(self.args.recovery()), self.args.standing.as_millis());
+        let recovery =
+            format!("--recovery {} --standing {}ms", word(self.args.recovery()), self.args.standing.as_millis());
         format!(
             "meshlock bench torment --seed {seed} --nodes {} {recovery} --for {length}{only}{clients}{binary}",
             self.args.nodes

@@ -159,7 +159,8 @@ impl Conductor {
         for resource in cast::common() {
             let Some(capacity) = resource.units() else { continue };
             let lease_ms = Some(10_000);
-            let asks = NewRequest { resource: resource.name.clone(), units: Some(capacity), lease_ms, ..Default::default() };
+            let asks =
+                NewRequest { resource: resource.name.clone(), units: Some(capacity), lease_ms, ..Default::default() };
             let wanted = super::plan::Use { asks, ..super::troubles::plain(&resource, "", Duration::from_secs(10)) };
             let node = usize::try_from(self.serial).unwrap_or_default() % self.mesh.len();
             let until = Instant::now() + SERVED_WITHIN;
@@ -174,7 +175,8 @@ impl Conductor {
                     Ok(None) if Instant::now() < until => sleep(Duration::from_millis(100)).await,
                     Ok(None) | Err(_) => {
                         let status = self.status_of(node, &resource.name).await;
-                        let text = format!("all {capacity} units of {} cannot be taken at n{node}: {status}", resource.name);
+                        let text =
+                            format!("all {capacity} units of {} cannot be taken at n{node}: {status}", resource.name);
                         return Some(Finding::new("leak", text));
                     }
                 }
@@ -186,6 +188,7 @@ impl Conductor {
     async fn status_of(&self, node: usize, name: &str) -> Value {
         let path = format!("/v1/status?patience=10s&resource={name}");
         let answer = self.scene.line(node).ask("GET", &path, "", SERVED_WITHIN).await;
-        answer.and_then(|answer| serde_json::from_slice::<Value>(&answer.body).ok()).unwrap_or_default()["resources"].clone()
+        answer.and_then(|answer| serde_json::from_slice::<Value>(&answer.body).ok()).unwrap_or_default()["resources"]
+            .clone()
     }
 }

@@ -405,8 +405,7 @@ mod tests {
 
     use super::*;
 
-    const PLAN: Plan =
-        Plan { seed: 7, nodes: 5, recovery: Recovery::Voters, standing: Duration::from_secs(4) };
+    const PLAN: Plan = Plan { seed: 7, nodes: 5, recovery: Recovery::Voters, standing: Duration::from_secs(4) };
 
     #[test]
     fn the_seed_decides_everything() {

@@ -14,8 +14,8 @@ use super::cast::{self, Resource, Usage};
 use super::first_link;
 use super::history::{Company, How};
 use super::mesh::{Mesh, ended, first_line, send};
-use super::sizes::Sizes;
 use super::plan::{Ending, LONG_OWNER, Trouble, Use};
+use super::sizes::Sizes;
 use super::user::{Scene, User, live};
 use super::verdict::Finding;
 

@@ -34,12 +34,7 @@ impl fmt::Display for Finding {
 pub(super) type Floors = BTreeMap<String, u64>;
 
 /// Everything that is wrong with these claims. Resources that are not listed were made on first use.
-pub(super) fn check(
-    claims: &[Claim],
-    rules: &BTreeMap<String, Rules>,
-    sizes: &Sizes,
-    floors: &Floors,
-) -> Vec<Finding> {
+pub(super) fn check(claims: &[Claim], rules: &BTreeMap<String, Rules>, sizes: &Sizes, floors: &Floors) -> Vec<Finding> {
     let mut of: BTreeMap<&str, Vec<&Claim>> = BTreeMap::new();
     for claim in claims {
         of.entry(&claim.resource).or_default().push(claim);
