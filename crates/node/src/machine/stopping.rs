@@ -105,6 +105,7 @@ impl Machine {
             resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
             grants,
             companies,
+            report: self.told_report(),
             counter: self.voting().map_or(0, meshlock_core::recovery::voters::Voting::counter),
             ..Saved::new(self.settings.mesh.clone(), self.settings.id)
         };

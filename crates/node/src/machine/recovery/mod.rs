@@ -23,7 +23,7 @@ pub(crate) use standing::Promises;
 use super::alarms::Alarm;
 use super::instance::Instance;
 use super::registry::REGISTRY;
-use super::saved::SavedError;
+use super::saved::{SavedError, saved_report};
 use super::{Machine, Now};
 use crate::mesh::Member;
 use crate::wire::{Entry, Frame, Number, encode};
@@ -119,6 +119,7 @@ impl Machine {
         let mut machine = Self::resume(super::Settings { declared: Default::default(), ..settings }, saved)?;
         let waits_for_link = voting.is_none() && census.living().count() > 1;
         machine.recover_with(census, voting, disk);
+        let told = saved_report(saved);
         let now = Now::default();
         if waits_for_link {
             machine.suspend_for_link();
@@ -127,7 +128,7 @@ impl Machine {
         for known in machine.resources.values_mut() {
             known.compare(machine.settings.declared.get(&known.entry.name));
         }
-        machine.report();
+        machine.go_on_reporting(told);
         machine.vote(now, Voting::wake);
         machine.repair(now);
         machine.declare(now);
@@ -264,6 +265,22 @@ impl Machine {
         let rows = self.resources.iter().map(row).collect();
         let report = recovery.keeper.report(rows);
         self.post_to_all(&report_frame(&report), None);
+    }
+
+    /// What was told of this node when its census grew last, for the next start.
+    pub(super) fn told_report(&self) -> Option<(Report, bool)> {
+        let keeper = &self.recovery.as_ref()?.keeper;
+        keeper.own_report().map(|report| (report.clone(), keeper.is_decided()))
+    }
+
+    /// Reports as before a clean stop; anew only if the census has grown since, which nobody has heard of then.
+    fn go_on_reporting(&mut self, told: Option<(Report, bool)>) {
+        let goes_on = |(report, is_decided)| {
+            self.recovery.as_mut().is_some_and(|recovery| recovery.keeper.go_on(report, is_decided))
+        };
+        if !told.is_some_and(goes_on) {
+            self.report();
+        }
     }
 
     /// A neighbour tells what a node had when its census grew.

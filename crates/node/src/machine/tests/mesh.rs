@@ -124,6 +124,25 @@ impl Mesh {
         self.start(node, NodeId::of(former.member(), former.incarnation() + 1));
     }
 
+    /// It is stopped cleanly with something that is saved, and goes on as itself, without voters.
+    pub(super) fn stop_and_resume(&mut self, node: usize) {
+        let saved = self.net.machines[node].save();
+        self.kill(node);
+        let census = self.disks[node].0.lock().unwrap().census.clone().unwrap_or_default();
+        let disk = Box::new(self.disks[node].clone());
+        let setup = RecoverySetup { census, voting: None, catalogue: Vec::new(), disk, wait: Duration::ZERO };
+        let settings = Settings { id: self.net.machines[node].settings.id, ..settings(node as u32) };
+        self.net.machines[node] = Machine::resume_recovering(settings, &saved, setup).expect("its own");
+        self.dead.remove(&node);
+        for other in (0..self.net.machines.len())
+            .filter(|other| *other != node && !self.dead.contains(other))
+            .collect::<Vec<_>>()
+        {
+            self.net.link(node, other);
+        }
+        self.net.settle();
+    }
+
     fn start(&mut self, node: usize, id: NodeId) {
         let founds_registry = id == NodeId(0);
         let settings = Settings { id, founds_registry, ..settings(node as u32) };
