@@ -50,6 +50,11 @@ fn grouped(topology: &str, budgets: MemberBudgets, asked: &[&[Demand]]) -> Spec 
     members(Name::GroupOverRelay, topology, budgets, asked)
 }
 
+/// Every member makes `count` requests, each time any of the demands.
+fn asking(spec: Spec, count: u32, demands: &[Demand]) -> Spec {
+    Spec { workload: Workload::same(spec.topology.len(), count, demands.to_vec()), ..spec }
+}
+
 /// Only this member crashes.
 const fn only(member: u8, budgets: MemberBudgets) -> MemberBudgets {
     MemberBudgets { only: Some(member), ..budgets }
@@ -70,6 +75,13 @@ fn flood() -> Vec<Entry> {
         Entry::holds("recovery-flood/pair-lossy", "loss", lossy(flooding("pair", CRASH, &[1, 1]), 1, 1), 0),
         Entry::holds("recovery-flood/line-3", "line", flooding("line:3", CRASH, &[0, 0, 1]), 0),
         Entry::holds("recovery-flood/line-3-two", "line", flooding("line:3", CRASH, &[1, 0, 1]), 0),
+        Entry::holds("recovery-flood/line-3-queue", "queue", flooding("line:3", only(2, CRASH), &[1, 1, 1]), 0),
+        Entry::holds(
+            "recovery-flood/line-3-lossy",
+            "queue",
+            lossy(flooding("line:3", only(2, CRASH), &[0, 1, 1]), 1, 0),
+            0,
+        ),
         Entry::holds("recovery-flood/triangle", "tri", flooding("triangle", CRASH, &[0, 0, 1]), 0),
         Entry::holds("recovery-flood/triangle-removed", "tri", flooding("triangle", only(0, REMOVAL), &[0, 0, 1]), 0),
         Entry::holds("recovery-flood/line-3-fenced", "line", flooding("line:3", FENCE, &[0, 0, 1]), 0),
@@ -84,10 +96,17 @@ fn group() -> Vec<Entry> {
         Entry::holds("recovery-group/pair-removed", "removed", grouped("pair", REMOVAL, &[&[X], &[X, Y]]), 0),
         Entry::holds("recovery-group/pair-fenced", "declared", grouped("pair", FENCE, &[&[X], &[Y]]), 0),
         Entry::holds("recovery-group/pair-lossy", "loss", lossy(grouped("pair", CRASH, &[&[X], &[Y]]), 1, 1), 0),
+        Entry::holds("recovery-group/pair-sessions", "any", asking(grouped("pair", CRASH, &[]), 2, &[X, Y]), 0),
+        Entry::holds("recovery-group/line-3-given", "line", grouped("line:3", only(2, CRASH), &[&[], &[X], &[Y]]), 0),
+        Entry::holds(
+            "recovery-group/star-captain",
+            "line",
+            grouped("star:3", only(1, REMOVAL), &[&[Y, Y], &[X], &[X]]),
+            0,
+        ),
         Entry::holds("recovery-group/line-3", "line", grouped("line:3", CRASH, &[&[], &[], &[X]]), 0),
         Entry::holds("recovery-group/line-3-two", "line", grouped("line:3", CRASH, &[&[X], &[], &[X]]), 0),
         Entry::holds("recovery-group/triangle", "tri", grouped("triangle", CRASH, &[&[], &[], &[X]]), 0),
-        Entry::holds("recovery-group/triangle-two", "tri", grouped("triangle", only(0, CRASH), &[&[], &[X], &[X]]), 0),
         Entry::holds("recovery-group/line-3-fenced", "line", grouped("line:3", FENCE, &[&[], &[], &[X]]), 0),
     ]
 }
