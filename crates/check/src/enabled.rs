@@ -1,6 +1,8 @@
 //! Which actions are possible in a state.
 
 use meshlock_core::Protocol;
+use meshlock_protocols::Message;
+use meshlock_protocols::recovering::Body;
 
 use crate::action::Action;
 use crate::environment::{Environment, LinkState};
@@ -69,22 +71,30 @@ impl Space {
             if content == Sequences::EMPTY {
                 continue;
             }
-            let mut add = |place| {
+            let mut add = |place, message| {
                 actions.push(Action::Deliver { channel: short(channel), place });
-                if may_lose {
+                if may_lose && self.is_losable(message) {
                     actions.push(Action::Lose { channel: short(channel), place });
                 }
             };
             if self.model.fifo {
-                add(0);
+                self.channels.iter(content).take(1).for_each(|head| add(0, head));
                 continue;
             }
             let mut last = None;
             for (place, message) in self.channels.iter(content).enumerate() {
                 if last.replace(message) != Some(message) {
-                    add(tiny(place)); // of equal messages the first stands for all
+                    add(tiny(place), message); // of equal messages the first stands for all
                 }
             }
+        }
+    }
+
+    /// Protocols with timers bear losses. A census or a report is lost only with its link: members rely on it.
+    fn is_losable(&self, message: u32) -> bool {
+        match self.local.message(message) {
+            Message::Recovering(frame) => matches!(frame.body, Body::Inner { .. }),
+            _ => true,
         }
     }
 

@@ -7,6 +7,7 @@ mod baselines;
 mod flood;
 mod group;
 mod recovery;
+mod recovery_flood_group;
 mod reverse_link;
 mod reverse_link_published;
 
@@ -94,6 +95,7 @@ pub fn standard() -> Vec<Entry> {
         .chain([
             reverse_link::entries(),
             recovery::entries(),
+            recovery_flood_group::entries(),
             flood::repaired(),
             group::repaired(),
             baselines::entries(),

@@ -27,15 +27,20 @@
 //! A relay that hears who is gone ([`Event::Census`]) passes nothing on that they have sent. So whoever gets a message
 //! over living hops knows of everybody of whom its origin knew that they are gone: the census goes ahead on each hop.
 
+#![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`careless.rs` shadows the methods of `Rules`"))]
+
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use crate::counters::{CounterVisitor, Line};
+use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Misuse, Protocol, Rejection};
 use crate::recovery::{Census, Row};
 use crate::view::{Returning, TokenView, View};
 use crate::vocabulary::NodeId;
 
+#[cfg(feature = "mutants")]
+mod careless;
 mod message;
 mod window;
 
@@ -72,6 +77,8 @@ pub struct Relayed<P> {
     /// Who is gone. Not saved: it is told again.
     #[cfg_attr(feature = "serde", serde(skip))]
     census: Census,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    planted: Planted,
 }
 
 /// The way to an origin.
@@ -89,8 +96,8 @@ type Outer<P> = Vec<Effect<Message<<P as Protocol>::Message>>>;
 impl<P> Relayed<P> {
     /// The same relay around another form of the protocol inside.
     pub fn map<Q>(self, f: impl FnOnce(P) -> Q) -> Relayed<Q> {
-        let Self { inner, config, neighbours, sent, routes, met, census } = self;
-        Relayed { inner: f(inner), config, neighbours, sent, routes, met, census }
+        let Self { inner, config, neighbours, sent, routes, met, census, planted } = self;
+        Relayed { inner: f(inner), config, neighbours, sent, routes, met, census, planted }
     }
 }
 
@@ -98,7 +105,7 @@ impl<P: Protocol> Relayed<P> {
     /// Puts a protocol into a relay. No links yet.
     pub fn new(inner: P, config: Config) -> Self {
         let (neighbours, routes, met) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        Self { inner, config, neighbours, sent: 0, routes, met, census: Census::default() }
+        Self { inner, config, neighbours, sent: 0, routes, met, census: Census::default(), planted: Planted::default() }
     }
 
     /// The protocol inside.
@@ -244,8 +251,17 @@ impl<P: Protocol> Relayed<P> {
         let Label { origin, number, .. } = message.label();
         self.met.get(&origin).is_some_and(|window| window.has(number))
     }
+}
 
+/// What a careless relay does not do; see `careless.rs`. The protocol inside must then see to it alone.
+trait Rules<M> {
     /// Whether it does nothing here, now and later: it was met, or its origin is gone, or the neighbour that passes it on.
+    fn is_ignored(&self, from: NodeId, message: &Message<M>) -> bool;
+    /// A message is for one incarnation of its receiver.
+    fn is_for_me(&self, message: &Message<M>) -> bool;
+}
+
+impl<P: Protocol> Rules<P::Message> for Relayed<P> {
     fn is_ignored(&self, from: NodeId, message: &Message<P::Message>) -> bool {
         let gone = self.census.is_gone(message.label().origin) || self.census.is_gone(from);
         gone || self.is_met(message)
@@ -347,7 +363,7 @@ impl<P: Protocol> Protocol for Relayed<P> {
     }
 
     fn anew(&self, id: NodeId) -> Option<Self> {
-        Some(Self::new(self.inner.anew(id)?, self.config))
+        Some(Self { planted: self.planted, ..Self::new(self.inner.anew(id)?, self.config) })
     }
 
     fn is_stale(&self, from: NodeId, message: &Self::Message) -> bool {

@@ -165,11 +165,11 @@ impl Recovering {
                 self.tell_all(&Event::Leave, &mut out)?;
                 self.phase = Phase::Leaving;
             }
+            Event::Expired { .. } if !self.is_running() => {} // of an incarnation that is over
             Event::Request { .. }
             | Event::Cancel { .. }
             | Event::Reprioritize { .. }
             | Event::Release { .. }
-            | Event::Expired { .. }
             | Event::Resize { .. }
             | Event::Leave
                 if !self.is_running() =>

@@ -3,7 +3,7 @@
 use super::message::{CLOCK, TRANSFERS};
 use super::recovery::RecoveryRules;
 use super::rules::Rules;
-use super::{Caller, Effects, GivenAway, Message, Node};
+use super::{Caller, Config, Effects, GivenAway, Message, Node};
 use crate::counters::{CounterVisitor, Line};
 use crate::protocol::{Event, Misuse, Protocol};
 use crate::recovery::{Census, Row};
@@ -79,6 +79,11 @@ impl Protocol for Node {
 
     fn is_stale(&self, from: NodeId, message: &Message) -> bool {
         self.is_known(message) || self.is_void(from, message)
+    }
+
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        let fresh = Self::new(Config { id, starts_with_token: false, retry: self.retry });
+        Some(Self { planted: self.planted, ..fresh })
     }
 
     fn row(&self, census: &Census) -> Option<Row> {

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::counters::{CounterVisitor, Line};
-use crate::group::Members;
+use crate::group::{Config, Members};
 use crate::group::message::{Message, Record, Stamp};
 use crate::group::node::{GivenAway, Inside, Node};
 use crate::group::recovery::Picture;
@@ -61,6 +61,13 @@ impl Protocol for Node {
 
     fn kind(message: &Message) -> &'static str {
         message.kind()
+    }
+
+    /// Without timers it cannot recover: it would have kept no copies of the token.
+    fn anew(&self, id: NodeId) -> Option<Self> {
+        let (members, levels, retry) = (self.members.clone(), self.levels, Some(self.retry?));
+        let fresh = Self::new(Config { id, members, starts_with_token: false, levels, retry });
+        Some(Self { planted: self.planted, ..fresh })
     }
 
     fn row(&self, census: &Census) -> Option<Row> {
