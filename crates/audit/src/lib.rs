@@ -84,21 +84,24 @@ fn replay(input: &mut dyn BufRead) -> Result<Audited, AuditError> {
     match &setup.protocol {
         setup::Protocol::ReverseLink => {
             let (capacity, order, joins) = (setup.setting.capacity, setup.setting.order, setup.setting.joins);
-            let make = |id, starts_with_token| {
-                reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins })
+            let make = |id, starts_with_token, fence| {
+                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins };
+                reverse_link::Node::new(config).with_fences_above(fence)
             };
             Replay::new(&setup, make).run(reader.with_messages())
         }
         setup::Protocol::Flood { retry } => {
             let retry = *retry;
-            let make = |id, starts_with_token| flood::Node::new(flood::Config { id, starts_with_token, retry });
+            let make = |id, starts_with_token, fence| {
+                flood::Node::new(flood::Config { id, starts_with_token, retry }).with_fences_above(fence)
+            };
             Replay::new(&setup, make).run(reader.with_messages())
         }
         setup::Protocol::Group { members, levels, retry } => {
-            let make = |id, starts_with_token| {
+            let make = |id, starts_with_token, fence| {
                 let (members, levels, retry) = (members.clone(), *levels, *retry);
                 let node = group::Config { id, members, starts_with_token, levels, retry };
-                Relayed::new(group::Node::new(node), relay::Config::default())
+                Relayed::new(group::Node::new(node).with_fences_above(fence), relay::Config::default())
             };
             Replay::new(&setup, make).run(reader.with_messages())
         }

@@ -19,6 +19,7 @@ use crate::mesh::promises::{LastRun, Promises};
 use crate::mesh::state::Run;
 use crate::mesh::voters::Known;
 use crate::mesh::{self, Authority, Charter, Identity, Keep, Member, MeshError, Recovery};
+use crate::record::Recorder;
 
 /// What cannot be written is tried again after this.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -45,6 +46,7 @@ pub(crate) fn begin(
     run: &Run,
     settings: Settings,
     resumed: Option<&[u8]>,
+    record: Option<&Recorder>,
 ) -> Result<(Machine, Begun), MeshError> {
     let keep = Keep::of(run);
     let on_disk = keep.census()?;
@@ -73,7 +75,8 @@ pub(crate) fn begin(
     // The registry's token begins with the mesh. Later it is made anew like any other.
     let founds_registry = settings.founds_registry && never_ran;
     let settings = Settings { founds_registry, first_fence: 0, ..settings };
-    let setup = RecoverySetup { census, voting, catalogue, disk: Box::new(disk), wait };
+    let observer = record.map(|recorder| recorder.observer(&settings));
+    let setup = RecoverySetup { census, voting, catalogue, disk: Box::new(disk), wait, observer };
     let machine = match resumed {
         Some(saved) => Machine::resume_recovering(settings, saved, setup)
             .map_err(|error| MeshError::OtherVersion { path: dir.join("state/saved"), why: error.to_string() })?,
@@ -159,7 +162,6 @@ pub(crate) struct Keeper {
     pub(crate) identity: Arc<Identity>,
     /// This node in the protocols, as its links say it.
     pub(crate) node: watch::Sender<NodeId>,
-    pub(crate) record: Option<crate::record::Recorder>,
 }
 
 impl Keeper {
@@ -242,19 +244,7 @@ impl Keeper {
                 }
             });
             let begun = match next.await {
-                Ok(Ok((id, start))) => {
-                    if let Some(recorder) = &self.record {
-                        recorder.present(id);
-                    }
-                    self.hub.with(|machine, now| {
-                        machine.begin_anew(now, id, start)?;
-                        if let Some(recorder) = &self.record {
-                            let observer = recorder.observer(machine.settings());
-                            machine.set_recorder(observer);
-                        }
-                        Ok::<_, String>(id)
-                    })
-                }
+                Ok(Ok((id, start))) => self.hub.with(|machine, now| machine.begin_anew(now, id, start).map(|()| id)),
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(error) => Err(error.to_string()),
             };

@@ -126,7 +126,7 @@ impl<'a> Recorder<'a> {
 
     fn write_move(&mut self, now: Time, node: NodeId, leg: &Leg) {
         let place = leg.position(now);
-        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present };
+        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present, crashed: false };
         self.write::<()>(now, What::Move(movement));
     }
 
@@ -200,7 +200,7 @@ impl Observer for Recorder<'_> {
 
     fn gone(&mut self, now: Time, node: NodeId, place: Option<Point>) {
         let Point { x, y } = place.unwrap_or_default();
-        self.write::<()>(now, What::Move(Move { node, position: [x, y], velocity: None, gone: true }));
+        self.write::<()>(now, What::Move(Move { node, position: [x, y], velocity: None, gone: true, crashed: false }));
     }
 
     fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {

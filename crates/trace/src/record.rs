@@ -86,6 +86,9 @@ pub struct Move {
     /// It is not there any more, until it moves again.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub gone: bool,
+    /// It is gone because it crashed: it said no goodbye, and only its next incarnation comes back.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub crashed: bool,
 }
 
 /// A message that will not arrive.

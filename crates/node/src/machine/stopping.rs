@@ -34,6 +34,14 @@ impl Machine {
         }
     }
 
+    /// Ends as a crash does: nothing is told to neighbours, written or recorded from now on.
+    pub(crate) fn fall_silent(&mut self, now: Now) {
+        self.observer = None;
+        self.recovery = None;
+        self.stop(now);
+        self.take_outbox();
+    }
+
     /// Whether clients have been told to stop, have not given back yet, and are within their leases.
     pub fn anybody_lingers(&self) -> bool {
         !self.lingering.is_empty()

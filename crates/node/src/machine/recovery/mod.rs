@@ -22,6 +22,7 @@ pub(crate) use standing::Promises;
 
 use super::alarms::Alarm;
 use super::instance::Instance;
+use super::observe::Observer;
 use super::registry::REGISTRY;
 use super::saved::{SavedError, saved_report};
 use super::{Machine, Now};
@@ -51,6 +52,8 @@ pub struct RecoverySetup {
     pub disk: Box<dyn Disk>,
     /// How long clients of a former run may still hold on: until then this node says nothing.
     pub wait: Duration,
+    /// Looks on from the first event on.
+    pub observer: Option<Box<dyn Observer + Send>>,
 }
 
 /// This node's part in recoveries.
@@ -91,10 +94,13 @@ impl Machine {
 
     /// The same, at this moment.
     pub(crate) fn recovering_at(now: Now, settings: super::Settings, setup: RecoverySetup) -> Self {
-        let RecoverySetup { census, voting, catalogue, disk, wait } = setup;
+        let RecoverySetup { census, voting, catalogue, disk, wait, observer } = setup;
         let declared = settings.declared.clone();
         let mut machine = Self::new(super::Settings { declared: Default::default(), ..settings });
         machine.settings.declared = declared;
+        if let Some(observer) = observer {
+            machine.set_recorder(observer);
+        }
         machine.recover_with(census, voting, disk);
         for entry in catalogue {
             if let Err(reason) = machine.learn(now, machine.settings.id, entry) {
@@ -113,10 +119,13 @@ impl Machine {
         saved: &[u8],
         setup: RecoverySetup,
     ) -> Result<Self, SavedError> {
-        let RecoverySetup { census, voting, catalogue: _, disk, wait: _ } = setup;
+        let RecoverySetup { census, voting, catalogue: _, disk, wait: _, observer } = setup;
         // Nothing may be done under the registry's lock before it is known that this node is not gone.
         let declared = settings.declared.clone();
         let mut machine = Self::resume(super::Settings { declared: Default::default(), ..settings }, saved)?;
+        if let Some(observer) = observer {
+            machine.set_recorder(observer);
+        }
         let waits_for_link = voting.is_none() && census.living().count() > 1;
         machine.recover_with(census, voting, disk);
         let told = saved_report(saved);
@@ -395,6 +404,10 @@ impl Machine {
             known.tickets.clear();
             known.company = None;
             known.desk = Default::default();
+        }
+        // The former incarnation has nothing to do with what comes now.
+        if let Some(next) = self.observer.take().and_then(|former| former.of_next(&self.settings)) {
+            self.set_recorder(next);
         }
         for number in self.numbers() {
             self.link_step(now, number, Event::Census { census: census.clone() });
