@@ -323,7 +323,7 @@ mod tests {
         let (run, saved) = state::begin_run(dir, |_, saved| Ok(saved.to_vec())).unwrap();
         let id = identity.member.node(run.incarnation);
         let settings = Settings { id, ..Settings::founder(&identity.mesh, &identity.name) };
-        let (machine, _) = begin(&identity, &charter, &run, settings, saved.as_deref()).unwrap();
+        let (machine, _) = begin(&identity, &charter, &run, settings, saved.as_deref(), None).unwrap();
         (run, machine)
     }
 

@@ -6,7 +6,7 @@
 use meshlock_core::Demand;
 use meshlock_protocols::{Name, Text};
 
-use super::{Entry, WALK_CHANNEL, network};
+use super::{Entry, network};
 use crate::members::MemberBudgets;
 use crate::model::{Work, Workload};
 use crate::spec::{Recovery, Spec};

@@ -151,11 +151,9 @@ impl Machine {
 
     fn renew_ticket(&mut self, now: Now, ticket: Ticket) {
         let Some(request) = self.requests.get(ticket).filter(|request| !request.state.is_over()) else { return };
-        let end = match request.state {
-            State::Granted => self.lease_end(now, request.lease_ms),
-            _ => now.plus_ms(request.lease_ms),
-        };
-        if request.state == State::Granted {
+        let is_granted = request.state == State::Granted;
+        let end = if is_granted { self.lease_end(now, request.lease_ms) } else { now.plus_ms(request.lease_ms) };
+        if is_granted {
             self.promise(end);
         }
         let Some(request) = self.requests.get_mut(ticket) else { return };

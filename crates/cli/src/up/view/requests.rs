@@ -70,7 +70,7 @@ pub(super) async fn keep_alive(mesh: Weak<LiveMesh>) {
 }
 
 /// How long a request by hand waits for its node to take part.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 impl LiveMesh {
     fn resource(&self, tape: usize) -> Result<String, Refusal> {

@@ -157,10 +157,8 @@ impl Machine {
     /// The list in force and those who could vote, where there are voters.
     pub fn voters_known(&self) -> Option<(List, Vec<Voter>)> {
         let voting = self.voting()?;
-        let ready = voting.words().all().filter_map(|word| match word {
-            Word::Ready { voter, .. } => Some(*voter),
-            _ => None,
-        });
+        let ready = |word: &Word| if let Word::Ready { voter, .. } = word { Some(*voter) } else { None };
+        let ready = voting.words().all().filter_map(ready);
         Some((voting.list()?.clone(), ready.collect()))
     }
 

@@ -65,7 +65,14 @@ pub(super) struct Mesh {
 impl Mesh {
     /// A line of nodes that do not recover.
     pub(super) fn plain(nodes: u32) -> Self {
-        Self { net: Net::line(nodes), disks: Vec::new(), dead: BTreeSet::new(), votes: false, starts: 0, recorders: vec![] }
+        Self {
+            net: Net::line(nodes),
+            disks: Vec::new(),
+            dead: BTreeSet::new(),
+            votes: false,
+            starts: 0,
+            recorders: vec![],
+        }
     }
 
     /// Whether a node's disk is full.
@@ -143,7 +150,8 @@ impl Mesh {
         self.kill(node);
         let census = self.disks[node].0.lock().unwrap().census.clone().unwrap_or_default();
         let disk = Box::new(self.disks[node].clone());
-        let setup = RecoverySetup { census, voting: None, catalogue: Vec::new(), disk, wait: Duration::ZERO };
+        let setup =
+            RecoverySetup { census, voting: None, catalogue: Vec::new(), disk, wait: Duration::ZERO, observer: None };
         let settings = Settings { id: self.net.machines[node].settings.id, ..settings(node as u32) };
         self.net.machines[node] = Machine::resume_recovering(settings, &saved, setup).expect("its own");
         self.dead.remove(&node);
