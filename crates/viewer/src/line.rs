@@ -46,6 +46,8 @@ pub(crate) struct Move {
     pub(crate) velocity: Option<Position>,
     #[serde(default)]
     pub(crate) gone: bool,
+    #[serde(default)]
+    pub(crate) crashed: bool,
 }
 
 #[derive(Debug, Deserialize)]

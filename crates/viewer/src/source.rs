@@ -143,6 +143,16 @@ pub enum Action {
         /// The node to remove.
         node: NodeId,
     },
+    /// A node crashes: no goodbye.
+    Kill {
+        /// The node to kill.
+        node: NodeId,
+    },
+    /// A node that crashed is started again.
+    Restart {
+        /// The node to start.
+        node: NodeId,
+    },
     /// The range of the radio.
     Range {
         /// In metres.

@@ -47,6 +47,11 @@ impl Machine {
         self.recovery.as_ref().and_then(|recovery| recovery.suspended.as_deref())
     }
 
+    /// The same, for people.
+    pub fn grants_nothing_because(&self) -> Option<String> {
+        self.suspended().map(str::to_owned)
+    }
+
     /// Grants nothing new until the first link is up: others may know that this node is gone.
     pub(crate) fn suspend_for_link(&mut self) {
         if let Some(recovery) = &mut self.recovery {
