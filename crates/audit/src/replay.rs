@@ -131,7 +131,8 @@ where
             let _ = self.under_way.happens::<P::Message>(info.id, &Event::LinkUp { neighbour });
         }
         let verdict = view.as_ref().map_or(Ok(()), |view| self.watcher.begins(info.id, view));
-        self.nodes.insert(info.id, Node { name: info.name.clone(), value, view, is_complete, begins_with_token, skipped: 0 });
+        self.nodes
+            .insert(info.id, Node { name: info.name.clone(), value, view, is_complete, begins_with_token, skipped: 0 });
         verdict.map_err(Wrong::from)
     }
 

@@ -215,7 +215,8 @@ async fn a_killed_node_is_survived_comes_back_as_another_one_and_its_recording_r
         assert_eq!((audited.events, audited.unchecked_messages), (audited.replayed, 0), "{resource}");
         assert!(audited.nodes >= 5 && audited.ended, "{resource}: {}", audited.nodes);
         let mut merged = Vec::new();
-        merge(vec![(resource.into(), BufReader::new(File::open(&path).expect("recorded")))], &mut merged).expect("merged");
+        merge(vec![(resource.into(), BufReader::new(File::open(&path).expect("recorded")))], &mut merged)
+            .expect("merged");
         assert_eq!(audit(Cursor::new(merged)).expect("readable").difference, None, "{resource}");
     }
 }

@@ -32,7 +32,13 @@ pub struct Watcher {
 impl Watcher {
     /// Nothing has happened yet.
     pub fn new(rules: RuleSet, setting: Setting) -> Self {
-        Self { rules, setting, history: History::new(rules, setting), holders: BTreeSet::new(), census: Census::default() }
+        Self {
+            rules,
+            setting,
+            history: History::new(rules, setting),
+            holders: BTreeSet::new(),
+            census: Census::default(),
+        }
     }
 
     /// The rules that a repaired protocol keeps and a trace can show; `None` for protocols that no node runs.

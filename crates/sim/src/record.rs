@@ -126,7 +126,8 @@ impl<'a> Recorder<'a> {
 
     fn write_move(&mut self, now: Time, node: NodeId, leg: &Leg) {
         let place = leg.position(now);
-        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present, crashed: false };
+        let movement =
+            Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present, crashed: false };
         self.write::<()>(now, What::Move(movement));
     }
 

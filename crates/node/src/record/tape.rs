@@ -7,7 +7,8 @@ use meshlock_api::{Definition, Order, Protocol};
 use meshlock_core::{Aging, Effect, Event, NodeId, Units, View};
 use meshlock_properties::{RuleSet, Setting, Violation, Watcher};
 use meshlock_trace::{
-    At, End, Happening, Header, Link, LinkEnds, Move, NodeInfo, Position, Record, Source, TraceError, UnderWay, What, Writer,
+    At, End, Happening, Header, Link, LinkEnds, Move, NodeInfo, Position, Record, Source, TraceError, UnderWay, What,
+    Writer,
 };
 use serde_json::{Value, json};
 

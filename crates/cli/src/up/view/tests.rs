@@ -270,6 +270,7 @@ async fn a_node_is_killed_with_the_lock_and_comes_back() {
     let alive = bed.act(Action::Restart { node: back }).await.expect_err("alive");
     assert!(alive.contains("n3 was not killed"), "{alive}");
     bed.release("gate", waiter, waits).await.expect("it is held");
+    bed.until_known().await;
     // The page may still know it by its former id.
     let again = bed.ask("gate", victim, 1, None).await.expect("taken");
     bed.until_granted("gate", bed.id(2).await, again).await;

@@ -65,7 +65,14 @@ pub(super) struct Mesh {
 impl Mesh {
     /// A line of nodes that do not recover.
     pub(super) fn plain(nodes: u32) -> Self {
-        Self { net: Net::line(nodes), disks: Vec::new(), dead: BTreeSet::new(), votes: false, starts: 0, recorders: vec![] }
+        Self {
+            net: Net::line(nodes),
+            disks: Vec::new(),
+            dead: BTreeSet::new(),
+            votes: false,
+            starts: 0,
+            recorders: vec![],
+        }
     }
 
     /// Whether a node's disk is full.

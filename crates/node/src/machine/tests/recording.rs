@@ -236,13 +236,12 @@ fn crashes_and_repairs_are_recorded_and_run_again() {
         // Three members, four restarts, and one that began anew.
         fine_after_crashes(name, if *name == "later" { 5 } else { 8 }, &audited);
         let all = records(&path);
-        let crashes = all.iter().filter(|record| matches!(&record.what, What::Move(it) if it.crashed && it.gone)).count();
+        let crashes =
+            all.iter().filter(|record| matches!(&record.what, What::Move(it) if it.crashed && it.gone)).count();
         assert_eq!(crashes, if *name == "later" { 1 } else { 4 }, "{name}");
     }
     let all = records(&place.path().join("run.gpus.jsonl"));
-    let remade = |record: &&Record| {
-        matches!(&record.what, What::Event(it) if matches!(it.event, meshlock_core::Event::Remake { .. }))
-    };
+    let remade = |record: &&Record| matches!(&record.what, What::Event(it) if matches!(it.event, meshlock_core::Event::Remake { .. }));
     assert!(all.iter().filter(remade).count() >= 5, "a lost token is made anew each time");
 }
 
