@@ -73,7 +73,7 @@ struct Init {
 
 /// How a mesh recovers what a crash took with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Mode {
+pub(crate) enum Mode {
     /// By itself: a majority of voters declares gone who is silent.
     Voters,
     /// When the node is started again, or removed with --gone.

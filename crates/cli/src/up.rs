@@ -11,15 +11,18 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use meshlock_node::config::{self, Settings};
+use meshlock_node::config::{self, Settings, Time};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
+use meshlock_node::mesh::Recovery;
 use meshlock_node::node::Node;
 use meshlock_viewer::{Server, Source};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::mesh::Mode;
 use crate::node::start_log;
 use crate::node::tapes::Tapes;
 use crate::signals::Signals;
@@ -148,7 +151,28 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         None => Settings::from_toml("built in", RESOURCES)?,
     };
     settings.mesh.name.get_or_insert_with(|| "up".into());
+    settings.mesh.recovery = args.recovery.map(Mode::recovery).or(settings.mesh.recovery);
+    settings.mesh.standing = args.standing.map(Time).or(settings.mesh.standing);
+    settle_standing(&mut settings);
     Ok(settings)
+}
+
+/// A repair is to be seen within seconds.
+const STANDING: Duration = Duration::from_secs(3);
+
+/// Says how long a node may act without the voters, and after which silence a link is lost, where no file does. Each must
+/// go with the other, and a mesh without voters has no standing to say.
+fn settle_standing(settings: &mut Settings) {
+    if settings.mesh.recovery.unwrap_or_default() != Recovery::Voters {
+        return;
+    }
+    let standing = match (settings.mesh.standing, settings.node.loss_after) {
+        (Some(Time(standing)), _) => standing,
+        (None, Some(Time(loss_after))) => STANDING.max(loss_after.saturating_mul(3)),
+        (None, None) => STANDING,
+    };
+    settings.mesh.standing = Some(Time(standing));
+    settings.node.loss_after.get_or_insert(Time(standing / 3));
 }
 
 /// What can be locked where no file says so.

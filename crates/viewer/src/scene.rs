@@ -6,7 +6,8 @@ mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshlock_core::{Effect, Event};
+use meshlock_core::recovery::Census;
+use meshlock_core::{Effect, Event, NodeId};
 use meshlock_trace::Position;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -15,6 +16,9 @@ use serde_json::value::RawValue;
 use crate::line::{First, Join, Line};
 use requests::OpenRequest;
 use under_way::UnderWay;
+
+/// Ids of incarnations of one node differ by multiples of this.
+const INCARNATION: u32 = 1 << 16;
 
 /// Everything at one moment.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +39,10 @@ struct Node {
     velocity: Option<Position>,
     moved: u64,
     gone: bool,
+    /// It is gone because it crashed.
+    crashed: bool,
+    /// What it has heard of who is gone.
+    census: Option<Census>,
     view: Option<Box<RawValue>>,
     open: Vec<OpenRequest>,
 }
@@ -73,8 +81,11 @@ impl Scene {
             self.join(join);
         } else if let Some(movement) = &line.movement {
             let node = self.node(movement.node.0);
-            (node.position, node.velocity) = (Some(movement.position), movement.velocity);
-            (node.moved, node.gone) = (at, movement.gone);
+            // Where nodes have no places, neither has one that is gone.
+            if node.position.is_some() || !movement.gone {
+                (node.position, node.velocity) = (Some(movement.position), movement.velocity);
+            }
+            (node.moved, node.gone, node.crashed) = (at, movement.gone, movement.crashed);
         } else if let Some(link) = &line.link {
             self.link(link.between.0.0, link.between.1.0, link.up);
         } else if let Some(lost) = &line.lost {
@@ -90,6 +101,9 @@ impl Scene {
     fn handled(&mut self, id: u32, event: &Event<&RawValue>, line: &Line<'_>, changed: &mut Changed) {
         if let Event::Receive { from, .. } = event {
             self.under_way.take(line.cause, from.0, id);
+        }
+        if let Event::Census { census } = event {
+            self.hears(id, census);
         }
         let at = self.at;
         if line.misuse.is_none() {
@@ -131,14 +145,40 @@ impl Scene {
         }
     }
 
+    /// A node hears who is gone. What those held is over.
+    fn hears(&mut self, id: u32, census: &Census) {
+        self.node(id).census = Some(census.clone());
+        for node in self.nodes.values_mut().filter(|node| census.is_gone(NodeId(node.id))) {
+            node.gone = true;
+            node.open.clear();
+        }
+    }
+
+    /// A node that comes back after a crash is another incarnation: it takes the place of the former.
+    fn replace(&mut self, id: u32) {
+        let is_former = |other: &u32| other % INCARNATION == id % INCARNATION && *other < id;
+        let former: Vec<u32> = self.nodes.keys().copied().filter(is_former).collect();
+        for former in former {
+            for neighbour in self.neighbours.remove(&former).unwrap_or_default() {
+                self.link(former, neighbour, false);
+            }
+            if let Some(Node { position, .. }) = self.nodes.remove(&former) {
+                self.node(id).position = position;
+            }
+        }
+    }
+
     fn join(&mut self, join: &Join<'_>) {
+        if join.id >= INCARNATION {
+            self.replace(join.id);
+        }
         let node = self.node(join.id);
         node.name = join.name.to_string();
         node.view = join.view.map(ToOwned::to_owned);
         if join.position.is_some() {
             node.position = join.position;
         }
-        node.gone = false;
+        (node.gone, node.crashed) = (false, false);
     }
 
     fn link(&mut self, a: u32, b: u32, up: bool) {
@@ -162,6 +202,8 @@ impl Scene {
             velocity: None,
             moved: at,
             gone: false,
+            crashed: false,
+            census: None,
             view: None,
             open: Vec::new(),
         })

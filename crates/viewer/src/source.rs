@@ -126,6 +126,10 @@ pub enum Action {
     },
     /// A node goes.
     Remove { node: NodeId },
+    /// A node crashes: no goodbye.
+    Kill { node: NodeId },
+    /// A node that crashed is started again.
+    Restart { node: NodeId },
     /// The range of the radio.
     Range { metres: f64 },
     /// How fast nodes move.

@@ -11,7 +11,7 @@ use crate::output::{self, labelled};
 use crate::style::{GOOD, STRONG, styled};
 
 impl Mode {
-    pub(super) fn recovery(self) -> mesh::Recovery {
+    pub(crate) fn recovery(self) -> mesh::Recovery {
         match self {
             Self::Voters => mesh::Recovery::Voters,
             Self::Restart => mesh::Recovery::Restart,

@@ -2,14 +2,19 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
+
+use meshlock_api::duration;
+
+use crate::mesh::Mode;
 
 const LONG_ABOUT: &str = "\
 Start a whole mesh of real nodes on this machine, to try everything.
 
 Every node has its own keys, links and client socket, as on a machine of its own; only the process is shared. The links \
 are real (QUIC on the loopback interface); --topology or --scenario decides which of them are up. A page in the browser \
-shows everything live. There you can request and release locks, cut links, add and remove nodes, and with --scenario \
-drag them around. Everyone who can reach the page can do that, so other machines need a token (token-file of [api] in \
+shows everything live. There you can request and release locks, cut links, add, remove, kill and restart nodes, and with \
+--scenario drag them around. Everyone who can reach the page can do that, so other machines need a token (token-file of [api] in \
 --config). Ctrl-C stops everything and removes all files.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -54,6 +59,12 @@ pub struct Args {
     /// Resources and times from a configuration file [default: docks, gate, map and room].
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// How the mesh recovers after a crash [default: voters].
+    #[arg(long, value_name = "MODE")]
+    pub(crate) recovery: Option<Mode>,
+    /// How long a node may act without the voters; the repair of a crash takes a little longer [default: 3s].
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub(crate) standing: Option<Duration>,
     /// Keep the nodes' files here [default: a temporary directory, removed at the end].
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,

@@ -6,25 +6,35 @@ use std::time::Duration;
 use meshlock_api::{Mode, NewRequest, State, Urgency};
 use meshlock_node::hub::Hub;
 use meshlock_node::node::Node;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 /// Robots at work, until this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Robots {
     tasks: JoinSet<()>,
+    /// By robot: its node, and how it is ended.
+    homes: Vec<(Arc<Hub>, AbortHandle)>,
+    count: usize,
 }
 
 impl Robots {
     /// Puts a robot at a node.
     pub(super) fn add(&mut self, node: &Node) {
-        let number = self.tasks.len() + 1;
+        self.count += 1;
+        let number = self.count;
         let robot = Robot {
             hub: Arc::clone(node.hub()),
             name: format!("robot-{number}"),
             random: fastrand::Rng::with_seed(number as u64 - 1),
             charge: 100,
         };
-        self.tasks.spawn(robot.live());
+        let end = self.tasks.spawn(robot.live());
+        self.homes.push((Arc::clone(node.hub()), end));
+    }
+
+    /// The robots of a node end with it.
+    pub(super) fn end_at(&mut self, hub: &Arc<Hub>) {
+        self.homes.extract_if(.., |(home, _)| Arc::ptr_eq(home, hub)).for_each(|(_, end)| end.abort());
     }
 }
 

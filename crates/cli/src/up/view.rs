@@ -137,12 +137,13 @@ impl LiveMesh {
         })?;
         match mesh.hub(index) {
             Some(hub) => Ok((index, hub)),
+            None if mesh.is_dead(index) => Err(Refusal::new(format!("{} is dead: start it again", name_of(index)))),
             None => Err(Refusal::new(format!("{} has left; it does not come back", name_of(index)))),
         }
     }
 
     fn can(&self) -> Vec<&'static str> {
-        let mut can = vec!["request", "release", "link", "add", "remove"];
+        let mut can = vec!["request", "release", "link", "add", "remove", "kill", "restart"];
         if self.world.as_ref().is_some_and(|world| world.is_on_the_air()) {
             can.extend(["move", "range", "pace"]);
         }
@@ -213,6 +214,8 @@ impl LiveMesh {
             Action::Link { between, up } => self.link(between, up).await,
             Action::Add { at } => self.add(at).await,
             Action::Remove { node } => self.remove(node).await,
+            Action::Kill { node } => self.kill(node).await,
+            Action::Restart { node } => self.restart(node).await,
             Action::Move { node, to } => self.move_to(node, to).await,
             Action::Range { metres } => self.set_range(metres),
             Action::Pace { factor } => self.set_pace(factor),

@@ -246,6 +246,9 @@ fn act(live: &Live, keeper: &Mutex<Keeper>, action: Action) -> Result<Done, Refu
         Action::Request { tape, .. } | Action::Release { tape, .. } if tape != 0 => {
             return Err(Refusal::new("there is one resource here: its tape is 0"));
         }
+        Action::Kill { .. } | Action::Restart { .. } => {
+            return Err(Refusal::new("simulated nodes do not crash by hand; `meshlock up` has real ones"));
+        }
         Action::Move { .. } | Action::Link { .. } | Action::Add { .. } | Action::Remove { .. } => {}
         Action::Range { .. } | Action::Pace { .. } | Action::Request { .. } | Action::Release { .. } => {}
     }
@@ -269,6 +272,7 @@ pub(crate) fn as_change(action: Action) -> Option<Change> {
         Action::Link { between, up } => Some(Change::Link { between, up }),
         Action::Add { at } => Some(Change::Add { at }),
         Action::Remove { node } => Some(Change::Remove { node }),
+        Action::Kill { .. } | Action::Restart { .. } => None,
         Action::Range { metres } => Some(Change::Range { metres }),
         Action::Pace { factor } => Some(Change::Pace { factor }),
         Action::Request { node, units, priority, session, .. } => {

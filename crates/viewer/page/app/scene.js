@@ -2,9 +2,11 @@
 // a test compares the two on whole traces, so a change here is a change there.
 
 /**
- * @import { Effect, Event, Header, Message, Moment, NodeId, NodeInfo, OpenRequest, Record_, Scene, SceneNode,
+ * @import { Census, Effect, Event, Header, Message, Moment, NodeId, NodeInfo, OpenRequest, Record_, Scene, SceneNode,
  *   UnderWay } from "./types.d.ts"
  */
+
+import { INCARNATION, isGone } from "./census.js";
 
 /** More messages than this are not kept under way; the oldest are dropped. */
 export const MOST_UNDER_WAY = 5_000;
@@ -131,6 +133,8 @@ function someNode(scene, id) {
       velocity: null,
       moved: scene.at,
       gone: false,
+      crashed: false,
+      census: null,
       view: null,
       open: [],
     });
@@ -143,11 +147,42 @@ function someNode(scene, id) {
  * @param {NodeInfo} info
  */
 function join(scene, info) {
+  if (info.id >= INCARNATION) replaceFormer(scene, info.id);
   const node = someNode(scene, info.id);
   node.name = info.name;
   node.view = info.view ?? null;
   if (info.position) node.position = info.position;
   node.gone = false;
+  node.crashed = false;
+}
+
+/**
+ * A node that comes back after a crash is another incarnation: it takes the place of the former.
+ * @param {Scene} scene
+ * @param {NodeId} id
+ */
+function replaceFormer(scene, id) {
+  const former = scene.nodes.filter((node) => node.id % INCARNATION === id % INCARNATION && node.id < id);
+  for (const { id: old, position } of former) {
+    for (const neighbour of neighboursOf(scene, old)) setLink(scene, old, neighbour, false);
+    scene.nodes = scene.nodes.filter((node) => node.id !== old);
+    someNode(scene, id).position = position;
+  }
+}
+
+/**
+ * A node hears who is gone. What those held is over.
+ * @param {Scene} scene
+ * @param {SceneNode} hearer
+ * @param {Census} census
+ */
+function hears(scene, hearer, census) {
+  hearer.census = census;
+  for (const node of scene.nodes) {
+    if (!isGone(census, node.id)) continue;
+    node.gone = true;
+    node.open = [];
+  }
 }
 
 /**
@@ -156,10 +191,14 @@ function join(scene, info) {
  */
 function applyMove(scene, move) {
   const node = someNode(scene, move.node);
-  node.position = move.position;
-  node.velocity = move.velocity ?? null;
+  // Where nodes have no places, neither has one that is gone.
+  if (node.position || !move.gone) {
+    node.position = move.position;
+    node.velocity = move.velocity ?? null;
+  }
   node.moved = scene.at;
   node.gone = move.gone ?? false;
+  node.crashed = move.crashed ?? false;
 }
 
 /**
@@ -195,6 +234,7 @@ function applyEvent(scene, record) {
   const node = heeded || record.view ? someNode(scene, id) : undefined;
   const receives = typeof event === "object" && "receive" in event;
   const arrived = receives ? arrive(scene, event.receive.from, id, record.cause) : NOTHING;
+  if (typeof event === "object" && "census" in event) hears(scene, someNode(scene, id), event.census.census);
   if (node && heeded && typeof event === "object") changeRequests(scene, node, event);
   for (const effect of record.effects ?? []) {
     if ("granted" in effect) {

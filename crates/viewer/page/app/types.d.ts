@@ -103,7 +103,17 @@ export type Event =
   | { "link-down": { neighbour: NodeId } }
   | { receive: { from: NodeId; message: Message } }
   | { expired: { timer: unknown } }
-  | { resize: { version: number; capacity: number } };
+  | { resize: { version: number; capacity: number } }
+  | { census: { census: Census } }
+  | { remake: { remake: { first: number; rows: [NodeId, unknown][] } } };
+
+/** Who came and who is gone, by member (the lower 16 bits of an id): 2i + 1 while incarnation i is living, 2i + 2 when it is
+ *  gone. */
+export interface Census {
+  counts: Record<string, number>;
+  removed: number[];
+  goodbyes?: Record<string, [number, number]>;
+}
 
 export type Effect =
   | { send: { to: NodeId; message: Message } }
@@ -128,7 +138,7 @@ export interface Record_ {
   cause?: number;
   link?: { between: [NodeId, NodeId]; up: boolean };
   /** `gone`: the node is not there any more (switched off, driven away), until it moves again. */
-  move?: { node: NodeId; position: Position; velocity?: Position; gone?: boolean };
+  move?: { node: NodeId; position: Position; velocity?: Position; gone?: boolean; crashed?: boolean };
   lost?: { from: NodeId; to: NodeId; message: Message; cause?: number };
   join?: NodeInfo;
   end?: End;
@@ -164,6 +174,10 @@ export interface SceneNode {
   velocity: Position | null;
   moved: Moment;
   gone: boolean;
+  /** It is gone because it crashed. */
+  crashed: boolean;
+  /** What it has heard of who is gone; null where nodes do not recover. */
+  census: Census | null;
   /** Its last view; null if the trace has none. */
   view: View | null;
   /** Its requests that are open, in the order of asking, told from events alone: known also without views. */
@@ -331,6 +345,9 @@ export type Action =
   | { do: "link"; between: [NodeId, NodeId]; up: boolean }
   | { do: "add"; at: Position | null }
   | { do: "remove"; node: NodeId }
+  /** No goodbye: as a crash. */
+  | { do: "kill"; node: NodeId }
+  | { do: "restart"; node: NodeId }
   | { do: "range"; metres: number }
   | { do: "pace"; factor: number }
   | { do: "request"; tape: number; node: NodeId; units: number; priority: number; session: number | null }

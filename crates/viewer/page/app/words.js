@@ -1,6 +1,8 @@
 // Short human words for what stands in a trace.
 
-/** @import { Effect, Event, Message, NodeId, Record_, Urgency } from "./types.d.ts" */
+import { INCARNATION } from "./census.js";
+
+/** @import { Census, Effect, Event, Message, Moment, NodeId, Record_, Urgency } from "./types.d.ts" */
 
 /** @typedef {(id: NodeId) => string} NameOf */
 
@@ -112,8 +114,8 @@ export function describeRecord(record, nameOf) {
     return { title: `link ${nameOf(one)} – ${nameOf(other)} ${record.link.up ? "comes up" : "breaks"}`, details: [] };
   }
   if (record.move) {
-    const { node, gone, velocity } = record.move;
-    return { title: `${nameOf(node)} ${gone ? "is gone" : velocity ? "moves on" : "stands still"}`, details: [] };
+    const { node, gone, velocity, crashed } = record.move;
+    return { title: `${nameOf(node)} ${crashed ? "crashes" : gone ? "is gone" : velocity ? "moves on" : "stands still"}`, details: [] };
   }
   if (record.lost) {
     const { from, to, message } = record.lost;
@@ -162,7 +164,26 @@ export function eventWords(event, nameOf) {
   if ("receive" in event) return `gets ${messageKind(event.receive.message)} from ${nameOf(event.receive.from)}`;
   if ("expired" in event) return "has waited long enough: a timer runs out";
   if ("resize" in event) return `hears that there are ${unitWords(event.resize.capacity)} now`;
+  if ("census" in event) return censusWords(event.census.census, nameOf);
+  if ("remake" in event) {
+    const { rows } = event.remake.remake;
+    return `makes the lost token anew, by ${rows.length === 1 ? "its own report" : `the reports of ${rows.length} nodes`}`;
+  }
   return plain(eventKind(event));
+}
+
+/**
+ * @param {Census} census
+ * @param {NameOf} nameOf
+ */
+function censusWords(census, nameOf) {
+  const names = Object.entries(census.counts).flatMap(([member, count]) => {
+    const last = Number(member) + INCARNATION * Math.floor((count - 1) / 2);
+    if (census.removed.includes(Number(member))) return [`${nameOf(last)} was removed`];
+    if (count % 2 === 0) return [`${nameOf(last)} is gone`];
+    return count > 1 ? [`${nameOf(last)} came back after a crash`] : [];
+  });
+  return names.length > 0 ? `hears that ${names.join(", ")}` : "hears who is a member";
 }
 
 /**

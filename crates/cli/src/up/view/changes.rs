@@ -94,7 +94,7 @@ impl LiveMesh {
         let stopping_node = {
             let mut mesh = self.mesh.lock().await;
             let mesh = mesh.as_mut().ok_or_else(stopping)?;
-            if mesh.nodes().count() == 1 {
+            if mesh.nodes().count() == 1 && (0..mesh.len()).all(|other| !mesh.is_dead(other)) {
                 return Err(Refusal::new(format!("{name} is the last node: Ctrl-C in the terminal ends the mesh")));
             }
             if !tokens.is_empty() && !has_neighbours {
@@ -134,6 +134,42 @@ impl LiveMesh {
             }
             Err(error) => Err(Refusal::new(format!("{name} has left, but not cleanly: {error}"))),
         }
+    }
+
+    /// Kills a node, as `kill -9` would.
+    pub(super) async fn kill(&self, node: NodeId) -> Result<Done, Refusal> {
+        let (index, hub) = self.up(node).await?;
+        let name = name_of(index);
+        let mut mesh = self.mesh.lock().await;
+        let mesh = mesh.as_mut().ok_or_else(stopping)?;
+        if let Some(robots) = self.lock_robots().as_mut() {
+            robots.end_at(&hub);
+        }
+        if !mesh.kill(index).await {
+            return Err(Refusal::new(format!("{name} is leaving already")));
+        }
+        self.by_hand.forget(&hub);
+        if let Some(recorder) = &self.recorder {
+            recorder.crashed(&name);
+        }
+        Ok(Done::default())
+    }
+
+    /// Starts a node again that was killed, as its next incarnation.
+    pub(super) async fn restart(&self, node: NodeId) -> Result<Done, Refusal> {
+        let mut mesh = self.mesh.lock().await;
+        let mesh = mesh.as_mut().ok_or_else(stopping)?;
+        let index = mesh.index(node).ok_or_else(|| Refusal::new(format!("there is no node {node} in this mesh")))?;
+        let started = mesh.restart(index).await;
+        match started {
+            Ok(true) => {}
+            Ok(false) => return Err(Refusal::new(format!("{} was not killed", name_of(index)))),
+            Err(error) => return Err(Refusal::new(format!("{} could not be started: {error}", name_of(index)))),
+        }
+        if let (Some(robots), Some(node)) = (self.lock_robots().as_mut(), mesh.node(index)) {
+            robots.add(node);
+        }
+        Ok(Done { node: mesh.id(index), ..Done::default() })
     }
 
     /// Puts a node somewhere else, where it stays.

@@ -13,8 +13,8 @@ use super::{LiveMesh, name_of};
 
 /// A request lives so long without a sign; signs come far more often.
 const LEASE: Duration = Duration::from_secs(60);
-/// How often those that are still wanted are renewed.
-const RENEW_EVERY: Duration = Duration::from_secs(10);
+/// How often those that are still wanted are renewed: no lease ends after the standing of its node, which is short here.
+const RENEW_EVERY: Duration = Duration::from_millis(500);
 
 /// Requests that were made by hand and are not over.
 #[derive(Debug, Default)]
@@ -57,6 +57,11 @@ impl ByHand {
             // What is over needs no giving back.
             let _ = made.hub.release(&made.id);
         }
+    }
+
+    /// The node was killed, and what was asked for there is over.
+    pub(super) fn forget(&self, hub: &Arc<Hub>) {
+        self.with(|all| all.retain(|made| !Arc::ptr_eq(&made.hub, hub)));
     }
 }
 
@@ -111,6 +116,9 @@ impl LiveMesh {
         let Some(number) = number else {
             let over = info.reason.filter(|_| info.state.is_over());
             let _ = hub.release(&info.id);
+            if let Some(reason) = hub.with(|machine, _| machine.why_not_granting().map(str::to_owned)) {
+                return Err(Refusal::new(format!("{name} grants nothing now: {reason}")));
+            }
             return Err(Refusal::new(over.unwrap_or_else(|| {
                 format!(
                     "a client of {name} has a request for {resource:?} already, and its protocol serves one of a node at \

@@ -43,10 +43,16 @@ export function actions(viewer, element) {
     viewer.select({ node: done.node });
   }
 
+  /** It comes back under another id. @param {SceneNode} node */
+  async function restart(node) {
+    const done = await act({ do: "restart", node: node.id });
+    if (done?.node !== undefined) viewer.select({ node: done.node });
+  }
+
   let shown = "";
   return (node) => {
     subject = node;
-    const now = JSON.stringify([node?.id, node?.gone, node?.open, viewer.about.can]);
+    const now = JSON.stringify([node?.id, node?.gone, node?.crashed, node?.open, viewer.about.can]);
     if (now === shown) return;
     shown = now;
     asking.hidden = !node || node.gone || !can("request");
@@ -57,6 +63,16 @@ export function actions(viewer, element) {
         !node.gone &&
         can("remove") &&
         button("Remove node", () => act({ do: "remove", node: node.id }), { "data-key": "remove" }),
+      node &&
+        !node.gone &&
+        can("kill") &&
+        button("Kill node", () => act({ do: "kill", node: node.id }), {
+          "data-key": "kill",
+          title: "As a crash: it says no goodbye and gives nothing away",
+        }),
+      node?.crashed &&
+        can("restart") &&
+        button("Start again", () => restart(node), { "data-key": "restart", class: "primary" }),
       can("add") && button("Add node", add, { "data-key": "add" }),
     );
   };

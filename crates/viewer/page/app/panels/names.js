@@ -2,6 +2,7 @@
 
 /** @import { NodeId, Viewer } from "../types.d.ts" */
 
+import { INCARNATION } from "../census.js";
 import { nodeOf } from "../scene.js";
 import { button } from "./dom.js";
 
@@ -15,7 +16,9 @@ export function namer(viewer) {
   const names = new Map();
   for (const node of viewer.summary?.header.nodes ?? viewer.place?.header.nodes ?? []) names.set(node.id, node.name);
   for (const node of viewer.scene?.nodes ?? []) names.set(node.id, node.name);
-  return (id) => names.get(id) ?? `node ${id}`;
+  // Another incarnation of a node has the same name.
+  const byMember = new Map([...names].map(([id, name]) => [id % INCARNATION, name]));
+  return (id) => names.get(id) ?? byMember.get(id % INCARNATION) ?? `node ${id}`;
 }
 
 /**

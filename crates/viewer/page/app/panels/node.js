@@ -2,6 +2,7 @@
 
 /** @import { Claimant, NodeId, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
 
+import { repairOf } from "../census.js";
 import { urgencyOf } from "../claims.js";
 import { messageWords, unitWords, urgencyWords } from "../words.js";
 import { actions } from "./actions.js";
@@ -53,7 +54,8 @@ function selected(viewer, node) {
     "div",
     { class: "row" },
     h("h2", {}, node.name),
-    node.gone && h("span", { class: "badge" }, "gone"),
+    node.gone && h("span", { class: "badge" }, node.crashed ? "crashed" : "gone"),
+    ...repairBadges(viewer, node),
     h("span", { class: "spacer" }),
     button("Overview", () => viewer.select(null), { "data-key": "overview", title: "Select nothing (Esc)" }),
   );
@@ -67,6 +69,18 @@ function selected(viewer, node) {
     );
   }
   return [title, list];
+}
+
+/** The part of a node in a repair. @param {Viewer} viewer @param {SceneNode} node */
+function repairBadges(viewer, node) {
+  const repair = viewer.scene && repairOf(viewer.scene);
+  if (!repair) return [];
+  return [
+    repair.heir === node.id &&
+      h("span", { class: "badge", title: "Makes anew what is lost with a node that is gone" }, "heir"),
+    repair.missing.has(node.id) &&
+      h("span", { class: "badge", title: "A repair waits for its report" }, "its report is missing"),
+  ];
 }
 
 /** @typedef {{ field: keyof View, name: string, content: (Node | string)[] }} Row */

@@ -196,6 +196,42 @@ function drawWhole(context, frame, dot) {
     });
   }
   context.globalAlpha = 1;
+  if (node.gone) drawCross(context, frame, dot);
+  drawPart(context, frame, dot);
+}
+
+/**
+ * Who is gone is crossed out.
+ * @param {Context} context
+ * @param {Frame} frame
+ * @param {Dot} dot
+ */
+function drawCross(context, { theme, radius }, { x, y, node }) {
+  const arm = radius * 0.8;
+  context.strokeStyle = node.crashed ? theme.alarm : theme.muted;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  context.moveTo(x - arm, y - arm);
+  context.lineTo(x + arm, y + arm);
+  context.moveTo(x + arm, y - arm);
+  context.lineTo(x - arm, y + arm);
+  context.stroke();
+}
+
+/**
+ * What a node has to do with a crash: it is the one, makes anew what was lost, or has not reported yet.
+ * @param {Context} context
+ * @param {Frame} frame
+ * @param {Dot} dot
+ */
+function drawPart(context, { theme, radius, repair }, { x, y, node, look }) {
+  const missing = repair?.missing.has(node.id) ?? false;
+  const words = node.crashed ? (missing ? "crashed, waited for" : "crashed") : node.gone ? "gone" : null;
+  const part = words ?? (missing ? "report missing" : repair?.heir === node.id ? "heir" : null);
+  if (part === null) return;
+  const fill = node.crashed || missing ? theme.alarm : theme.ground;
+  const ink = node.crashed || missing ? inkOn(theme.alarm) : theme.muted;
+  pill(context, x, y - radius - (look.token ? 19 : 12), part, { fill, ink, size: 10, edge: theme.muted });
 }
 
 /** @type {DotsPainter} */

@@ -1,5 +1,6 @@
 // Everything that is drawn in one frame, worked out beforehand: where nodes are on the canvas, and how much is shown.
 
+import { repairOf } from "../census.js";
 import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
 
 /** @import { Flight, NodeId, Position, SceneNode, Viewer } from "../types.d.ts" */
@@ -34,6 +35,7 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {[NodeId, NodeId] | null} chosenLink
  * @property {NodeId | null} hovered
  * @property {NodeId | null} focused by the keyboard
+ * @property {{ heir: NodeId | null, missing: Set<NodeId> } | null} repair who makes lost tokens anew, and who is waited for
  * @property {NodeId | undefined} broken where a broken rule shows
  * @property {Flight[]} flights messages on their way
  * @property {number} pulse 0 to 1, while time goes by; 0 otherwise
@@ -88,6 +90,7 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     chosen: chosenNode(viewer),
     chosenLink: viewer.selected && "link" in viewer.selected ? viewer.selected.link : null,
     broken: scene.end?.violation?.node,
+    repair: repairOf(scene),
     ...pointer,
   };
 }

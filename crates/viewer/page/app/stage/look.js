@@ -32,8 +32,9 @@ export function lookOf(node, scene) {
   const waits = node.open.filter((request) => request.granted === null);
   const view = node.view;
   return {
-    token: Boolean(view?.token),
-    copy: view?.keeps_copy ?? false,
+    // What a node had that is gone is lost.
+    token: Boolean(view?.token) && !node.gone,
+    copy: (view?.keeps_copy ?? false) && !node.gone,
     held: inside.reduce((sum, request) => sum + request.units, 0),
     session: (inside[0] ?? waits[0])?.session ?? null,
     waiting: waits.length > 0 || (view?.waiting?.length ?? 0) > 0,

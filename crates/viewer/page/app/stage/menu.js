@@ -96,6 +96,10 @@ function nodeItems({ viewer }, node) {
   const add = (words, action) => {
     if (can.includes(action.do)) items.push({ words, run: () => viewer.act(action).catch(() => {}) });
   };
+  if (node.gone) {
+    if (node.crashed) add("Start again", { do: "restart", node: node.id });
+    return items;
+  }
   const base = { tape: viewer.tape, node: node.id };
   add("Request 1 unit", { do: "request", ...base, units: 1, priority: 1, session: usualSession(viewer) });
   for (const { request, granted } of node.open) {
@@ -116,6 +120,7 @@ function nodeItems({ viewer }, node) {
     add(`Cut link to ${name(other)}`, { do: "link", between: link, up: false });
   }
   add("Remove node", { do: "remove", node: node.id });
+  add("Kill node", { do: "kill", node: node.id });
   return items;
 }
 

@@ -1,5 +1,6 @@
 // Where every node is: by the trace, or by the layout where the trace has no places, or where the user has put it.
 
+import { isSameMember } from "../census.js";
 import { HOP, layout } from "./layout.js";
 import { areaOf } from "./look.js";
 
@@ -56,6 +57,13 @@ export class Places {
       this.#dragged.clear();
       this.#arranged = false;
     }
+    // A node that came back after a crash stands where it stood.
+    for (const { id } of scene.nodes) {
+      const former = this.#laid.has(id) ? undefined : [...this.#laid.keys()].find((old) => isSameMember(old, id));
+      if (former === undefined) continue;
+      this.#laid.set(id, /** @type {Position} */ (this.#laid.get(former)));
+      this.#laid.delete(former);
+    }
     const missing = scene.nodes.filter((node) => !node.position && !this.#laid.has(node.id));
     const unlinked = this.#linkless && scene.links.length > 0 && !this.real;
     if (missing.length === 0 && !unlinked) return fresh;
@@ -76,7 +84,8 @@ export class Places {
       if (record?.join) ids.add(record.join.id);
       if (record?.link?.up) links.push(record.link.between);
     }
-    const sorted = [...ids].sort((a, b) => a - b);
+    // Later incarnations of a node need no place of their own.
+    const sorted = [...ids].sort((a, b) => a - b).filter((id, at, all) => !all.slice(0, at).some((o) => isSameMember(o, id)));
     this.#linkless = links.length === 0;
     this.#laid = layout(sorted, links.length > 0 ? links : knownNeighbours(scene.nodes));
   }
