@@ -6,7 +6,7 @@
 use meshlock_core::Demand;
 use meshlock_protocols::{Name, Text};
 
-use super::{Entry, WALK_CHANNEL, network};
+use super::{Entry, network};
 use crate::members::MemberBudgets;
 use crate::model::{Work, Workload};
 use crate::spec::{Recovery, Spec};
@@ -68,45 +68,155 @@ fn lossy(mut spec: Spec, losses: u32, early_timers: u32) -> Spec {
 
 fn flood() -> Vec<Entry> {
     vec![
-        Entry::holds("recovery-flood/pair", "one of two crashes and returns", flooding("pair", CRASH, &[1, 2]), 0),
-        Entry::holds("recovery-flood/pair-twice", "two crashes", flooding("pair", TWO_CRASHES, &[1, 1]), 0),
-        Entry::holds("recovery-flood/pair-removed", "removed", flooding("pair", REMOVAL, &[1, 2]), 0),
-        Entry::holds("recovery-flood/pair-fenced", "declared", flooding("pair", FENCE, &[1, 1]), 0),
-        Entry::holds("recovery-flood/pair-lossy", "loss", lossy(flooding("pair", CRASH, &[1, 1]), 1, 1), 0),
-        Entry::holds("recovery-flood/line-3", "line", flooding("line:3", CRASH, &[0, 0, 1]), 0),
-        Entry::holds("recovery-flood/line-3-two", "line", flooding("line:3", CRASH, &[1, 0, 1]), 0),
-        Entry::holds("recovery-flood/line-3-queue", "queue", flooding("line:3", only(2, CRASH), &[1, 1, 1]), 0),
+        Entry::holds("recovery-flood/pair", "one of two crashes and returns", flooding("pair", CRASH, &[1, 2]), 4_943),
+        Entry::holds(
+            "recovery-flood/pair-twice",
+            "two crashes, also of the heir during a repair",
+            flooding("pair", TWO_CRASHES, &[1, 1]),
+            30_694,
+        ),
+        Entry::holds(
+            "recovery-flood/pair-removed",
+            "one of two crashes, and may be removed",
+            flooding("pair", REMOVAL, &[1, 2]),
+            5_331,
+        ),
+        Entry::holds(
+            "recovery-flood/pair-fenced",
+            "a member may be declared gone while it runs",
+            flooding("pair", FENCE, &[1, 1]),
+            16_565,
+        ),
+        Entry::holds(
+            "recovery-flood/pair-lossy",
+            "a crash, 1 message lost, 1 timer early",
+            lossy(flooding("pair", CRASH, &[1, 1]), 1, 1),
+            27_921,
+        ),
+        Entry::holds(
+            "recovery-flood/line-3",
+            "one of three crashes, and the token takes two hops",
+            flooding("line:3", CRASH, &[0, 0, 1]),
+            3_634,
+        ),
+        Entry::holds(
+            "recovery-flood/line-3-two",
+            "the same with two who ask",
+            flooding("line:3", CRASH, &[1, 0, 1]),
+            27_528,
+        ),
+        Entry::holds(
+            "recovery-flood/line-3-queue",
+            "one crashes that is in the queue of the token",
+            flooding("line:3", only(2, CRASH), &[1, 1, 1]),
+            119_153,
+        ),
         Entry::holds(
             "recovery-flood/line-3-lossy",
-            "queue",
+            "a giver does not see that its token arrived and went on",
             lossy(flooding("line:3", only(2, CRASH), &[0, 1, 1]), 1, 0),
-            0,
+            43_607,
         ),
-        Entry::holds("recovery-flood/triangle", "tri", flooding("triangle", CRASH, &[0, 0, 1]), 0),
-        Entry::holds("recovery-flood/triangle-removed", "tri", flooding("triangle", only(0, REMOVAL), &[0, 0, 1]), 0),
-        Entry::holds("recovery-flood/line-3-fenced", "line", flooding("line:3", FENCE, &[0, 0, 1]), 0),
-        Entry::holds("recovery-flood/triangle-fenced", "tri", flooding("triangle", FENCE, &[0, 0, 1]), 0),
+        Entry::holds(
+            "recovery-flood/line-3-fenced",
+            "who is declared gone still passes messages on",
+            flooding("line:3", FENCE, &[0, 0, 1]),
+            28_252,
+        ),
+        Entry::holds(
+            "recovery-flood/triangle",
+            "a crash on a triangle: the census overtakes the token",
+            flooding("triangle", CRASH, &[0, 0, 1]),
+            102_841,
+        ),
+        Entry::holds(
+            "recovery-flood/triangle-removed",
+            "the giver is removed, and its token comes over a living hop",
+            flooding("triangle", only(0, REMOVAL), &[0, 0, 1]),
+            40_550,
+        ),
+        Entry::holds(
+            "recovery-flood/triangle-fenced",
+            "one of a triangle may be declared gone while it runs",
+            flooding("triangle", FENCE, &[0, 0, 1]),
+            419_729,
+        ),
     ]
 }
 
 fn group() -> Vec<Entry> {
     vec![
-        Entry::holds("recovery-group/pair", "one of two crashes", grouped("pair", CRASH, &[&[X], &[X, Y]]), 0),
-        Entry::holds("recovery-group/pair-twice", "two crashes", grouped("pair", TWO_CRASHES, &[&[X], &[X]]), 0),
-        Entry::holds("recovery-group/pair-removed", "removed", grouped("pair", REMOVAL, &[&[X], &[X, Y]]), 0),
-        Entry::holds("recovery-group/pair-fenced", "declared", grouped("pair", FENCE, &[&[X], &[Y]]), 0),
-        Entry::holds("recovery-group/pair-lossy", "loss", lossy(grouped("pair", CRASH, &[&[X], &[Y]]), 1, 1), 0),
-        Entry::holds("recovery-group/pair-sessions", "any", asking(grouped("pair", CRASH, &[]), 2, &[X, Y]), 0),
-        Entry::holds("recovery-group/line-3-given", "line", grouped("line:3", only(2, CRASH), &[&[], &[X], &[Y]]), 0),
+        Entry::holds(
+            "recovery-group/pair",
+            "one of two crashes and returns",
+            grouped("pair", CRASH, &[&[X], &[X, Y]]),
+            8_823,
+        ),
+        Entry::holds(
+            "recovery-group/pair-twice",
+            "two crashes, also of the heir during a repair",
+            grouped("pair", TWO_CRASHES, &[&[X], &[X]]),
+            45_484,
+        ),
+        Entry::holds(
+            "recovery-group/pair-removed",
+            "one of two crashes, and may be removed",
+            grouped("pair", REMOVAL, &[&[X], &[X, Y]]),
+            9_467,
+        ),
+        Entry::holds(
+            "recovery-group/pair-fenced",
+            "a member may be declared gone while it runs",
+            grouped("pair", FENCE, &[&[X], &[Y]]),
+            27_030,
+        ),
+        Entry::holds(
+            "recovery-group/pair-lossy",
+            "a crash, 1 message lost, 1 timer early",
+            lossy(grouped("pair", CRASH, &[&[X], &[Y]]), 1, 1),
+            64_774,
+        ),
+        Entry::holds(
+            "recovery-group/pair-sessions",
+            "a session goes on without its captain, and one more joins",
+            asking(grouped("pair", CRASH, &[]), 2, &[X, Y]),
+            250_344,
+        ),
+        Entry::holds(
+            "recovery-group/line-3",
+            "one of three crashes, over the relay",
+            grouped("line:3", CRASH, &[&[], &[], &[X]]),
+            4_293,
+        ),
+        Entry::holds(
+            "recovery-group/line-3-two",
+            "the same with two who attend one session",
+            grouped("line:3", CRASH, &[&[X], &[], &[X]]),
+            59_594,
+        ),
+        Entry::holds(
+            "recovery-group/line-3-given",
+            "the first giver has a copy of a token that arrived and went on",
+            grouped("line:3", only(2, CRASH), &[&[], &[X], &[Y]]),
+            18_229,
+        ),
+        Entry::holds(
+            "recovery-group/line-3-fenced",
+            "who is declared gone still passes messages on",
+            grouped("line:3", FENCE, &[&[], &[], &[X]]),
+            36_852,
+        ),
         Entry::holds(
             "recovery-group/star-captain",
-            "line",
+            "a captain is removed before its followers have started",
             grouped("star:3", only(1, REMOVAL), &[&[Y, Y], &[X], &[X]]),
-            0,
+            828_376,
         ),
-        Entry::holds("recovery-group/line-3", "line", grouped("line:3", CRASH, &[&[], &[], &[X]]), 0),
-        Entry::holds("recovery-group/line-3-two", "line", grouped("line:3", CRASH, &[&[X], &[], &[X]]), 0),
-        Entry::holds("recovery-group/triangle", "tri", grouped("triangle", CRASH, &[&[], &[], &[X]]), 0),
-        Entry::holds("recovery-group/line-3-fenced", "line", grouped("line:3", FENCE, &[&[], &[], &[X]]), 0),
+        Entry::holds(
+            "recovery-group/triangle",
+            "a crash on a triangle: the census overtakes the token",
+            grouped("triangle", CRASH, &[&[], &[], &[X]]),
+            140_562,
+        ),
     ]
 }

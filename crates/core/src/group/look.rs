@@ -4,12 +4,12 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::counters::{CounterVisitor, Line};
-use crate::group::{Config, Members};
 use crate::group::message::{Message, Record, Stamp};
 use crate::group::node::{GivenAway, Inside, Node};
 use crate::group::recovery::Picture;
 use crate::group::rules::Rules;
 use crate::group::token::Token;
+use crate::group::{Config, Members};
 use crate::protocol::{Effect, Event, Misuse, Protocol};
 use crate::recovery::{Census, Row};
 use crate::view::{Returning, TokenView, View, Waiting};
