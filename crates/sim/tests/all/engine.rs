@@ -78,11 +78,11 @@ fn pinned() -> Vec<(Scenario, u64)> {
     let printed =
         |name| ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(name, Over::Links) };
     vec![
-        (radio(protocol(Name::ReverseLink, Over::Links)), 10_886_757_087_393_127_354),
-        (radio(protocol(Name::Flood, Over::Links)), 7_692_056_371_064_856_891),
+        (radio(protocol(Name::ReverseLink, Over::Links)), 8_268_823_955_061_652_265),
+        (radio(protocol(Name::Flood, Over::Links)), 4_118_028_825_352_902_653),
         (radio(protocol(Name::Group, Over::Relay)), 6_425_645_548_652_432_307),
         (radio(protocol(Name::NaimiTrehel, Over::Routing)), 16_754_857_570_688_609_670),
-        (wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 11_088_475_911_586_161_814),
+        (wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 15_088_316_305_272_352_175),
         (wired(printed(Name::ReverseLink), RANDOM), 4_988_167_234_257_547_265),
         (wired(protocol(Name::Raymond, Over::Routing), RANDOM), 11_418_822_247_127_315_872),
     ]
