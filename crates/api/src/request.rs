@@ -135,6 +135,9 @@ pub struct RequestInfo {
     /// session; all who attend one together have the same). Pass it to what the lock guards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<u64>,
+    /// The same as text, for languages whose numbers are exact only below 2^53.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence_text: Option<String>,
     /// The length of the lease.
     pub lease_ms: u64,
     /// How much of the lease is left, while it is queued or granted. Count from before the question was asked.

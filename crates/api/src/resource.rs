@@ -188,7 +188,7 @@ pub struct ResourceInfo {
     pub name: String,
     /// What the mesh agreed on.
     pub definition: Definition,
-    /// How often the definition was changed.
+    /// Grows with every change of the definition; 0 if it was never changed.
     pub version: u64,
     /// The token is at this node.
     pub token_here: bool,

@@ -28,6 +28,73 @@ pub struct MeshStatus {
     /// What an operator has to act on, such as two nodes with one identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<String>,
+    /// How recovery from crashes is doing at the asked node; absent in a mesh that does not recover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryStatus>,
+}
+
+/// How recovery from crashes is doing at a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct RecoveryStatus {
+    /// `voters` or `restart`.
+    pub mode: String,
+    /// Grows with every fact about who came and who is gone; equal at all nodes that know the same.
+    pub rank: u64,
+    /// With voters: how long this node may still grant if it hears nothing more of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing_ms: Option<u64>,
+    /// Why this node grants nothing now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<String>,
+    /// Members that are gone: stopped, declared gone, or removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// Who votes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub voters: Vec<String>,
+    /// Members that a voter has not heard for too long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspected: Vec<String>,
+    /// The repair that is open, as far as this node knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<OpenRepair>,
+}
+
+/// A repair that waits. Tokens that are alive are not touched by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct OpenRepair {
+    /// Since the last fact about who came or is gone.
+    pub for_ms: u64,
+    /// Members whose reports are missing, ten at most.
+    pub missing: Vec<String>,
+    /// How many reports are missing.
+    pub count: u32,
+    /// Who makes lost tokens anew when all reports are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heir: Option<String>,
+    /// Nothing is missing but the word of the voters.
+    #[serde(default)]
+    pub asks_voters: bool,
+}
+
+impl std::fmt::Display for OpenRepair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a repair is open for {}", crate::duration::display(std::time::Duration::from_millis(self.for_ms)))?;
+        if self.asks_voters {
+            return write!(f, ": it waits for a majority of the voters");
+        }
+        let names = self.missing.join(", ");
+        let more = self.count as usize - self.missing.len().min(self.count as usize);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        write!(
+            f,
+            ": it waits for {names}{more}; bring them back, or remove who is gone for good with `mesh remove --gone`"
+        )
+    }
 }
 
 /// A member that did not answer.

@@ -21,13 +21,11 @@ use setup::Setup;
 /// What came of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audited {
-    /// The protocol.
     pub protocol: String,
     /// Events that were looked at.
     pub events: u64,
     /// Those that were run again.
     pub replayed: u64,
-    /// Nodes in the trace.
     pub nodes: u64,
     /// Messages that arrived and whose sending is in the trace.
     pub messages: u64,
@@ -49,24 +47,17 @@ pub struct Audited {
 /// A node whose events were not run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Which.
     pub node: NodeId,
-    /// Its name.
     pub name: String,
-    /// How many events.
     pub events: u64,
-    /// Why.
     pub reason: &'static str,
 }
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The line of the trace.
     pub line: u64,
-    /// At which node, if at one.
     pub node: Option<NodeId>,
-    /// The broken rule, if it is one.
     pub rule: Option<String>,
     /// What is wrong, in words.
     pub what: String,
@@ -75,10 +66,8 @@ pub struct Difference {
 /// Why a trace cannot be audited.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// It cannot be read.
     #[error(transparent)]
     Unreadable(#[from] TraceError),
-    /// It is of something that cannot be run again.
     #[error("this trace cannot be run again: {0}")]
     Unsupported(String),
 }
@@ -95,21 +84,24 @@ fn replay(input: &mut dyn BufRead) -> Result<Audited, AuditError> {
     match &setup.protocol {
         setup::Protocol::ReverseLink => {
             let (capacity, order, joins) = (setup.setting.capacity, setup.setting.order, setup.setting.joins);
-            let make = |id, starts_with_token| {
-                reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins })
+            let make = |id, starts_with_token, fence| {
+                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins };
+                reverse_link::Node::new(config).with_fences_above(fence)
             };
             Replay::new(&setup, make).run(reader.with_messages())
         }
         setup::Protocol::Flood { retry } => {
             let retry = *retry;
-            let make = |id, starts_with_token| flood::Node::new(flood::Config { id, starts_with_token, retry });
+            let make = |id, starts_with_token, fence| {
+                flood::Node::new(flood::Config { id, starts_with_token, retry }).with_fences_above(fence)
+            };
             Replay::new(&setup, make).run(reader.with_messages())
         }
         setup::Protocol::Group { members, levels, retry } => {
-            let make = |id, starts_with_token| {
+            let make = |id, starts_with_token, fence| {
                 let (members, levels, retry) = (members.clone(), *levels, *retry);
                 let node = group::Config { id, members, starts_with_token, levels, retry };
-                Relayed::new(group::Node::new(node), relay::Config::default())
+                Relayed::new(group::Node::new(node).with_fences_above(fence), relay::Config::default())
             };
             Replay::new(&setup, make).run(reader.with_messages())
         }

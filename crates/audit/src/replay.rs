@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use meshlock_core::{Event, Misuse, NodeId, Protocol, View};
+use meshlock_core::recovery::Remake;
+use meshlock_core::{Event, Fence, Misuse, NodeId, Protocol, View};
 use meshlock_properties::{Violation, Watcher};
 use meshlock_trace::{End, Happening, NodeInfo, Reader, Source, TraceError, UnderWay, What};
 use serde::Serialize;
@@ -31,6 +32,8 @@ struct Node<P> {
     view: Option<View>,
     /// All that it ever sent and received is in the trace.
     is_complete: bool,
+    /// It was built with the token, and nothing has happened to it yet.
+    begins_with_token: bool,
     skipped: u64,
 }
 
@@ -45,7 +48,7 @@ impl<'a, P, F> Replay<'a, P, F>
 where
     P: Protocol,
     P::Message: Serialize + DeserializeOwned,
-    F: Fn(NodeId, bool) -> P,
+    F: Fn(NodeId, bool, Fence) -> P,
 {
     pub(super) fn new(setup: &'a Setup, make: F) -> Self {
         let under_way = if setup.in_order { UnderWay::new() } else { UnderWay::unordered() };
@@ -106,13 +109,14 @@ where
             Some(view) => view.token.is_some(),
             None => is_simulated && self.setup.first == Some(info.id),
         };
-        let fresh = (self.make)(info.id, has_token);
+        let fresh = (self.make)(info.id, has_token, Fence(0));
         let value = match &info.view {
             _ if info.resumed => Err("it went on from an earlier run"),
             Some(view) if fresh.view() != *view => Err("it had come some way when its recording began"),
             None if !is_simulated => Err("it is not said how it looked when its recording began"),
             Some(_) | None => Ok(fresh),
         };
+        let begins_with_token = has_token && value.is_ok();
         let view = value.as_ref().map_or_else(|_| info.view.clone(), |value| Some(value.view()));
         // Links that are up when a recording begins may have carried anything before.
         let is_complete = match &info.view {
@@ -127,7 +131,8 @@ where
             let _ = self.under_way.happens::<P::Message>(info.id, &Event::LinkUp { neighbour });
         }
         let verdict = view.as_ref().map_or(Ok(()), |view| self.watcher.begins(info.id, view));
-        self.nodes.insert(info.id, Node { name: info.name.clone(), value, view, is_complete, skipped: 0 });
+        self.nodes
+            .insert(info.id, Node { name: info.name.clone(), value, view, is_complete, begins_with_token, skipped: 0 });
         verdict.map_err(Wrong::from)
     }
 
@@ -137,6 +142,14 @@ where
         let id = happening.node;
         // The reader refuses events of nodes that were not introduced.
         let Some(node) = self.nodes.get_mut(&id) else { return Ok(()) };
+        // Where a member was gone before the resource was made, another one of this name may have been lost with it. So
+        // the fences of a new token begin above all that it can have given.
+        if std::mem::take(&mut node.begins_with_token)
+            && let Event::Census { census } = &happening.event
+            && !census.is_pristine()
+        {
+            node.value = Ok((self.make)(id, true, Fence(Remake::first_number(census.rank()))));
+        }
         let after = match &mut node.value {
             Ok(value) => {
                 let result = value.handle(happening.event.clone());

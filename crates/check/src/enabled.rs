@@ -92,10 +92,8 @@ impl Space {
 
     /// Protocols with timers bear losses. A census or a report is lost only with its link: members rely on it.
     fn is_losable(&self, message: u32) -> bool {
-        match self.local.message(message) {
-            Message::Recovering(frame) => matches!(frame.body, Body::Inner { .. }),
-            _ => true,
-        }
+        let Message::Recovering(frame) = self.local.message(message) else { return true };
+        matches!(frame.body, Body::Inner { .. })
     }
 
     /// A stopped node starts again once all neighbours have noticed that it was gone.

@@ -29,6 +29,10 @@ pub trait Plain {
     /// What must be possible from every state, if the exploration asks for it; and what must be reached at least once, so
     /// that a model that can do nothing is noticed.
     fn is_reached(&self, state: &Self::State) -> bool;
+    /// Whether the goal may be reached by this step. A misfortune is no way to a goal.
+    fn is_progress(&self, _step: &Self::Step) -> bool {
+        true
+    }
 }
 
 /// What an exploration found.
@@ -98,7 +102,7 @@ pub fn explore<M: Plain>(model: &M, bounds: Bounds) -> Found {
                     origins.push((index, number as u16));
                     next.push((fresh, after));
                 }
-                if bounds.progress {
+                if bounds.progress && model.is_progress(&step) {
                     edges.push((reached, index));
                 }
             }

@@ -59,6 +59,9 @@ pub struct Spec {
     pub epsilon: u32,
     /// Whether and how nodes recover from crashes.
     pub recovery: Recovery,
+    /// How many resources there are, where nodes recover. Requests are made for all of them; see
+    /// [`meshlock_protocols::recovering`].
+    pub resources: usize,
     pub workload: Workload,
     pub budgets: Budgets,
     pub timers: Timers,
@@ -94,6 +97,7 @@ impl Spec {
             repeats: false,
             epsilon: 0,
             recovery: Recovery::None,
+            resources: 1,
             budgets: Budgets::default(),
             // A timer that runs out while a node is inside only repeats what is known.
             timers: Timers { while_held: false, ..Timers::default() },
@@ -195,11 +199,12 @@ impl Spec {
         }
         let joined = self.joined();
         let member = |(member, node): (u16, Node)| {
+            let resources = vec![node; self.resources];
             let recovering = if member < joined {
-                Recovering::founding(member, 0..joined, vec![node])
+                Recovering::founding(member, 0..joined, resources)
             } else {
                 let before = Census::of_living((0..member).map(|member| NodeId::of(member, 0)));
-                Recovering::invited(member, before, vec![node])
+                Recovering::invited(member, before, resources)
             };
             match self.recovery {
                 Recovery::Voters => recovering.with_voters().into(),

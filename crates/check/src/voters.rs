@@ -15,4 +15,4 @@ mod suite;
 mod world;
 
 pub use suite::{Standard, all, large, named};
-pub use world::{Question, Step, VoterModel, World};
+pub use world::{Plant, Question, Step, VoterModel, World};

@@ -1,8 +1,11 @@
 //! The rules over whole states, with what they need to see.
 
-use meshlock_core::NodeId;
+use meshlock_core::recovery::Resource;
 use meshlock_core::view::View;
+use meshlock_core::{NodeId, Protocol};
 use meshlock_properties::{Flight, Rule, Snapshot, Violation, check_snapshot};
+
+use meshlock_protocols::Message;
 
 use crate::finding::Finding;
 use crate::intern::{Sequences, next_id};
@@ -55,13 +58,49 @@ impl Space {
         let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: self.is_quiet(row), parts: &parts };
         check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
         let history = self.histories.get(row[self.layout.history()]);
-        history.check_in_use(&snapshot)?;
-        self.check_begun_anew(row)?;
-        if snapshot.quiet {
-            self.check_censuses(row, &present, &parts)?;
+        if self.model.recovers() {
+            history.check_in_use(&snapshot)?;
+            self.check_begun_anew(row)?;
+            self.check_other_tokens(row, &snapshot, &heard)?;
+            if snapshot.quiet {
+                self.check_censuses(row, &present, &parts)?;
+            }
         }
         let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
         history.check_known(view).map_err(Finding::Rule)
+    }
+
+    /// Of every resource but the first, which all other rules look at: one token at most, and one in the quiet.
+    fn check_other_tokens(&self, row: &Row, snapshot: &Snapshot<'_>, heard: &[bool]) -> Result<(), Finding> {
+        let Some(resources) = self.member(row, 0).map(|member| member.resources().len()) else { return Ok(()) };
+        let present = || (0..self.layout.nodes).filter(|place| heard[*place]);
+        let whole = snapshot.parts.windows(2).all(|pair| pair[0] == pair[1]) && !snapshot.parts.is_empty();
+        for resource in 1..resources {
+            let has = |place: &usize| {
+                let member = self.member(row, *place);
+                member.is_some_and(|member| member.resources()[resource].view().token.is_some())
+            };
+            let held = present().filter(has).count();
+            let mut flying = 0;
+            for (at, channel) in self.layout.channels.iter().enumerate() {
+                let Some(member) = self.member(row, channel.to.0 as usize).filter(|_| heard[channel.to.0 as usize])
+                else {
+                    continue;
+                };
+                for message in self.channels.iter(row[self.layout.channel(at)]) {
+                    let Message::Recovering(message) = self.local.message(message) else { continue };
+                    let number = resource as Resource;
+                    flying += usize::from(member.token_of(number, channel.from, message).is_some());
+                }
+            }
+            let (rule, what) = match held + flying {
+                0 if snapshot.quiet && whole => (Rule::Repaired, "there is no token"),
+                0 | 1 => continue,
+                2.. => (Rule::OneToken, "there are several tokens"),
+            };
+            return Err(Violation::new(rule, None, format!("{what} of resource {resource}")).into());
+        }
+        Ok(())
     }
 
     /// No member goes on that knows that it is gone.

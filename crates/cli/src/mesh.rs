@@ -4,6 +4,7 @@ mod help;
 mod list;
 mod member;
 mod recover;
+mod voters;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +44,7 @@ enum Command {
     Recovery(Recovery),
     Remove(Remove),
     Resources(Resources),
+    Voters(Voters),
 }
 
 /// Found a mesh; this node is its first member and keeps the key that admits others.
@@ -136,6 +138,15 @@ struct Remove {
     number: Option<u16>,
 }
 
+/// Show who votes on who is gone, or let others vote.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help::VOTERS, after_help = help::MORE)]
+struct Voters {
+    /// 1, 3 or 5 members that vote from now on; only at the founder, whose node must run.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
 /// List the resources that meshlock.toml declares.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help::RESOURCES, after_help = help::MORE)]
@@ -156,6 +167,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Remove(remove) => member::remove(&at, remove)?,
         Command::Members(_) => list::members(&at)?,
         Command::Resources(_) => list::resources(&at)?,
+        Command::Voters(voters) => voters::voters(&at, voters)?,
     }
     Ok(Exit::Fine)
 }

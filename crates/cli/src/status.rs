@@ -6,7 +6,8 @@ use std::time::Duration;
 use meshlock_api::resource::MANY;
 use meshlock_api::text::visible;
 use meshlock_api::{
-    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, ResourceStatus, Row, State, Urgency, duration,
+    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, RecoveryStatus, ResourceStatus, Row, State, Urgency,
+    duration,
 };
 use meshlock_report::table::{Cell, Column, Table};
 
@@ -54,6 +55,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// What is out of the ordinary about recovery, a line each.
+fn recovering(recovery: &RecoveryStatus) -> String {
+    let mut text = String::new();
+    let names = |names: &[String]| names.join(", ");
+    if !recovery.gone.is_empty() {
+        text += &format!("gone: {}\n", names(&recovery.gone));
+    }
+    if !recovery.suspected.is_empty() {
+        text += &format!("not heard by voters: {}\n", names(&recovery.suspected));
+    }
+    if let Some(reason) = &recovery.suspended {
+        text += &format!("nothing is granted here: {reason}\n");
+    }
+    if let Some(repair) = &recovery.repair {
+        text += &format!("{repair}\n");
+    }
+    text
+}
+
 /// As text of this width.
 pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
     let nodes: Vec<&str> = status.nodes.iter().map(|node| node.name.as_str()).collect();
@@ -62,6 +82,9 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
     if !status.missing.is_empty() {
         let missing: Vec<String> = status.missing.iter().map(absent).collect();
         text += &format!("no answer from {}\n", missing.join(", "));
+    }
+    if let Some(recovery) = &status.recovery {
+        text += &recovering(recovery);
     }
     text += "\n";
     for alarm in &status.alarms {

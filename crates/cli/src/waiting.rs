@@ -66,6 +66,9 @@ pub(crate) async fn wait<T>(
 /// Nothing if it does not wait any more.
 fn describe(name: &str, waited: Duration, info: &RequestInfo) -> Option<String> {
     let waiting = format!("waiting for {name} for {}", duration::display(waited));
+    if let Some(reason) = info.reason.as_ref().filter(|_| !info.state.is_over()) {
+        return Some(format!("{waiting}: {reason}"));
+    }
     if let Some(lost) = &info.out_of_reach {
         return Some(format!("{waiting}: its token is {lost}"));
     }
@@ -98,6 +101,7 @@ mod tests {
             mode: None,
             owner: None,
             fence: None,
+            fence_text: None,
             lease_ms: 1,
             expires_in_ms: None,
             waited_ms: 12_000,

@@ -138,7 +138,7 @@ impl Ear {
                     let changed = if up { links.insert(pair) } else { links.remove(&pair) };
                     changed.then(|| News::Links(links.clone()))
                 }
-                Heard { movement: Some(Move { node, position, velocity, gone }), .. } => {
+                Heard { movement: Some(Move { node, position, velocity, gone, crashed: _ }), .. } => {
                     Some(News::Moved(node.0 as usize, Place { position, velocity, gone }))
                 }
                 Heard { join: Some(node), .. } => {

@@ -27,7 +27,6 @@ use meshlock_cli::text::several;
 
 pub(crate) use self::args::Args;
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let all = claims();
     let chosen = choose(&all, &args.ids)?;

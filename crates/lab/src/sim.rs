@@ -57,7 +57,6 @@ struct Ran {
     trace: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.schema || args.keys {
         let text = if args.schema { schema() } else { reference_table() };
@@ -115,13 +114,7 @@ fn read(args: &Args, edits: Option<&Header>) -> anyhow::Result<Subject> {
 fn execute(subject: &Subject, args: &Args, edits: Option<&Edits>) -> anyhow::Result<(Ran, anyhow::Result<()>)> {
     let Subject { scenario, seed, .. } = subject;
     let replay = replay(subject, args, args.edits.as_deref());
-    let output: Option<Box<dyn Write>> = match &args.trace {
-        None => None,
-        Some(path) => {
-            let file = File::create(path).with_context(|| format!("cannot write the trace {}", path.display()))?;
-            Some(Box::new(BufWriter::new(file)))
-        }
-    };
+    let output = trace_file(args)?.map(|file| Box::new(file) as Box<dyn Write>);
     let mut ticker = Ticker::new(scenario, interrupt::flag()?, args.quiet);
     let start = Instant::now();
     let untraced = |outcome| Traced { outcome, written: Ok(()) };
@@ -146,6 +139,13 @@ fn execute(subject: &Subject, args: &Args, edits: Option<&Edits>) -> anyhow::Res
         measures.remove("stuck");
     }
     Ok((Ran { outcome, measures, complete, wall, replay, trace }, written))
+}
+
+/// The file in which the run is recorded, if it is.
+fn trace_file(args: &Args) -> anyhow::Result<Option<BufWriter<File>>> {
+    let Some(path) = &args.trace else { return Ok(None) };
+    let file = File::create(path).with_context(|| format!("cannot write the trace {}", path.display()))?;
+    Ok(Some(BufWriter::new(file)))
 }
 
 fn about(subject: &Subject, args: &Args, replay: &str) -> About {

@@ -23,6 +23,7 @@ use meshlock_study::summary::Summary;
 use self::progress::Ticker;
 use crate::{document, interrupt};
 use meshlock_cli::exit::Exit;
+use meshlock_cli::output;
 
 pub(crate) use self::args::Args;
 
@@ -34,7 +35,6 @@ struct Subject {
     out: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let subject = read(args)?;
     if args.dry_run {
@@ -65,7 +65,7 @@ fn whole(subject: &Subject, args: &Args, store: &Store, results: &Results) -> an
     let background = Background { file, text, command: &command };
     let names = files::write(plan, results, &summary, &background, store)?;
     if args.json {
-        tell::json(&summary)?;
+        output::json(&summary)?;
     } else {
         tell::table(plan, &summary)?;
         tell::files(out, &names, results)?;

@@ -60,6 +60,8 @@ struct Inner {
     promises: Option<(Promises, ClientPlace)>,
     /// What an operator has to act on, by member, with the time when it was heard last.
     alarms: BTreeMap<Member, (Instant, String)>,
+    /// The node was killed: nothing reaches the machine from outside any more, and nothing comes out of it.
+    killed: bool,
 }
 
 /// An alarm that is not heard again in this time is over. Those who are refused try again twice a minute.
@@ -104,6 +106,7 @@ impl Hub {
             greeting: None,
             promises: None,
             alarms: BTreeMap::new(),
+            killed: false,
         };
         let (earlier, expelled) = (Notify::new(), Notify::new());
         (Arc::new(Self { inner: Mutex::new(inner), began: Moment::now(), earlier, removals, expelled }), received)
@@ -141,7 +144,7 @@ impl Hub {
         let before = inner.machine.next_wake();
         let applied = panic::catch_unwind(AssertUnwindSafe(|| {
             let now = self.now();
-            if before.is_some_and(|due| due <= now) {
+            if before.is_some_and(|due| due <= now) && !inner.killed {
                 inner.machine.wake(now); // what is over is over, also if the timer is late
             }
             let result = what(&mut inner, now);
@@ -193,6 +196,19 @@ impl Hub {
         }
     }
 
+    /// Waits until this node may grant, at most for so long; otherwise why it may not.
+    pub async fn until_granting(&self, patience: Duration) -> Result<(), String> {
+        let until = Instant::now() + patience;
+        loop {
+            let reason = self.with(|machine, _| machine.why_not_granting().map(str::to_owned));
+            match reason {
+                None => return Ok(()),
+                Some(reason) if Instant::now() >= until => return Err(reason),
+                Some(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+
     /// Waits until others hold this incarnation for gone: then it has to begin anew.
     pub async fn expelled(&self) {
         while !self.lock().machine.is_expelled() {
@@ -212,6 +228,18 @@ impl Hub {
         {
             tracing::warn!("the next start will wait for clients that are gone: {error}");
         }
+    }
+
+    /// Ends as a crash does: no neighbour is told anything, nothing more is written to disk or recorded. What clients were
+    /// promised stays noted. Those in this process that still have the hub learn that they hold nothing.
+    pub(crate) fn kill(&self) {
+        self.with_inner(|inner, now| {
+            inner.killed = true;
+            inner.senders.clear();
+            inner.links.clear();
+            inner.promises = None;
+            inner.machine.fall_silent(now);
+        });
     }
 
     /// Tells every new neighbour this.
@@ -443,6 +471,9 @@ impl LinkUser for Hub {
     fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
         let (sender, receiver) = frame_queue();
         self.with_inner(|inner, now| {
+            if inner.killed {
+                return Err("this node was killed".to_owned());
+            }
             let replaced = inner.senders.insert(peer.node, sender);
             if let Err(reason) = inner.machine.link_up(now, peer) {
                 inner.senders.remove(&peer.node);

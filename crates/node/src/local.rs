@@ -68,12 +68,24 @@ pub struct LocalMesh {
 
 #[derive(Debug)]
 struct LocalNode {
-    /// Gone once it was taken out.
+    /// Gone once it was taken out, or while it is dead.
     node: Option<Node>,
+    /// It was killed, and may be started again.
+    is_dead: bool,
     member: Member,
+    /// The last that is known; it changes when the node begins anew.
     id: NodeId,
     name: String,
+    dir: PathBuf,
+    /// Where it listens, also after it was started again.
+    address: SocketAddr,
     gate: watch::Sender<Gate>,
+}
+
+impl LocalNode {
+    fn id(&self) -> NodeId {
+        self.node.as_ref().map_or(self.id, |node| node.hub().with(|machine, _| machine.settings().id))
+    }
 }
 
 impl LocalMesh {
@@ -91,15 +103,57 @@ impl LocalMesh {
 
     /// Starts a member without links.
     async fn start_node(&mut self, dir: &Path) -> Result<(), StartError> {
+        let node = self.run(dir, None).await?;
+        self.nodes.push(node);
+        Ok(())
+    }
+
+    /// Runs a member without links, where it was before if that is possible.
+    async fn run(&self, dir: &Path, before: Option<SocketAddr>) -> Result<LocalNode, StartError> {
         let (gate, seen) = watch::channel(Gate::Only(BTreeSet::new()));
-        let config = config(&self.options, dir).map_err(StartError::Clients)?;
+        let mut config = config(&self.options, dir).map_err(StartError::Clients)?;
+        config.listen.splice(0..0, before);
         let (record, serves_clients) = (self.options.record.clone(), self.options.serves_clients);
         let options = NodeOptions { gate: seen, record, serves_clients, ..NodeOptions::new(config) };
         let node = Node::start(options).await?;
         let id = node.hub().with(|machine, _| machine.settings().id);
-        let name = node.identity().name.clone();
-        self.nodes.push(LocalNode { member: node.identity().member, id, name, gate, node: Some(node) });
-        Ok(())
+        let (name, member, address) = (node.identity().name.clone(), node.identity().member, node.address());
+        let (dir, node) = (dir.to_owned(), Some(node));
+        Ok(LocalNode { node, is_dead: false, member, id, name, dir, address, gate })
+    }
+
+    /// Kills a node, as `kill -9` would: no goodbye, nothing is given away or saved. False if it does not run. The links
+    /// that it may have stay as they are.
+    pub async fn kill(&mut self, index: usize) -> bool {
+        let Some(local) = self.nodes.get_mut(index) else { return false };
+        local.id = local.id();
+        let Some(node) = local.node.take() else { return false };
+        local.is_dead = true;
+        node.kill().await;
+        true
+    }
+
+    /// Whether a node was killed and not started again.
+    pub fn is_dead(&self, index: usize) -> bool {
+        self.nodes.get(index).is_some_and(|local| local.is_dead)
+    }
+
+    /// Starts a node again that was killed, from its directory: as its next incarnation. False if it was not killed. Its
+    /// links come back as soon as they can.
+    pub async fn restart(&mut self, index: usize) -> Result<bool, StartError> {
+        let Some(local) = self.nodes.get(index).filter(|local| local.is_dead) else { return Ok(false) };
+        let started = self.run(&local.dir, Some(local.address)).await?;
+        if let Some(local) = self.nodes.get_mut(index) {
+            *local = started;
+        }
+        if let Some(back) = self.node(index) {
+            let others = self.nodes.iter().enumerate().filter(|(other, _)| *other != index);
+            for other in others.filter_map(|(_, local)| local.node.as_ref()) {
+                back.add_peer(other.address().to_string());
+            }
+        }
+        self.open_gates();
+        Ok(true)
     }
 
     /// Tells each node the addresses of those after it.
@@ -132,7 +186,9 @@ impl LocalMesh {
     /// Takes a node out, to be stopped by the caller; its links stay up until then, so that it can give away what
     /// others need.
     pub fn take(&mut self, index: usize) -> Option<Node> {
-        self.nodes.get_mut(index)?.node.take()
+        let local = self.nodes.get_mut(index)?;
+        local.id = local.id();
+        local.node.take()
     }
 
     /// How many nodes there are or were: indices are below this.
@@ -165,14 +221,15 @@ impl LocalMesh {
         self.nodes.get(index).map(|local| local.name.as_str())
     }
 
-    /// A node as protocols and recordings know it, also after it was taken out.
+    /// A node as protocols and recordings know it now, or knew it before it was killed or taken out.
     pub fn id(&self, index: usize) -> Option<NodeId> {
-        self.nodes.get(index).map(|local| local.id)
+        self.nodes.get(index).map(LocalNode::id)
     }
 
-    /// The index of a node that protocols and recordings know by this id.
+    /// The index of a node that protocols and recordings know by this id, or knew when it was an earlier incarnation.
     pub fn index(&self, id: NodeId) -> Option<usize> {
-        self.nodes.iter().position(|local| local.id == id)
+        let member = Member::of(id);
+        self.nodes.iter().position(|local| local.member == member)
     }
 
     /// Lets exactly these links be. Others are closed with what is on them; new ones come up as soon as they can.
@@ -257,12 +314,18 @@ fn make_member(options: &LocalOptions, number: u16) -> Result<PathBuf, MeshError
     }
     if number == 0 {
         let mesh = options.settings.mesh.name.as_deref().unwrap_or("up");
-        mesh::found(&path, mesh, &name(number), Existing::Keep)?;
+        let founding = options.settings.mesh.founding().for_links(loss_after(options));
+        mesh::found_with(&path, mesh, &name(number), Existing::Keep, &founding)?;
     } else {
         let invitation = mesh::invite(&dir(0), &name(number), Vec::new())?;
         mesh::join(&path, &invitation, Existing::Keep)?;
     }
     Ok(path)
+}
+
+/// How long a link of these nodes may be silent.
+fn loss_after(options: &LocalOptions) -> Duration {
+    options.settings.node.loss_after.map_or(Duration::ZERO, |Time(time)| time)
 }
 
 fn config(options: &LocalOptions, dir: &Path) -> Result<NodeConfig, String> {

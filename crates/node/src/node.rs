@@ -75,7 +75,8 @@ pub enum StartError {
     Clients(String),
 }
 
-/// A node that runs. Dropped without [`stop`](Self::stop) it has crashed, as far as the mesh can tell.
+/// A node that runs. Dropped without [`stop`](Self::stop) it has crashed, as far as the mesh can tell;
+/// [`kill`](Self::kill) does that and tells when it is over.
 #[derive(Debug)]
 pub struct Node {
     hub: Arc<Hub>,
@@ -116,12 +117,7 @@ impl Node {
         }
         let kept = Kept::load(&config.dir, &identity)?;
         let charter = charter(&config, &identity)?;
-        let (run, mut machine, recovery) = begin(&config, &identity, charter.as_ref())?;
-        if let Some(recorder) = &record {
-            let observer = recorder.observer(machine.settings());
-            machine.set_recorder(observer);
-            recorder.present(machine.settings().id);
-        }
+        let (run, machine, recovery) = begin(&config, &identity, charter.as_ref(), record.as_ref())?;
         let (hub, removals) = Hub::new(machine);
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&hub).keep_time());
@@ -137,9 +133,11 @@ impl Node {
                 gate = closed;
                 tasks.spawn(open);
             }
-            let (hub, identity, record) = (Arc::clone(&hub), Arc::clone(&identity), record.clone());
+            let (hub, identity) = (Arc::clone(&hub), Arc::clone(&identity));
             let keep = Arc::new(Mutex::new(keep));
-            tasks.spawn(recovery::Keeper { hub, keep, identity, node, record }.watch());
+            let dir = config.dir.clone();
+            let founding_voters = charter.as_ref().map_or_else(Vec::new, |charter| charter.voters().to_vec());
+            tasks.spawn(recovery::Keeper { hub, dir, founding_voters, keep, identity, node }.watch());
         }
 
         let (removed, removed_members) =
@@ -178,7 +176,9 @@ impl Node {
             Err(error) => {
                 // What the last run saved was taken away: it must be there for the next start too.
                 tasks.shutdown().await;
-                run.end(&hub.with(|machine, _| machine.save()))?;
+                if hub.with(|machine, _| machine.may_go_on()) {
+                    run.end(&hub.with(|machine, _| machine.save()))?;
+                }
                 return Err(error);
             }
         };
@@ -236,7 +236,7 @@ impl Node {
             self.hub.with(|machine, _| (machine.still_needed_for(), machine.lingering(), machine.save()));
         if leaves {
             self.hub.clear_promises();
-        } else {
+        } else if self.hub.with(|machine, _| machine.may_go_on()) {
             self.run.end(&saved)?;
         }
         let passed = tokens.into_iter().filter(|name| !kept.contains(name)).collect();
@@ -245,6 +245,17 @@ impl Node {
 }
 
 impl Node {
+    /// Ends as a crash does: no goodbye, no token is given away, nothing is saved, and clients lose their connections.
+    /// When it returns, the node can be started again from its directory, as its next incarnation.
+    ///
+    /// Neighbours see their links break at once, as if the process had been killed on a machine that goes on.
+    pub async fn kill(mut self) {
+        self.hub.kill();
+        drop(self.server.take());
+        self.tasks.shutdown().await;
+        self.links.stop().await;
+    }
+
     /// Waits for answers of clients and of other machines, but not longer than a stop may take.
     async fn wait_until(&self, done: impl Fn(&Machine) -> bool) {
         let until = Instant::now() + self.stop_within;
@@ -268,6 +279,7 @@ fn begin(
     config: &NodeConfig,
     identity: &Arc<Identity>,
     charter: Option<&Charter>,
+    record: Option<&Recorder>,
 ) -> Result<(Run, Machine, Option<Begun>), StartError> {
     let since_1970 = mesh::clock::since_1970();
     // A founder that never had a link cannot have its tokens anywhere else: a crash need not be the end of them.
@@ -293,11 +305,14 @@ fn begin(
     })?;
     let settings = settings(run.incarnation);
     let Some(charter) = charter else {
-        let machine = resumed.map_or_else(|| Machine::new(settings), |(machine, _)| machine);
+        let mut machine = resumed.map_or_else(|| Machine::new(settings), |(machine, _)| machine);
+        if let Some(recorder) = record {
+            machine.set_recorder(recorder.observer(machine.settings()));
+        }
         return Ok((run, machine, None));
     };
     let saved = resumed.map(|(_, saved)| saved);
-    let (machine, begun) = recovery::begin(identity, charter, &run, settings, saved.as_deref())?;
+    let (machine, begun) = recovery::begin(identity, charter, &run, settings, saved.as_deref(), record)?;
     Ok((run, machine, Some(begun)))
 }
 

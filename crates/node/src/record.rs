@@ -71,15 +71,15 @@ impl Recorder {
         Box::new(Seat { recorder: self.clone(), node, mesh })
     }
 
-    /// A node has been given its observer, and has said what it begins with.
-    pub(crate) fn present(&self, node: NodeId) {
-        lock(&self.inner).present(node);
-    }
-
     /// A node of this process, by name, is somewhere else or moves otherwise from now on. That may be told before the
     /// node is there.
     pub fn moved(&self, node: &str, place: Place) {
         lock(&self.inner).moved(node, place);
+    }
+
+    /// A node of this process, by name, has crashed. It is there again when it is started again.
+    pub fn crashed(&self, node: &str) {
+        lock(&self.inner).crashed(node);
     }
 
     /// A node of this process, by name, is not there any more.
@@ -137,7 +137,15 @@ impl Observer for Seat {
         lock(&self.recorder.inner).begins(self.node, &self.mesh, entry, view, resumed);
     }
 
+    fn has_begun(&mut self) {
+        lock(&self.recorder.inner).present(self.node);
+    }
+
     fn stepped(&mut self, step: &Step<'_>) -> Noticed {
         lock(&self.recorder.inner).stepped(self.node, &self.mesh, step)
+    }
+
+    fn of_next(&self, settings: &Settings) -> Option<Box<dyn Observer + Send>> {
+        Some(self.recorder.observer(settings))
     }
 }

@@ -1,6 +1,7 @@
 //! Recovery in a real node: what is on disk, how a run begins, and how a node that was declared gone begins anew.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,13 +17,18 @@ use crate::machine::{Disk, Machine, RecoverySetup, Settings};
 use crate::mesh::keep::first_census;
 use crate::mesh::promises::{LastRun, Promises};
 use crate::mesh::state::Run;
-use crate::mesh::{self, Charter, Identity, Keep, Member, MeshError, Recovery};
+use crate::mesh::voters::Known;
+use crate::mesh::{self, Authority, Charter, Identity, Keep, Member, MeshError, Recovery};
+use crate::record::Recorder;
 
 /// What cannot be written is tried again after this.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// How often it is looked whether the catalogue is to be written.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether the voters have changed, or others are proposed.
+const LOOK_AT_VOTERS: Duration = Duration::from_secs(1);
 
 /// What a node of a mesh that recovers begins with, beside its machine.
 #[derive(Debug)]
@@ -40,6 +46,7 @@ pub(crate) fn begin(
     run: &Run,
     settings: Settings,
     resumed: Option<&[u8]>,
+    record: Option<&Recorder>,
 ) -> Result<(Machine, Begun), MeshError> {
     let keep = Keep::of(run);
     let on_disk = keep.census()?;
@@ -57,7 +64,7 @@ pub(crate) fn begin(
     let mut disk = OnDisk { keep: Keep::of(run), identity: Arc::clone(identity) };
     let (census, voting) = if charter.recovery() == Recovery::Voters {
         let census = on_disk.unwrap_or_default();
-        let voting = voting(identity, charter, &mut disk, &census, settings.id, never_ran, resumed)?;
+        let voting = voting(identity, charter, &mut disk, &census, settings.id, resumed)?;
         (census, Some(voting))
     } else {
         let first = || first_census(identity, Some(charter), run.incarnation);
@@ -68,7 +75,8 @@ pub(crate) fn begin(
     // The registry's token begins with the mesh. Later it is made anew like any other.
     let founds_registry = settings.founds_registry && never_ran;
     let settings = Settings { founds_registry, first_fence: 0, ..settings };
-    let setup = RecoverySetup { census, voting, catalogue, disk: Box::new(disk), wait };
+    let observer = record.map(|recorder| recorder.observer(&settings));
+    let setup = RecoverySetup { census, voting, catalogue, disk: Box::new(disk), wait, observer };
     let machine = match resumed {
         Some(saved) => Machine::resume_recovering(settings, saved, setup)
             .map_err(|error| MeshError::OtherVersion { path: dir.join("state/saved"), why: error.to_string() })?,
@@ -88,7 +96,6 @@ fn voting(
     disk: &mut OnDisk,
     census: &Census,
     me: NodeId,
-    never_ran: bool,
     resumed: Option<&[u8]>,
 ) -> Result<Voting, MeshError> {
     let (id, record) = match disk.keep.voter()? {
@@ -97,14 +104,18 @@ fn voting(
     };
     let record = match record.as_slice() {
         [] => {
-            let first = disk.keep.first_list()?.filter(|_| never_ran);
-            first.map_or_else(|| VoterRecord::new(id), |list| VoterRecord::founding(id, list))
+            // It never promised anything, so it may be the first voter; unless its disk was lost, which is another voter.
+            let founds = |list: &List| list.voters().iter().any(|voter| voter.disk == id);
+            disk.keep
+                .first_list()?
+                .filter(founds)
+                .map_or_else(|| VoterRecord::new(id), |list| VoterRecord::founding(id, list))
         }
         bytes => postcard::from_bytes(bytes)
             .map_err(|error| MeshError::Charter(format!("the voter's record cannot be read: {error}")))?,
     };
     let times = voters::Settings {
-        grows: charter.voters().is_empty() || charter.voters().len() == 3,
+        grows: charter.voters().is_empty(),
         ..voters::Settings::of_standing(Span(u64::try_from(charter.standing().as_millis()).unwrap_or(u64::MAX)))
     };
     let resumes = resumed.map(crate::machine::saved_counter);
@@ -143,21 +154,69 @@ impl Disk for OnDisk {
 /// Writes the catalogue when it has changed, and begins anew when others hold this incarnation for gone.
 pub(crate) struct Keeper {
     pub(crate) hub: Arc<Hub>,
+    /// The member's directory.
+    pub(crate) dir: PathBuf,
+    /// Who was named at the founding to vote.
+    pub(crate) founding_voters: Vec<String>,
     pub(crate) keep: Arc<Mutex<Keep>>,
     pub(crate) identity: Arc<Identity>,
     /// This node in the protocols, as its links say it.
     pub(crate) node: watch::Sender<NodeId>,
-    pub(crate) record: Option<crate::record::Recorder>,
 }
 
 impl Keeper {
     pub(crate) async fn watch(self) {
+        let mut known = None;
+        let mut look = tokio::time::interval(LOOK);
+        let mut look_at_voters = tokio::time::interval(LOOK_AT_VOTERS);
+        for interval in [&mut look, &mut look_at_voters] {
+            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        }
         loop {
             tokio::select! {
                 () = self.hub.expelled() => self.begin_anew().await,
-                () = tokio::time::sleep(LOOK) => self.keep_catalogue().await,
+                _ = look.tick() => self.keep_catalogue().await,
+                _ = look_at_voters.tick() => self.look_at_voters(&mut known),
             }
         }
+    }
+
+    /// Shows commands in the directory who votes, and takes up what they propose.
+    fn look_at_voters(&self, known: &mut Option<Known>) {
+        let now = self.hub.with(|machine, _| machine.voters_known()).map(|(list, ready)| Known { list, ready });
+        let Some(now) = now else { return };
+        if known.as_ref() != Some(&now) {
+            match now.store(&self.dir) {
+                Ok(()) => *known = Some(now),
+                Err(error) => tracing::warn!("who votes could not be stored for commands: {error}"),
+            }
+        }
+        if let Some(list) = known.as_ref().and_then(|known| self.voters_of_founding(known)) {
+            let proposed = self.hub.with(|machine, now| machine.propose_voters(now, list));
+            proposed.unwrap_or_else(|error| tracing::warn!("the voters of the founding are not taken up: {error}"));
+        }
+        match mesh::voters::proposed(&self.dir) {
+            Ok(None) => {}
+            Ok(Some(list)) => {
+                match self.hub.with(|machine, now| machine.propose_voters(now, list)) {
+                    Ok(()) => tracing::info!("other voters are proposed to the voters"),
+                    Err(error) => tracing::error!("the proposed voters are not taken up: {error}"),
+                }
+                let _ = mesh::voters::forget_proposed(&self.dir);
+            }
+            Err(error) => tracing::error!("the proposed voters cannot be read: {error}"),
+        }
+    }
+
+    /// The founder proposes the voters that were named at the founding, once all of them are there.
+    fn voters_of_founding(&self, known: &Known) -> Option<List> {
+        if self.founding_voters.is_empty() || known.list.parent().is_some() {
+            return None;
+        }
+        let authority = Authority::load(&self.dir).ok()?;
+        let named = self.founding_voters.iter().map(|name| Some((authority.number_of(name)?, name.clone())));
+        let list = known.successor(&authority, &named.collect::<Option<Vec<_>>>()?).ok()?;
+        (list.voters() != known.list.voters()).then_some(list)
     }
 
     async fn keep_catalogue(&self) {
@@ -185,19 +244,7 @@ impl Keeper {
                 }
             });
             let begun = match next.await {
-                Ok(Ok((id, start))) => {
-                    if let Some(recorder) = &self.record {
-                        recorder.present(id);
-                    }
-                    self.hub.with(|machine, now| {
-                        machine.begin_anew(now, id, start)?;
-                        if let Some(recorder) = &self.record {
-                            let observer = recorder.observer(machine.settings());
-                            machine.set_recorder(observer);
-                        }
-                        Ok::<_, String>(id)
-                    })
-                }
+                Ok(Ok((id, start))) => self.hub.with(|machine, now| machine.begin_anew(now, id, start).map(|()| id)),
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(error) => Err(error.to_string()),
             };
@@ -258,5 +305,79 @@ pub(crate) async fn remove(
             changed = facts.changed() => if changed.is_err() { return },
             changed = removed.changed() => if changed.is_err() { return },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::machine::Now;
+    use crate::mesh::{Existing, state};
+
+    /// Begins a run of the founder; the machine grants if all is well, since it is the only voter.
+    fn start(dir: &Path) -> (Run, Machine) {
+        let identity = Arc::new(Identity::load(dir).unwrap());
+        let charter = Charter::load(dir, &identity).unwrap().unwrap();
+        let (run, saved) = state::begin_run(dir, |_, saved| Ok(saved.to_vec())).unwrap();
+        let id = identity.member.node(run.incarnation);
+        let settings = Settings { id, ..Settings::founder(&identity.mesh, &identity.name) };
+        let (machine, _) = begin(&identity, &charter, &run, settings, saved.as_deref(), None).unwrap();
+        (run, machine)
+    }
+
+    fn grants(machine: &mut Machine) -> bool {
+        let asked = meshlock_api::NewRequest { resource: "dock".into(), ..Default::default() };
+        let ticket = machine.ask(Now(2), asked).unwrap();
+        machine.glance(ticket).is_some_and(|(state, ..)| state == meshlock_api::State::Granted)
+    }
+
+    #[test]
+    fn a_lone_founder_grants_at_once_also_after_a_crash_at_any_moment() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        mesh::found(dir, "hall", "ann", Existing::Keep).unwrap();
+        // Killed after its first words to the disk.
+        let (run, _) = state::begin_run(dir, |_, _| Ok(())).unwrap();
+        Promises::open(dir, LastRun::Never, Duration::from_secs(1), Duration::from_secs(30)).unwrap();
+        Keep::of(&run).save_census(&Census::default()).unwrap();
+        drop(run);
+        let mut fences = Vec::new();
+        for _ in 0..3 {
+            let (run, mut machine) = start(dir);
+            assert_eq!(machine.why_not_granting(), None);
+            assert!(grants(&mut machine));
+            fences.push(machine.request_infos(Now(2))[0].fence);
+            drop(run);
+        }
+        assert!(fences.is_sorted() && fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
+    }
+
+    #[test]
+    fn a_voter_whose_disk_was_lost_is_no_longer_that_voter() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        mesh::found(dir, "hall", "ann", Existing::Keep).unwrap();
+        drop(start(dir));
+        std::fs::remove_file(dir.join("state/voter")).unwrap();
+        let (_run, machine) = start(dir);
+        assert!(machine.why_not_granting().is_some(), "nobody can say what it had promised");
+    }
+
+    #[test]
+    fn state_is_used_once_and_only_with_standing() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        mesh::found(dir, "hall", "ann", Existing::Keep).unwrap();
+        let (run, mut machine) = start(dir);
+        assert!(grants(&mut machine));
+        machine.stop(Now(3));
+        assert!(machine.may_go_on());
+        run.end(&machine.save()).unwrap();
+        let (run, machine) = start(dir);
+        assert_eq!((run.incarnation.0, machine.why_not_granting()), (0, None), "it is its own voter");
+        drop(run);
+        assert_eq!(start(dir).0.incarnation.0, 1);
     }
 }

@@ -1,12 +1,18 @@
 //! Real nodes with real sockets in one process.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Cursor};
 use std::time::Duration;
 
 use meshlock_api::{NewRequest, RequestInfo, State};
+use meshlock_audit::audit;
+use meshlock_core::NodeId;
 use meshlock_node::config::{NodeConfig, Settings};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
 use meshlock_node::node::{Node, NodeOptions};
+use meshlock_node::record::Recorder;
+use meshlock_trace::merge;
 
 /// Long enough for any machine; only reached when something is wrong.
 const GUARD: Duration = Duration::from_secs(60);
@@ -144,4 +150,73 @@ async fn a_stop_that_cannot_wait_for_a_client_keeps_its_grant_and_says_so() {
     assert_eq!(node.hub().look(&next.id).expect("known").state, State::Granted);
     node.hub().release(&next.id).expect("held");
     assert_eq!(node.stop().await.expect("clean").held, []);
+}
+
+fn all_linked(nodes: usize) -> BTreeSet<Pair> {
+    (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_node_is_survived_comes_back_as_another_one_and_its_recording_runs_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let recorder = Recorder::new(&dir.path().join("run.jsonl")).expect("it can be written");
+    let mut options = LocalOptions::new(3, dir.path());
+    let text = "[mesh]\nrecovery = \"voters\"\nstanding = \"2s\"\n[node]\nloss-after = \"600ms\"\n";
+    options.settings = Settings::from_toml("test", text).expect("right");
+    options.record = Some(recorder.clone());
+    let links = all_linked(3);
+    let mut mesh = LocalMesh::start(&options, &links).await.expect("started");
+    mesh.wait_for_links(&links).await;
+    let lock_at = async |mesh: &LocalMesh, at: usize| loop {
+        // A node loses its standing while it is starved of processor time, and its clients what they hold.
+        let held = lock(mesh, at, wants("dock")).await;
+        if held.state == State::Granted {
+            return held;
+        }
+    };
+    let held = lock_at(&mesh, 2).await;
+    let waiting = mesh.hub(1).expect("a node").ask(wants("dock")).expect("accepted");
+
+    // The voters notice, and what it held goes to who waits for it.
+    assert!(mesh.kill(2).await && mesh.is_dead(2) && !mesh.kill(2).await);
+    recorder.crashed("n3");
+    mesh.wait_for_links(&BTreeSet::from([(0, 1)])).await;
+    let served = mesh.hub(1).expect("a node").wait(&waiting.id, GUARD).await.expect("known");
+    assert_eq!(served.state, State::Granted);
+    assert!(served.fence > held.fence, "{served:?} after {held:?}");
+    let _ = mesh.hub(1).expect("a node").release(&served.id);
+
+    // It comes back with its links, under a new id.
+    assert!(mesh.restart(2).await.expect("its directory is free") && !mesh.is_dead(2));
+    assert!(!mesh.restart(2).await.expect("nothing to do"));
+    mesh.wait_for_links(&links).await;
+    let id = mesh.id(2).expect("a node");
+    assert_eq!((id.member(), mesh.index(id), mesh.index(NodeId(2))), (2, Some(2), Some(2)));
+    assert!(id.incarnation() > 0);
+    let again = lock_at(&mesh, 2).await;
+    assert!(again.fence > served.fence);
+
+    // The heir itself, with the lock elsewhere, and back before anybody has declared it gone.
+    assert!(mesh.kill(0).await);
+    recorder.crashed("n1");
+    assert!(mesh.restart(0).await.expect("its directory is free"));
+    mesh.wait_for_links(&links).await;
+    let _ = mesh.hub(2).expect("a node").release(&again.id);
+    assert!(lock_at(&mesh, 0).await.fence > again.fence);
+    for end in mesh.stop().await {
+        end.expect("clean");
+    }
+    recorder.finish().expect("written");
+
+    for resource in ["dock", "meshlock%3Aregistry"] {
+        let path = dir.path().join(format!("run.{resource}.jsonl"));
+        let audited = audit(BufReader::new(File::open(&path).expect("recorded"))).expect("readable");
+        assert_eq!((audited.difference, audited.skipped), (None, vec![]), "{resource}");
+        assert_eq!((audited.events, audited.unchecked_messages), (audited.replayed, 0), "{resource}");
+        assert!(audited.nodes >= 5 && audited.ended, "{resource}: {}", audited.nodes);
+        let mut merged = Vec::new();
+        merge(vec![(resource.into(), BufReader::new(File::open(&path).expect("recorded")))], &mut merged)
+            .expect("merged");
+        assert_eq!(audit(Cursor::new(merged)).expect("readable").difference, None, "{resource}");
+    }
 }

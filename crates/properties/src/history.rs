@@ -1,5 +1,6 @@
 //! Rules over what applications see, event by event: a small value that can be stored in a state.
 
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 use meshlock_core::counters::{CounterVisitor, Line};
@@ -153,6 +154,12 @@ impl History {
             Occurrence::Resized { capacity } => self.capacity = capacity,
         }
         Ok(())
+    }
+
+    /// The nodes of which something waits or is in use.
+    pub(crate) fn nodes(&self) -> BTreeSet<NodeId> {
+        let waiting = self.waiting.iter().map(|waiter| waiter.id.node);
+        waiting.chain(self.in_use.iter().map(|used| used.id.node)).collect()
     }
 
     /// Compares what waits with what the nodes show; the first that has forgotten something is returned.

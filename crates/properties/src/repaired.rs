@@ -61,3 +61,56 @@ pub(crate) fn check_repaired(in_use: &[InUse], snapshot: &Snapshot<'_>) -> Resul
 fn is_entry(entry: &LedgerView, used: &InUse) -> bool {
     entry.grant == used.id && entry.units == used.units
 }
+
+#[cfg(test)]
+mod tests {
+    use meshlock_core::view::{TokenView, View};
+    use meshlock_core::{GrantId, NodeId};
+
+    use crate::history::{History, Occurrence};
+    use crate::rule::{Rule, RuleSet};
+    use crate::scene::{SETTING, entry, grant};
+    use crate::snapshot::Snapshot;
+
+    const RULES: RuleSet = RuleSet::NONE.with(Rule::Ledger).with(Rule::Repaired);
+
+    /// Node 1 was granted request 1, then this happened.
+    fn after(occurrences: &[Occurrence]) -> History {
+        let mut history = History::new(RULES, SETTING);
+        history.observe(&Occurrence::Granted { node: NodeId(1), grant: grant(1, 1) }).unwrap();
+        occurrences.iter().for_each(|occurrence| history.observe(occurrence).unwrap());
+        history
+    }
+
+    /// What is broken in a quiet network of two nodes, the first of which has this token.
+    fn broken(history: &History, ledger: Option<&[GrantId]>) -> Option<Rule> {
+        let entries = |ledger: &[GrantId]| ledger.iter().map(|id| entry(id.node.0, id.request.0, 1)).collect();
+        let token = ledger.map(|ledger| TokenView { ledger: Some(entries(ledger)), ..TokenView::default() });
+        let (holder, other) = (View { token, ..View::default() }, View::default());
+        let nodes = [(NodeId(0), &holder), (NodeId(1), &other)];
+        let snapshot = Snapshot { nodes: &nodes, flights: &[], quiet: true, parts: &[0, 0] };
+        history.check_in_use(&snapshot).err().map(|violation| violation.rule)
+    }
+
+    const CRASHED: Occurrence = Occurrence::Crashed { node: NodeId(1) };
+    const ENDED: Occurrence = Occurrence::Ended { node: NodeId(1) };
+
+    #[test]
+    fn clients_of_a_crashed_node_use_what_they_have_until_their_time_is_over() {
+        let id = crate::scene::grant_id(1, 1);
+        assert_eq!(broken(&after(&[CRASHED]), Some(&[id])), None);
+        assert_eq!(broken(&after(&[CRASHED]), Some(&[])), Some(Rule::Ledger));
+        assert_eq!(broken(&after(&[CRASHED, ENDED]), Some(&[])), None);
+    }
+
+    #[test]
+    fn what_nobody_uses_has_leaked() {
+        let id = crate::scene::grant_id(1, 1);
+        assert_eq!(broken(&after(&[CRASHED, ENDED]), Some(&[id])), Some(Rule::Repaired));
+    }
+
+    #[test]
+    fn a_token_that_was_never_made_anew_breaks_the_rule() {
+        assert_eq!(broken(&after(&[ENDED]), None), Some(Rule::Repaired));
+    }
+}

@@ -3,9 +3,14 @@
 //!
 //! Not all nodes need be seen. Whatever breaks a rule among some of them breaks it among all; so what is found is wrong
 //! indeed, and what is not found may be hidden at a node that was not seen.
+//!
+//! Nodes crash. From the first event that says that one is gone, its token does not count, and what its clients held is
+//! over; until then both count, because no other node may act as if it were gone. What a node does that is gone and has
+//! not heard of it is not looked at: its own driver keeps it from granting, which a trace does not show.
 
 use std::collections::BTreeSet;
 
+use meshlock_core::recovery::Census;
 use meshlock_core::view::View;
 use meshlock_core::{Effect, Event, Fence, Grant, NodeId};
 
@@ -20,12 +25,20 @@ pub struct Watcher {
     setting: Setting,
     history: History,
     holders: BTreeSet<NodeId>,
+    /// All that any node has heard of who is gone.
+    census: Census,
 }
 
 impl Watcher {
     /// Nothing has happened yet.
     pub fn new(rules: RuleSet, setting: Setting) -> Self {
-        Self { rules, setting, history: History::new(rules, setting), holders: BTreeSet::new() }
+        Self {
+            rules,
+            setting,
+            history: History::new(rules, setting),
+            holders: BTreeSet::new(),
+            census: Census::default(),
+        }
     }
 
     /// The rules that a repaired protocol keeps and a trace can show; `None` for protocols that no node runs.
@@ -71,6 +84,12 @@ impl Watcher {
         effects: &[Effect<M>],
         views: Option<(&View, &View)>,
     ) -> Result<(), Violation> {
+        if let Event::Census { census } = event {
+            self.learn(census);
+        }
+        if self.census.is_gone(node) {
+            return Ok(());
+        }
         let mut verdict = Ok(());
         if let Some(occurrence) = self.occurrence(node, event) {
             verdict = self.history.observe(&occurrence);
@@ -120,8 +139,23 @@ impl Watcher {
         }
     }
 
+    /// A node hears who is gone.
+    fn learn(&mut self, census: &Census) {
+        if self.census.includes(census) {
+            return;
+        }
+        self.census = self.census.merged(census);
+        let gone = |node: &NodeId| self.census.is_gone(*node);
+        self.holders.retain(|node| !gone(node));
+        for node in self.history.nodes().into_iter().filter(gone) {
+            // An end breaks no rule.
+            let _ = self.history.observe(&Occurrence::Crashed { node });
+            let _ = self.history.observe(&Occurrence::Ended { node });
+        }
+    }
+
     fn look(&mut self, node: NodeId, view: &View) -> Result<(), Violation> {
-        if view.token.is_none() {
+        if view.token.is_none() || self.census.is_gone(node) {
             self.holders.remove(&node);
             return Ok(());
         }
@@ -183,6 +217,38 @@ mod tests {
         let mut watcher = watcher();
         watcher.begins(ANN, &View { holding: vec![grant(7, 1)], ..View::default() }).unwrap();
         assert_eq!(asks(&mut watcher, BOB, true).unwrap_err().rule, Rule::Exclusion);
+    }
+
+    fn hears(watcher: &mut Watcher, node: NodeId, census: Census) -> Result<(), Violation> {
+        watcher.step(node, &Event::<()>::Census { census }, &[], None)
+    }
+
+    #[test]
+    fn what_a_node_holds_that_is_gone_is_over_with_the_first_word_of_it() {
+        let mut watcher = watcher();
+        asks(&mut watcher, ANN, true).unwrap();
+        hears(&mut watcher, BOB, Census::gone_fact(ANN)).unwrap();
+        asks(&mut watcher, BOB, true).unwrap();
+        // Without that word it is one too many.
+        let cy = NodeId(2);
+        assert_eq!(asks(&mut watcher, cy, true).unwrap_err().rule, Rule::Exclusion);
+        // Its next incarnation is another node, and counts.
+        let back = NodeId::of(0, 1);
+        hears(&mut watcher, BOB, Census::living_fact(back)).unwrap();
+        assert_eq!(asks(&mut watcher, back, true).unwrap_err().rule, Rule::Exclusion);
+    }
+
+    #[test]
+    fn a_token_that_was_lost_and_made_anew_is_no_second_one() {
+        let mut watcher = watcher();
+        let (none, some) = (View::default(), View { token: Some(TokenView::default()), ..View::default() });
+        watcher.begins(ANN, &some).unwrap();
+        hears(&mut watcher, BOB, Census::gone_fact(ANN)).unwrap();
+        let event = Event::<()>::LinkUp { neighbour: ANN };
+        watcher.step(BOB, &event, &[], Some((&none, &some))).unwrap();
+        assert_eq!(watcher.step(ANN, &event, &[], Some((&none, &some))), Ok(()), "it has not heard that it is gone");
+        let cy = NodeId(2);
+        assert_eq!(watcher.step(cy, &event, &[], Some((&none, &some))).unwrap_err().rule, Rule::OneToken);
     }
 
     #[test]

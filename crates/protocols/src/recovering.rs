@@ -17,6 +17,9 @@
 //!
 //! [`Event::Census`] brings facts from outside: that a member was removed, or what the voters know. If voters answer
 //! with exactly the census of this node, they have ratified it. [`Event::Leave`] ends in a goodbye.
+//!
+//! Applications use the first resource. If there are others, each request is also made there, and what is granted there
+//! is given back at once: so their tokens travel too, each at its own time.
 
 #![cfg_attr(feature = "mutants", allow(unused_imports, reason = "`bug.rs` shadows the methods of `Rules`"))]
 
@@ -32,7 +35,7 @@ use std::sync::Arc;
 
 use meshlock_core::planted::Planted;
 use meshlock_core::recovery::{Census, Keeper, Member, Report, Resource, Row};
-use meshlock_core::{Demand, Effect, Event, Misuse, NodeId, Protocol, Rejection, RequestId};
+use meshlock_core::{Demand, Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection, RequestId};
 
 #[cfg(feature = "mutants")]
 pub use bug::Bug;
@@ -157,6 +160,7 @@ impl Recovering {
             Event::Resume if self.is_running() => self.tell_all(&Event::Resume, &mut out)?,
             Event::Resume => self.start(&mut out)?,
             Event::Remake { .. } => return Err(Misuse::Unsupported("be told what its heir decides")),
+            Event::Leave if self.is_running() && self.is_busy() => return Err(Misuse::StillBusy),
             Event::Leave if self.is_running() => {
                 self.tell_all(&Event::Leave, &mut out)?;
                 self.phase = Phase::Leaving;
@@ -176,16 +180,19 @@ impl Recovering {
                 self.tell(FIRST, Event::Request { request, demand }, &mut out)?;
                 let waits = !out.iter().any(|effect| matches!(effect, Effect::Granted { .. }));
                 self.asked.extend(waits.then_some((request, demand)));
+                self.tell_others(&Event::Request { request, demand }, &mut out);
             }
             Event::Cancel { request } => {
                 self.tell(FIRST, Event::Cancel { request }, &mut out)?;
                 self.asked.remove(&request);
+                self.tell_others(&Event::Cancel { request }, &mut out);
             }
             Event::Reprioritize { request, urgency } => {
                 self.tell(FIRST, Event::Reprioritize { request, urgency }, &mut out)?;
                 if let Some(demand) = self.asked.get_mut(&request) {
                     demand.urgency = urgency;
                 }
+                self.tell_others(&Event::Reprioritize { request, urgency }, &mut out);
             }
             Event::Release { request, units } => self.tell(FIRST, Event::Release { request, units }, &mut out)?,
             Event::Expired { timer } => self.tell(FIRST, Event::Expired { timer }, &mut out)?,
@@ -335,6 +342,7 @@ impl Recovering {
         self.tell_all(&Event::Census { census }, out)?;
         for (request, demand) in self.asked.clone() {
             self.tell(FIRST, Event::Request { request, demand }, out)?;
+            self.tell_others(&Event::Request { request, demand }, out);
         }
         Ok(())
     }
@@ -373,15 +381,31 @@ impl Recovering {
                     let up = self.links.iter().filter(|(_, link)| link.is_up).map(|(neighbour, _)| *neighbour);
                     out.push(Effect::Multicast { to: up.collect(), message: wrap(message) });
                 }
-                Effect::Granted { grant } => {
+                Effect::Granted { grant } if resource == FIRST => {
                     self.asked.remove(&grant.request);
                     out.push(Effect::Granted { grant });
+                }
+                Effect::Granted { grant } => {
+                    let Grant { request, units, .. } = grant;
+                    self.tell(resource, Event::Release { request, units }, out)?;
                 }
                 Effect::Arm { timer, after } => out.push(Effect::Arm { timer, after }),
                 Effect::Reject { from, reason } => out.push(Effect::Reject { from: place(from), reason }),
             }
         }
         Ok(())
+    }
+
+    /// The same for all but the first resource. There a request may be over before it is in the first.
+    fn tell_others(&mut self, event: &Event<crate::Message>, out: &mut Effects) {
+        for resource in FIRST + 1..self.resources.len() as Resource {
+            let told = self.tell(resource, event.clone(), out);
+            debug_assert!(matches!(told, Ok(()) | Err(Misuse::AlreadyOver(_))), "{told:?}");
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.resources.iter().map(Protocol::view).any(|view| !view.waiting.is_empty() || !view.holding.is_empty())
     }
 
     fn tell_all(&mut self, event: &Event<crate::Message>, out: &mut Effects) -> Result<(), Misuse> {

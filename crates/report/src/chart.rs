@@ -26,9 +26,7 @@ mod unit;
 pub struct Chart {
     /// Above the chart; wrapped if long.
     pub title: String,
-    /// The horizontal scale.
     pub x: Scale,
-    /// The vertical scale.
     pub y: Scale,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
@@ -63,9 +61,7 @@ pub struct Series {
 /// One point with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where on the horizontal axis.
     pub x: f64,
-    /// Where on the vertical axis.
     pub y: f64,
     /// The lower end of the error bar; `y` if there is none.
     pub low: f64,
@@ -78,7 +74,6 @@ pub struct Point {
 pub struct Bars {
     /// Above the chart; wrapped if long.
     pub title: String,
-    /// The vertical scale.
     pub y: Scale,
     /// The groups, from left to right.
     pub groups: Vec<BarGroup>,

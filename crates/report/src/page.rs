@@ -15,11 +15,9 @@ use outline::Outline;
 /// A page from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// The title.
     pub title: String,
     /// A line below the title; may be empty.
     pub subtitle: String,
-    /// The content.
     pub blocks: Vec<Block>,
 }
 
@@ -30,13 +28,10 @@ pub enum Block {
     Heading(u8, String),
     /// Running text.
     Paragraph(String),
-    /// A list of points.
     List(Vec<String>),
-    /// A table.
     Table {
         /// Above the table; may be empty.
         caption: String,
-        /// The table itself.
         table: Table,
     },
     /// A chart.

@@ -9,9 +9,7 @@ use crate::number;
 /// is too much stands under an empty name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns, from left to right.
     pub columns: Vec<Column>,
-    /// The rows, from top to bottom.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -33,7 +31,6 @@ pub enum Cell {
     Number(f64),
     /// A mean with the half width of its interval, shown as `12.3 ± 0.4`.
     Estimate {
-        /// The mean.
         mean: f64,
         /// Half of the interval around it.
         half_width: f64,
@@ -42,12 +39,10 @@ pub enum Cell {
     Verdict {
         /// Whether it is good news.
         good: bool,
-        /// The verdict in words.
         text: String,
     },
     /// Something to type or to look up.
     Code(String),
-    /// Nothing.
     Empty,
 }
 

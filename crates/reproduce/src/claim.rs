@@ -1,6 +1,7 @@
 //! Claims, and what measuring them gives.
 
 use meshlock_report::table::Table;
+use serde::Serialize;
 
 use crate::lab::Lab;
 use crate::verdict::{Column, Conclusion, Demand, Verdict, conclude, judge};
@@ -20,7 +21,6 @@ pub struct Claim {
     pub expected: &'static str,
     /// The same as a word for every text; none where a defect is so rare that the effort decides whether it is seen.
     pub expects: &'static [(&'static str, Option<Verdict>)],
-    /// Measures it.
     pub measure: fn(&Lab) -> Finding,
 }
 
@@ -38,11 +38,9 @@ pub struct Finding {
 }
 
 /// Something expected that is no demand of the claim: of a baseline, of our own bounds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The expectation.
     pub what: String,
-    /// Whether it is so.
     pub holds: bool,
 }
 
@@ -58,7 +56,6 @@ pub enum Evidence {
     Table(String, Table),
     /// A chart as SVG with its caption.
     Figure(String, String),
-    /// A remark.
     Note(String),
 }
 

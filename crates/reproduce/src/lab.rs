@@ -10,9 +10,11 @@ use meshlock_sim::run::{Progress, run};
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
 use meshlock_statistics::{Estimate, Median};
+use serde::Serialize;
 
 /// How much is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// As little as shows the point: for tests.
     Test,
@@ -33,9 +35,7 @@ pub struct Lab {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// What it left behind.
     pub outcome: Outcome,
-    /// Its measures.
     pub measures: Measures,
 }
 

@@ -13,18 +13,14 @@ use crate::verdict::{Column, Conclusion, Text, Verdict};
 /// A claim that was measured.
 #[derive(Clone)]
 pub struct Measured {
-    /// The claim.
     pub claim: Claim,
-    /// Its measurement.
     pub finding: Finding,
 }
 
 /// How everything was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method<'a> {
-    /// How much.
     pub effort: Effort,
-    /// By which code.
     pub code_version: &'a str,
     /// The command that measures it again.
     pub command: &'a str,

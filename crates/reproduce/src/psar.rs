@@ -12,17 +12,13 @@ mod sweep;
 use meshlock_sim::scenario::Name;
 
 use crate::claim::Claim;
-use crate::verdict::{Verdict, at_least, at_most, between, needs, none};
+use crate::verdict::{BY_CHANCE, FAILS, HOLDS, UNKNOWN, at_least, at_most, between, needs, none};
 
 /// The report's own protocol.
 const FLOOD: Name = Name::Flood;
 
 /// The claims of the report, in order.
-pub fn claims() -> Vec<Claim> {
-    CLAIMS.to_vec()
-}
-
-const CLAIMS: &[Claim] = &[
+pub const CLAIMS: &[Claim] = &[
     Claim {
         id: "P-1",
         says: "An entry costs 3(N-1) messages with Lamport's algorithm and N with Ricart and Agrawala's. (And at most N \
@@ -31,7 +27,7 @@ const CLAIMS: &[Claim] = &[
         how: "Messages per entry of the baselines on a complete graph, at light and at heavy load.",
         expected: "3(N-1) for Lamport, 2(N-1) for Ricart and Agrawala (N is their later algorithm with a token), N or \
                        0 for Suzuki and Kasami.",
-        expects: &[("lamport", Some(Verdict::Holds)), ("ricart-agrawala", Some(Verdict::Fails))],
+        expects: &[("lamport", HOLDS), ("ricart-agrawala", FAILS)],
         measure: laws::message_laws,
     },
     Claim {
@@ -41,11 +37,7 @@ const CLAIMS: &[Claim] = &[
         how: "Transmissions of one request on a row of five; then per request of a node that does not have the token.",
         expected: "Without bound as printed, because the algorithm forgets what it repeated (F1); else N-1 (the holder \
                        is silent) to N.",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with f1", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", FAILS), ("printed with f1", HOLDS), ("repaired", HOLDS)],
         measure: laws::request_flood,
     },
     Claim {
@@ -56,11 +48,7 @@ const CLAIMS: &[Claim] = &[
         how: "Transmissions per entry on an idle network of 100 nodes.",
         expected: "At most 2(N-1) = 198 (within 1 %), and 0 if the holder enters again; to the letter floods never end \
                        (F1). A protocol with routes needs a fraction.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with f1 to f7", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with f1 to f7", HOLDS), ("repaired", HOLDS)],
         measure: laws::transmissions_per_entry,
     },
     Claim {
@@ -71,12 +59,12 @@ const CLAIMS: &[Claim] = &[
         expected: "Broken as printed, because every copy of a token is accepted (F3); never with transfers that are \
                        numbered.",
         expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with f1", Some(Verdict::Fails)),
-            ("printed with all but f3", Some(Verdict::Fails)),
-            ("printed with all but f4", Some(Verdict::Holds)),
-            ("printed with f1 to f7", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
+            ("printed", FAILS),
+            ("printed with f1", FAILS),
+            ("printed with all but f3", FAILS),
+            ("printed with all but f4", HOLDS),
+            ("printed with f1 to f7", HOLDS),
+            ("repaired", HOLDS),
         ],
         measure: faults::one_inside,
     },
@@ -88,10 +76,10 @@ const CLAIMS: &[Claim] = &[
         expected: "More than none as printed (F2, F6, F7), and with all switches on a moving network (F8); none when \
                        requests are remembered and repeated.",
         expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with f1", Some(Verdict::Fails)),
-            ("printed with f1 to f7", Some(Verdict::Fails)),
-            ("repaired", Some(Verdict::Holds)),
+            ("printed", FAILS),
+            ("printed with f1", FAILS),
+            ("printed with f1 to f7", FAILS),
+            ("repaired", HOLDS),
         ],
         measure: faults::nobody_stuck,
     },
@@ -103,10 +91,10 @@ const CLAIMS: &[Claim] = &[
         expected: "Exactly the order of arrival at the holder, which is not the order of asking, as soon as floods end \
                        (F1). The repaired flood goes around instead, and has no such order.",
         expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with f1, f2", Some(Verdict::Holds)),
-            ("printed with f1 to f7", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Unknown)),
+            ("printed", UNKNOWN),
+            ("printed with f1, f2", HOLDS),
+            ("printed with f1 to f7", HOLDS),
+            ("repaired", UNKNOWN),
         ],
         measure: order::first_in_first_out,
     },
@@ -137,11 +125,7 @@ const CLAIMS: &[Claim] = &[
         how: "0 to 20 m/s, with the slope of the wait over speed within each seed. Little means: less than half from 0 to \
                   20 m/s, and nobody stuck.",
         expected: "The report has no numbers. Little influence once requests are repeated; as printed some are stuck.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with f1 to f7", None),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with f1 to f7", BY_CHANCE), ("repaired", HOLDS)],
         measure: figures::over_speed,
     },
     Claim {
@@ -150,11 +134,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[at_most(load::PER_NODE, 1.0)],
         how: "Transmissions per entry over think time. Few means: not more than one per node.",
         expected: "Not few: about 2(N-1) at every load, unless the holder enters again.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with f1 to f7", Some(Verdict::Fails)),
-            ("repaired", Some(Verdict::Fails)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with f1 to f7", FAILS), ("repaired", FAILS)],
         measure: load::over_load,
     },
     Claim {
@@ -164,10 +144,10 @@ const CLAIMS: &[Claim] = &[
         how: "The share of random placements that are in one part, and the mean degree.",
         expected: "For 100 nodes 0.99 at a side of 500 m, 0.92 at 600, 0.69 at 700, 0.25 at 800; for fewer nodes less.",
         expects: &[
-            ("100 nodes in 500 m x 500 m", Some(Verdict::Fails)),
-            ("100 nodes in 600 m x 600 m", Some(Verdict::Fails)),
-            ("100 nodes in 700 m x 700 m", Some(Verdict::Fails)),
-            ("100 nodes in 800 m x 800 m", Some(Verdict::Fails)),
+            ("100 nodes in 500 m x 500 m", FAILS),
+            ("100 nodes in 600 m x 600 m", FAILS),
+            ("100 nodes in 700 m x 700 m", FAILS),
+            ("100 nodes in 800 m x 800 m", FAILS),
         ],
         measure: radio::connected,
     },
@@ -178,11 +158,7 @@ const CLAIMS: &[Claim] = &[
         how: "The airtime of all transmissions per second, in all and around one node.",
         expected: "2(N-1) transmissions of 1.6 ms per entry: tens of seconds per second at the report's load, more \
                        than one channel carries around any node.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with f1 to f7", Some(Verdict::Fails)),
-            ("repaired", Some(Verdict::Fails)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with f1 to f7", FAILS), ("repaired", FAILS)],
         measure: radio::airtime,
     },
     Claim {
@@ -192,11 +168,7 @@ const CLAIMS: &[Claim] = &[
         how: "Receptions that fail, and links that are cut and joined.",
         expected: "A deadlock after the first lost flood of the token, with F1 to F7 repaired; none for the repaired \
                        protocols. To the letter floods never end.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with f1 to f7", Some(Verdict::Fails)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with f1 to f7", FAILS), ("repaired", HOLDS)],
         measure: faults::loss,
     },
 ];

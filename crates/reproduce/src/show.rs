@@ -26,12 +26,10 @@ fn is_numeric(rows: &[Vec<Cell>], place: usize) -> bool {
         || place > 0 && some && cells().all(digits)
 }
 
-/// Words in a cell.
 pub(crate) fn words(text: impl ToString) -> Cell {
     Cell::Text(text.to_string())
 }
 
-/// A number in a cell.
 pub(crate) fn number(value: impl Into<f64>) -> Cell {
     Cell::Number(value.into())
 }
@@ -50,7 +48,6 @@ pub(crate) fn mean(estimate: Estimate) -> Cell {
     }
 }
 
-/// A point of a figure.
 pub(crate) fn point(x: f64, estimate: Estimate) -> Point {
     let Estimate { mean, half_width, .. } = estimate;
     let reach = if half_width.is_finite() { half_width } else { 0.0 };
@@ -63,7 +60,6 @@ pub(crate) fn exact_point(x: impl Into<f64>, y: impl Into<f64>) -> Point {
     Point { x: x.into(), y, low: y, high: y }
 }
 
-/// A line of a figure.
 pub(crate) fn line(name: impl ToString, points: Vec<Point>) -> Series {
     Series { name: name.to_string(), points, dashed: false }
 }
@@ -93,12 +89,10 @@ pub(crate) fn captioned(caption: &str, title: &str, x: Scale, y: Scale, series: 
     drawn(caption, Chart { title: title.to_owned(), x, y, series, note: None }.svg())
 }
 
-/// An SVG with its caption.
 pub(crate) fn drawn(caption: &str, svg: String) -> Evidence {
     Evidence::Figure(caption.to_owned(), svg)
 }
 
-/// A remark.
 pub(crate) fn note(text: impl Into<String>) -> Evidence {
     Evidence::Note(text.into())
 }

@@ -30,25 +30,17 @@ mod size;
 mod switches;
 
 use crate::claim::Claim;
-use crate::verdict::{Verdict, at_least, at_most, needs, none, positive};
+use crate::verdict::{BY_CHANCE, FAILS, HOLDS, UNKNOWN, at_least, at_most, needs, none, positive};
 
 /// The claims of the group paper, in order.
-pub fn claims() -> Vec<Claim> {
-    CLAIMS.to_vec()
-}
-
-const CLAIMS: &[Claim] = &[
+pub const CLAIMS: &[Claim] = &[
     Claim {
         id: "S4-1",
         says: "A process that enters as captain costs at most n messages: n - 1 requests and the token.",
         demands: &[none(cost::OVER), needs(cost::ENTRIES, 100.0)],
         how: "Every message is booked to the entry it was sent for, by role, on random load; n from 4 up.",
         expected: "Never more than n, and n is reached; as printed more where there are two tokens (G1).",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with all but g8", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", FAILS), ("printed with all but g8", HOLDS), ("repaired", HOLDS)],
         measure: cost::captain,
     },
     Claim {
@@ -57,11 +49,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(cost::OVER), needs(cost::ENTRIES, 100.0)],
         how: "As S4-1, for followers.",
         expected: "Never more than n + 1, and n + 1 is reached; as printed there may be more, as in S4-1.",
-        expects: &[
-            ("printed", None),
-            ("printed with all but g8", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", BY_CHANCE), ("printed with all but g8", HOLDS), ("repaired", HOLDS)],
         measure: cost::follower,
     },
     Claim {
@@ -70,11 +58,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(cost::COSTLY), none(cost::NOT_ENTERED), needs(cost::ENTRIES, 1.0)],
         how: "One of ten processes asks again and again; it starts with the token, or fetches it once.",
         expected: "0 messages, but as printed the holder waits forever after its first entry (G2).",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", FAILS), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: cost::best,
     },
     Claim {
@@ -86,11 +70,7 @@ const CLAIMS: &[Claim] = &[
         expected: "At most n - 1. With all repairs but G8's at light load at least a quarter less (Chang, Singhal and \
                        Liu report 40 %), and at most 2 if only two ask, but some requests may never be served (G8). As \
                        printed it stops too soon to tell. Repaired, everybody is always asked.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with all but g8", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Fails)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with all but g8", HOLDS), ("repaired", FAILS)],
         measure: cost::request_sets,
     },
     Claim {
@@ -99,11 +79,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(size::VARIES), at_most(size::OFF_LINE, 0.15), positive(size::GROWTH)],
         how: "Bytes as encoded; N processes ask at once for N sessions or for one.",
         expected: "Three constants, and a straight line (no size off it by more than 15 %).",
-        expects: &[
-            ("printed", Some(Verdict::Holds)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", HOLDS), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: size::by_kind,
     },
     Claim {
@@ -114,11 +90,7 @@ const CLAIMS: &[Claim] = &[
         how: "The two workloads; tokens, starts and completes are counted and weighed.",
         expected: "1 token, N - 1 starts, N - 1 completes, and nearly constant bytes (up to half as much again); N \
                        tokens, and bytes that grow with N (at least half as fast). As printed there is one token more.",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", FAILS), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: size::on_average,
     },
     Claim {
@@ -127,11 +99,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(sharing::LEFT_OUT)],
         how: "All ask for one session; then some ask for another one under load.",
         expected: "n at once; fewer as soon as one other session is wanted.",
-        expects: &[
-            ("printed", Some(Verdict::Holds)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", HOLDS), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: sharing::everybody,
     },
     Claim {
@@ -145,11 +113,7 @@ const CLAIMS: &[Claim] = &[
         expected: "Wrong: min(n-1, m) + max(K-2, 0) is reached, and not exceeded in any game played to the end. n = 11, \
                        m = 10: K = 5 gives 13, K = 10 18, K = 20 28. Waiting to be at the top and waiting for those ahead \
                        follow one another (G11).",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Fails)),
-            ("repaired", Some(Verdict::Fails)),
-        ],
+        expects: &[("printed", FAILS), ("printed with g1 to g10", FAILS), ("repaired", FAILS)],
         measure: switches::bound,
     },
     Claim {
@@ -158,7 +122,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[none(switches::OFF_AGING), needs(switches::SETTINGS, 1.0)],
         how: "Its level is read from the token after every opening of S4-8.",
         expected: "Exactly K - 1. The printed text goes on beyond K, to no effect.",
-        expects: &[("printed", Some(Verdict::Holds)), ("repaired", Some(Verdict::Holds))],
+        expects: &[("printed", HOLDS), ("repaired", HOLDS)],
         measure: switches::aging,
     },
     Claim {
@@ -169,10 +133,10 @@ const CLAIMS: &[Claim] = &[
         expected: "Holds repaired, and is reached up to one; as printed a request that joins an entry gets a second \
                        one (G4).",
         expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with all but g4", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
+            ("printed", FAILS),
+            ("printed with all but g4", FAILS),
+            ("printed with g1 to g10", HOLDS),
+            ("repaired", HOLDS),
         ],
         measure: switches::queue,
     },
@@ -184,11 +148,7 @@ const CLAIMS: &[Claim] = &[
         how: "Every hand-over of random runs, with fixed T.",
         expected: "Always T to 2T, and 2T if a follower leaves last. Up to 15 % may lie between, where a follower left \
                        less than T before the captain. As printed it stops before there is much to see.",
-        expects: &[
-            ("printed", None),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", BY_CHANCE), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: order::sync_delay,
     },
     Claim {
@@ -198,10 +158,10 @@ const CLAIMS: &[Claim] = &[
         how: "Only one session is asked for; waits of those whose request arrived while it was open.",
         expected: "At most 2T, for request and start. As printed it fails: the idle token forgets its session (G3).",
         expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with all but g3", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
+            ("printed", FAILS),
+            ("printed with all but g3", FAILS),
+            ("printed with g1 to g10", HOLDS),
+            ("repaired", HOLDS),
         ],
         measure: sharing::occupancy,
     },
@@ -212,11 +172,7 @@ const CLAIMS: &[Claim] = &[
         how: "Entries that pass a request of another session that was asked for earlier; one level.",
         expected: "None pass one that was asked for more than 2T earlier, if each has its own session; as printed G1 \
                        lets some in out of order.",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", FAILS), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: order::first_come,
     },
     Claim {
@@ -226,11 +182,11 @@ const CLAIMS: &[Claim] = &[
         how: "Watched at every event of random runs.",
         expected: "Broken as printed, by two processes that both believe to have the token (G1); never when repaired.",
         expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with all but g1", Some(Verdict::Fails)),
-            ("printed with all but g3", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
+            ("printed", FAILS),
+            ("printed with all but g1", FAILS),
+            ("printed with all but g3", FAILS),
+            ("printed with g1 to g10", HOLDS),
+            ("repaired", HOLDS),
         ],
         measure: safety::one_session,
     },
@@ -242,11 +198,7 @@ const CLAIMS: &[Claim] = &[
                   chosen anew each time, or one for each process.",
         expected: "Nobody is stuck, and the longest wait is shorter than where everybody may join; throughput and \
                        concurrency are lower.",
-        expects: &[
-            ("printed", Some(Verdict::Fails)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", FAILS), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: sharing::entry_rule,
     },
     Claim {
@@ -255,11 +207,7 @@ const CLAIMS: &[Claim] = &[
         demands: &[positive(order::LOW_TO_MIDDLE), positive(order::MIDDLE_TO_HIGH)],
         how: "Mean wait per level under heavy load, a session each.",
         expected: "Falls with the level; aging lets some pass more urgent ones, more than without.",
-        expects: &[
-            ("printed", Some(Verdict::Unknown)),
-            ("printed with g1 to g10", Some(Verdict::Holds)),
-            ("repaired", Some(Verdict::Holds)),
-        ],
+        expects: &[("printed", UNKNOWN), ("printed with g1 to g10", HOLDS), ("repaired", HOLDS)],
         measure: order::levels,
     },
 ];

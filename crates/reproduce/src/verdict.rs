@@ -8,13 +8,13 @@ use std::fmt;
 
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_statistics::{Estimate, Median, Proportion};
+use serde::Serialize;
 
 use crate::lab::Samples;
 
 /// A number that a claim demands to be in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// The name of the number.
     pub fact: &'static str,
     /// The least that will do.
     pub least: f64,
@@ -55,11 +55,10 @@ pub const fn needs(fact: &'static str, least: f64) -> Demand {
 }
 
 /// A number that was measured, with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fact {
     /// As in the demand.
     pub name: &'static str,
-    /// The measured value.
     pub value: f64,
     /// The least that it may be; the value itself for what was counted.
     pub low: f64,
@@ -147,9 +146,9 @@ impl fmt::Display for Text {
 }
 
 /// How the runs of a text ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
-    /// The number of runs.
+    #[serde(rename = "runs")]
     pub all: u64,
     /// Those with a request that was never served.
     pub stuck: u64,
@@ -207,11 +206,9 @@ impl fmt::Display for Runs {
 /// What a text has shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The text that ran.
     pub text: Text,
     /// Its numbers. One that could not be measured is not finite, or not there.
     pub facts: Vec<Fact>,
-    /// How its runs ended.
     pub runs: Runs,
 }
 
@@ -326,6 +323,15 @@ impl Verdict {
         }
     }
 }
+
+/// What is expected of a text, for the lists of claims.
+pub const HOLDS: Option<Verdict> = Some(Verdict::Holds);
+/// It does not do what is claimed.
+pub const FAILS: Option<Verdict> = Some(Verdict::Fails);
+/// It does not run far enough to tell.
+pub const UNKNOWN: Option<Verdict> = Some(Verdict::Unknown);
+/// A defect is so rare that the effort decides whether it is seen.
+pub const BY_CHANCE: Option<Verdict> = None;
 
 impl Demand {
     /// Whether a text meets it.

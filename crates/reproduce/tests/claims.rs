@@ -101,13 +101,13 @@ fn the_claims_of_the_reverse_link_paper_come_out_as_expected() {
         "J-1", "J-2", "J-3", "J-4a", "J-4b", "J-5", "J-6", "J-7", "J-8", "J-9", "J-10", "J-11a", "J-11b", "J-12",
         "J-13", "J-14", "J-15", "J-16",
     ];
-    come_out_as_expected(&jiang::claims(), &ids);
+    come_out_as_expected(jiang::CLAIMS, &ids);
 }
 
 #[test]
 fn the_claims_of_the_report_on_flooding_come_out_as_expected() {
     let ids = ["P-1", "P-2", "P-3", "P-4", "P-5", "P-6", "P-7", "P-8", "P-9", "P-10", "P-11", "P-12", "P-13"];
-    come_out_as_expected(&psar::claims(), &ids);
+    come_out_as_expected(psar::CLAIMS, &ids);
 }
 
 #[test]
@@ -116,14 +116,13 @@ fn the_claims_of_the_group_paper_come_out_as_expected() {
         "S4-1", "S4-2", "S4-3", "S4-4", "S4-5", "S4-6", "S4-7", "S4-8", "S4-9", "S4-10", "S4-11", "S4-12", "S4-13",
         "S4-14", "S4-15", "S4-16",
     ];
-    come_out_as_expected(&swaroop::claims(), &ids);
+    come_out_as_expected(swaroop::CLAIMS, &ids);
 }
 
 #[test]
 fn measuring_again_gives_the_same_numbers() {
-    let claims = psar::claims();
     for id in ["P-4", "P-6", "P-13"] {
-        let claim = claims.iter().find(|claim| claim.id == id).expect("it is in the list");
+        let claim = psar::CLAIMS.iter().find(|claim| claim.id == id).expect("it is in the list");
         let once = (claim.measure)(&Lab::new(Effort::Test, 1, || true));
         let again = (claim.measure)(&Lab::new(Effort::Test, 2, || true));
         // As text, since what could not be measured is no number and equals nothing.

@@ -14,7 +14,12 @@ pub(crate) enum Due {
     /// A client has waited long enough.
     GiveUp { request: u32 },
     /// A timer of a protocol runs out.
-    Timer { node: u32, epoch: u64 },
+    Timer {
+        node: u32,
+        epoch: u64,
+        /// A timer of a former incarnation is forgotten.
+        life: u16,
+    },
     /// A transmission arrives.
     Land { frame: u32 },
     /// A transmitter is free again.
@@ -35,13 +40,56 @@ pub(crate) enum Due {
     WarmedUp,
     /// The time for a node to leave is over.
     Depart { node: u32 },
+    /// A node crashes, if it is still in this incarnation.
+    Crash { node: u32, life: u16 },
+    /// A scripted crash.
+    ScriptedCrash { index: u32 },
+    /// A node that crashed is back.
+    Return { node: u32 },
+    /// An operator removes a node that does not return.
+    Remove { node: u32 },
+    /// The lease of a client whose node crashed is over.
+    LeaseOver { request: u32 },
+    /// Something of the voters.
+    Voters(Ballot),
+}
+
+/// What happens between nodes and voters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ballot {
+    /// A node tells voters that it is there.
+    Round { node: u32, life: u16 },
+    /// Enough of them have answered a node that had no standing: it may act until this moment.
+    Answered { node: u32, life: u16, until: Time },
+    /// The standing of a node is over, unless it was renewed.
+    Expires { node: u32, life: u16 },
+    /// Voters may have heard nothing of an incarnation for too long.
+    Suspect { node: u32, life: u16 },
+    /// A voter hears what most of them have found.
+    Tell { voter: u32 },
+    /// A node that is back is registered.
+    Register { node: u32 },
+    /// An heir shows its census.
+    Ratify { node: u32 },
+}
+
+impl Ballot {
+    /// Whether it comes again and again without an end.
+    const fn is_routine(self) -> bool {
+        match self {
+            Self::Round { .. } | Self::Expires { .. } | Self::Suspect { .. } => true,
+            Self::Answered { .. } | Self::Tell { .. } | Self::Register { .. } | Self::Ratify { .. } => false,
+        }
+    }
 }
 
 impl Due {
-    /// Whether it only moves the network.
+    /// Whether it only moves the network, or comes from outside of it.
     pub(crate) const fn is_movement(self) -> bool {
-        use Due::{Cell, Change, Cross, Leg, Sample, Scripted, WarmedUp};
-        matches!(self, Leg { .. } | Cell { .. } | Cross { .. } | Change | Scripted { .. } | Sample | WarmedUp)
+        use Due::{Cell, Change, Crash, Cross, Leg, Sample, Scripted, ScriptedCrash, WarmedUp};
+        let crashes = matches!(self, Crash { .. } | ScriptedCrash { .. });
+        crashes
+            || matches!(self, Leg { .. } | Cell { .. } | Cross { .. } | Change | Scripted { .. } | Sample | WarmedUp)
     }
 }
 
@@ -88,6 +136,9 @@ impl Agenda {
     }
 
     fn count(&mut self, due: Due, by: isize) {
+        if matches!(due, Due::Voters(ballot) if ballot.is_routine()) {
+            return; // what it may lead to is asked for where a run is found quiet
+        }
         if matches!(due, Due::Timer { .. }) {
             self.timers = self.timers.wrapping_add_signed(by);
         } else if !due.is_movement() {
@@ -123,7 +174,7 @@ mod tests {
     fn work_and_timers_are_counted_apart() {
         let mut agenda = Agenda::default();
         agenda.add(Time(1), Due::Sample);
-        agenda.add(Time(2), Due::Timer { node: 0, epoch: 1 });
+        agenda.add(Time(2), Due::Timer { node: 0, epoch: 1, life: 0 });
         assert!(!agenda.has_work() && agenda.has_timers());
         agenda.add(Time(3), Due::Land { frame: 0 });
         agenda.add(Time::NEVER, Due::Release { request: 0 });

@@ -26,6 +26,8 @@ pub(crate) struct Clients {
     open: Vec<Vec<(RequestId, u32)>>,
     /// By node: no more requests are made there.
     retired: Vec<bool>,
+    /// By node: clients that think again as soon as it serves again.
+    put_off: Vec<Vec<u32>>,
     /// Made and neither granted nor given up.
     waiting: usize,
     end: Time,
@@ -46,6 +48,10 @@ struct Detail {
     client: Option<u32>,
     /// `None`: until it is given back by hand.
     holding: Option<Span>,
+    /// The incarnation of its node that it was made at.
+    life: u16,
+    /// Its node crashed while it was granted: the client is on its own.
+    orphan: bool,
 }
 
 /// The class of requests that were made by hand: none of the scenario.
@@ -73,6 +79,7 @@ impl Clients {
             busy: vec![false; per_node],
             open: vec![Vec::new(); per_node],
             retired: vec![false; per_node],
+            put_off: vec![Vec::new(); per_node],
             waiting: 0,
             end,
         };
@@ -110,7 +117,13 @@ impl Clients {
     }
 
     /// A client asks now: its place in `requests`. `None` if its node is retired.
-    pub(crate) fn ask(&mut self, client: u32, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
+    pub(crate) fn ask(
+        &mut self,
+        (client, life): (u32, u16),
+        now: Time,
+        sent: Totals,
+        agenda: &mut Agenda,
+    ) -> Option<u32> {
         let Client { class: class_index, node, stream, .. } = &mut self.clients[client as usize];
         let (node, class_index) = (*node, *class_index);
         if self.retired[node as usize] {
@@ -128,7 +141,7 @@ impl Clients {
         let patience = class.patience.as_ref().map(|patience| patience.draw_span(stream));
         let closed = matches!(class.arrivals, Arrivals::Closed { .. });
         let demand = Demand { units, urgency, session };
-        let detail = Detail { client: Some(client), holding: Some(holding) };
+        let detail = Detail { client: Some(client), holding: Some(holding), life, orphan: false };
         let index = self.note(node, class_index, demand, detail, (now, sent));
         if let Some(patience) = patience {
             agenda.add(now + patience, Due::GiveUp { request: index });
@@ -139,8 +152,63 @@ impl Clients {
         Some(index)
     }
 
-    pub(crate) fn ask_by_hand(&mut self, node: u32, demand: Demand, now: Time, sent: Totals) -> u32 {
-        self.note(node, BY_HAND, demand, Detail { client: None, holding: None }, (now, sent))
+    pub(crate) fn ask_by_hand(&mut self, (node, life): (u32, u16), demand: Demand, now: Time, sent: Totals) -> u32 {
+        self.note(node, BY_HAND, demand, Detail { client: None, holding: None, life, orphan: false }, (now, sent))
+    }
+
+    /// Where a client runs.
+    pub(crate) fn node_of(&self, client: u32) -> u32 {
+        self.clients[client as usize].node
+    }
+
+    /// A client comes to a node that does not serve. One that thinks between requests comes again when it does; a
+    /// request of any other is never made.
+    pub(crate) fn turn_away(&mut self, client: u32, now: Time, agenda: &mut Agenda) {
+        let Client { class, node, .. } = self.clients[client as usize];
+        if matches!(self.classes[class as usize].arrivals, Arrivals::Closed { .. }) {
+            self.put_off[node as usize].push(client);
+        } else {
+            self.plan(client, now, agenda);
+        }
+    }
+
+    /// A node serves again.
+    pub(crate) fn welcome(&mut self, node: u32, now: Time, agenda: &mut Agenda) {
+        for client in std::mem::take(&mut self.put_off[node as usize]) {
+            self.plan(client, now, agenda);
+        }
+    }
+
+    /// The node of a granted request crashed.
+    pub(crate) fn orphan(&mut self, index: u32) {
+        self.details[index as usize].orphan = true;
+    }
+
+    /// Whether the node of a granted request has crashed since.
+    pub(crate) fn is_orphan(&self, index: u32) -> bool {
+        self.details[index as usize].orphan
+    }
+
+    /// The incarnation of its node that a request was made at; also of one that is over.
+    pub(crate) fn life_of(&self, id: GrantId) -> Option<u16> {
+        let is = |request: &Request| request.node == id.node && request.request == id.request;
+        self.requests.iter().rposition(is).map(|index| self.details[index].life)
+    }
+
+    /// A request that waited when its node began anew is now one of its new incarnation.
+    pub(crate) fn renew(&mut self, node: u32, life: u16) {
+        for (_, index) in &self.open[node as usize] {
+            let detail = &mut self.details[*index as usize];
+            if !detail.orphan {
+                detail.life = life;
+            }
+        }
+    }
+
+    /// A node has forgotten all of its requests.
+    pub(crate) fn forget_queue(&mut self, node: u32) {
+        self.queued[node as usize].clear();
+        self.busy[node as usize] = false;
     }
 
     fn note(&mut self, node: u32, class: u16, demand: Demand, detail: Detail, (now, sent): (Time, Totals)) -> u32 {
@@ -179,6 +247,7 @@ impl Clients {
         self.busy.push(false);
         self.open.push(Vec::new());
         self.retired.push(false);
+        self.put_off.push(Vec::new());
     }
 
     /// No more requests are made at a node.

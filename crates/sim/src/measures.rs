@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod costs;
+mod crashes;
 mod crowd;
 mod overtakes;
 mod sweep;
@@ -46,6 +47,7 @@ pub fn measures(scenario: &Scenario, outcome: &Outcome) -> Measures {
     sheet.put("entries/s", entries as f64 / window.seconds());
     waits::tell(scenario, outcome, &window, &mut sheet);
     costs::tell(outcome, &window, &mut sheet);
+    crashes::tell(outcome, &window, &mut sheet);
     Sweep::new(scenario, outcome, &window).tell(&mut sheet);
     fairness(outcome, &window, &mut sheet);
     whole_run(scenario, outcome, &window, &mut sheet);

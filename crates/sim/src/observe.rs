@@ -38,6 +38,11 @@ pub trait Observer {
         let _ = (now, node, place);
     }
 
+    /// A node has crashed. It may move again.
+    fn crashed(&mut self, now: Time, node: NodeId, place: Option<Point>) {
+        let _ = (now, node, place);
+    }
+
     /// A message will not arrive.
     fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {
         let _ = (now, from, to, message);

@@ -38,6 +38,44 @@ pub struct Outcome {
     pub storm: Option<Storm>,
     /// Messages that their receivers refused as a mistake.
     pub rejected: u64,
+    /// In a scenario with crashes.
+    pub crashes: Option<CrashesSeen>,
+}
+
+/// What crashes did, until the run was quiet; each list in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CrashesSeen {
+    /// A node crashed.
+    pub crashed: Vec<Time>,
+    /// A fact that starts a repair: a node began as another incarnation, was declared gone, or was removed.
+    pub facts: Vec<Time>,
+    /// Voters declared a node gone.
+    pub declared: Vec<Declaration>,
+    /// A lost token was made anew.
+    pub remade: Vec<Time>,
+    /// A client had to stop before it was done: its lease or the standing of its node was over.
+    pub cut_short: Vec<Time>,
+    /// A request was lost while it waited at a node that crashed, or came to one that did not serve.
+    pub refused: Vec<Time>,
+    /// Times in which nothing could be granted.
+    pub outages: Vec<Outage>,
+}
+
+/// Voters declared a node gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    pub at: Time,
+    pub node: NodeId,
+    /// It was running.
+    pub wrongly: bool,
+}
+
+/// From what took the token, or the last unit, to the next grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    pub start: Time,
+    /// `None`: nothing was granted after it.
+    pub end: Option<Time>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

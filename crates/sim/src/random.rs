@@ -20,6 +20,10 @@ pub enum Purpose {
     Protocol = 5,
     /// Which links change when. One stream per run.
     Topology = 6,
+    /// When a node crashes and for how long. One stream per node.
+    Crash = 7,
+    /// How fast the clock of a node runs. One stream per node.
+    Clock = 8,
 }
 
 /// All streams of a run.

@@ -30,6 +30,8 @@ pub(crate) struct Reach {
     pace: f64,
     /// Pairs, the lower id first, that are not linked however near they are.
     barred: BTreeSet<(u32, u32)>,
+    /// Nodes that are there and do not run: they have no links.
+    silent: BTreeSet<u32>,
     cell: f64,
     columns: i32,
     rows: i32,
@@ -70,6 +72,7 @@ impl Reach {
             range,
             pace: 1.0,
             barred: BTreeSet::new(),
+            silent: BTreeSet::new(),
             cell: 0.0,
             columns: 0,
             rows: 0,

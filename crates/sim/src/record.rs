@@ -23,7 +23,7 @@ use crate::geometry::{Leg, Point};
 use crate::observe::Observer;
 use crate::outcome::{Broken, Outcome, Totals};
 use crate::run::{Progress, RunError, drive_either};
-use crate::scenario::{Name, Network, Over, Scenario, Text};
+use crate::scenario::{Name, Network, Over, Recovery, Scenario, Text};
 use crate::time::Time;
 use crate::world::World;
 use causes::Causes;
@@ -126,7 +126,8 @@ impl<'a> Recorder<'a> {
 
     fn write_move(&mut self, now: Time, node: NodeId, leg: &Leg) {
         let place = leg.position(now);
-        let movement = Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present };
+        let movement =
+            Move { node, position: [place.x, place.y], velocity: velocity(leg), gone: !leg.present, crashed: false };
         self.write::<()>(now, What::Move(movement));
     }
 
@@ -191,9 +192,16 @@ impl Observer for Recorder<'_> {
         self.write::<()>(now, What::Join(info));
     }
 
+    fn crashed(&mut self, now: Time, node: NodeId, place: Option<Point>) {
+        // Wires have no places: the links that go down tell it.
+        if place.is_some() {
+            self.gone(now, node, place);
+        }
+    }
+
     fn gone(&mut self, now: Time, node: NodeId, place: Option<Point>) {
         let Point { x, y } = place.unwrap_or_default();
-        self.write::<()>(now, What::Move(Move { node, position: [x, y], velocity: None, gone: true }));
+        self.write::<()>(now, What::Move(Move { node, position: [x, y], velocity: None, gone: true, crashed: false }));
     }
 
     fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {
@@ -220,7 +228,10 @@ fn header(world: &World, scenario: &Scenario, seed: u64, about: &About) -> Heade
     let nodes = world.nodes().iter().map(node).collect();
     let links = world.links().all().map(|(a, b)| (NodeId(a), NodeId(b))).collect();
     let choice = &scenario.protocol;
+    let recovers = scenario.crashes.as_ref().is_some_and(|crashes| crashes.recovery != Recovery::None);
     let (variant, repairs) = match &choice.text {
+        // Its messages are those of members that recover.
+        Text::Repaired if recovers => ("recovering", &[][..]),
         Text::Repaired => ("repaired", &[][..]),
         Text::Published { repairs } => ("published", repairs.as_slice()),
     };

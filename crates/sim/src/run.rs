@@ -116,7 +116,7 @@ fn conclude(
     if complete && !world.has_stopped() {
         // Nodes move on, so that a partitioned network can come together for requests that wait.
         let until = world.now().max(course.end) + scenario.drain;
-        go_on(&mut world, until, progress, observer, World::none_waits);
+        go_on(&mut world, until, progress, observer, |world| world.none_waits() && world.none_is_expected());
         world.freeze(observer);
         let patience = world.now() + scenario.drain;
         go_on(&mut world, patience, progress, observer, World::is_quiet);

@@ -1,10 +1,12 @@
 //! A scenario: everything that decides a run, apart from the seed. All values are in SI units, checked and resolved;
 //! [`mod@file`] reads them from TOML.
 
+mod crashes;
 pub mod file;
 mod network;
 mod protocol;
 
+pub use crashes::{Crashes, Recovery, ScriptedCrash, Voting};
 pub use meshlock_protocols::{Name, Text};
 pub use network::{Area, Changes, MessageSize, Mobility, Network, Placement, Radio, ScriptedChange, Shape, Wired};
 pub use protocol::{Over, ProtocolChoice};
@@ -30,6 +32,8 @@ pub struct Scenario {
     pub network: Network,
     /// The requests of all clients.
     pub traffic: Traffic,
+    /// Nodes that crash, if any do.
+    pub crashes: Option<Crashes>,
     /// What stops a run that would not end by itself.
     pub limits: Limits,
 }
@@ -158,6 +162,7 @@ impl Scenario {
             protocol: ProtocolChoice::default(),
             network: Network::Radio(Radio::report(area, mobility)),
             traffic: Traffic { classes: vec![Class::closed(100, think, Distribution::Constant(0.01))] },
+            crashes: None,
             limits: Limits::of(100),
         }
     }

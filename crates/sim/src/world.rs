@@ -9,15 +9,18 @@
 //! | `world/connect.rs` | links that come and go |
 //! | `world/look.rs` | rules and figures over the whole network |
 //! | `world/edit.rs`, `world/leave.rs` | edits of a live run; nodes that leave |
+//! | `world/crash.rs`, `world/vote.rs` | nodes that crash and return; standing, and who is declared gone |
 
 mod carry;
 mod connect;
+mod crash;
 mod edit;
 mod handle;
 mod happen;
 mod leave;
 mod look;
 mod route;
+mod vote;
 
 use std::hash::Hasher;
 
@@ -42,6 +45,7 @@ use crate::topology::links_of;
 use crate::watch::{self, Watch};
 
 use carry::Outbox;
+use crash::Faults;
 use leave::Presence;
 use look::Figures;
 use route::Letters;
@@ -97,12 +101,14 @@ pub struct World {
     hasher: SipHasher13,
     /// Nodes have heard of their first links.
     started: bool,
-    /// Nothing moves any more.
-    frozen: bool,
+    /// Since when nothing moves any more.
+    frozen: Option<Time>,
     /// By node.
     presence: Vec<Presence>,
     /// Nodes that are about to leave.
     leaving: Vec<u32>,
+    /// In a scenario with crashes.
+    faults: Option<Faults>,
     /// How nodes are made that come while it runs.
     setup: Setup,
 }
@@ -197,12 +203,14 @@ impl World {
             storm: None,
             hasher: SipHasher13::new(),
             started: false,
-            frozen: false,
+            frozen: None,
             presence: vec![Presence::Here; count],
             leaving: Vec::new(),
+            faults: scenario.crashes.as_ref().map(|crashes| Faults::new(crashes, scenario, streams)),
             setup: scenario.protocol.setup(),
         };
         world.plan_change();
+        world.plan_faults();
         world.agenda.add(Time::ZERO, Due::Sample);
         world
     }
@@ -228,7 +236,7 @@ impl World {
             return false;
         }
         let Some((at, due)) = self.agenda.next() else { return false };
-        if self.frozen && due.is_movement() {
+        if self.frozen.is_some() && due.is_movement() {
             return true;
         }
         self.now = at;
@@ -323,12 +331,13 @@ impl World {
     /// Whether nothing is in flight that could change anything, as long as links stay as they are.
     pub(crate) fn is_quiet(&self) -> bool {
         let timers_matter = self.agenda.has_timers() && !self.none_waits();
-        !self.agenda.has_work() && !timers_matter && self.letters.stranded.is_empty()
+        let recovers = self.faults.is_some() && self.is_recovering();
+        !self.agenda.has_work() && !timers_matter && self.letters.stranded.is_empty() && !recovers
     }
 
     /// Nothing moves from now on.
     pub(crate) fn freeze(&mut self, observer: &mut dyn Observer) {
-        self.frozen = true;
+        self.frozen = Some(self.now);
         for node in (0..self.nodes.len() as u32).map(NodeId) {
             if let Some(leg) = self.leg(node).filter(|leg| leg.present && leg.velocity != Point::default()) {
                 let place = leg.position(self.now);
@@ -357,6 +366,7 @@ impl World {
             stopped: self.has_stopped(),
             storm: self.storm,
             rejected: self.tally.rejected,
+            crashes: self.faults.as_ref().map(Faults::seen),
         }
     }
 

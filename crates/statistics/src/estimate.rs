@@ -7,9 +7,7 @@ use crate::student::interval_factor;
 /// The mean of independent samples and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// How many samples.
     pub samples: usize,
-    /// Their mean.
     pub mean: f64,
     /// Their standard deviation (n - 1); zero for one sample.
     pub deviation: f64,

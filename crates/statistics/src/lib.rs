@@ -10,13 +10,11 @@
 //! | how large is it, where a few are huge? | [`Median`] |
 //! | how is it distributed? | [`percentile`], [`percentile_of_sorted`] |
 //! | how much of the beginning must go? | [`mser5`] |
-//! | what does one long run tell? | [`batch_means`] |
 //! | is one better than the other? | [`paired`], [`holm`] |
 //! | does it depend on that? | [`line()`] |
 //! | how often does it happen? | [`proportion`] |
 //! | is it shared fairly? | [`jain`] |
 
-mod batch;
 mod compare;
 mod estimate;
 mod fairness;
@@ -27,7 +25,6 @@ mod proportion;
 mod student;
 mod warmup;
 
-pub use batch::{BatchMeans, batch_means};
 pub use compare::{Comparison, holm, paired};
 pub use estimate::{Estimate, enough};
 pub use fairness::jain;

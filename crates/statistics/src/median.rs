@@ -10,7 +10,6 @@ use crate::percentile::percentile_of_sorted;
 /// The median of independent samples and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
-    /// How many samples.
     pub samples: usize,
     /// The middle one; `NaN` without samples, or if one is not finite.
     pub median: f64,

@@ -46,7 +46,6 @@ pub struct Job {
 pub struct Results {
     /// Finished runs of the plan, by point and replication. Runs of other shards are not among them.
     pub runs: Vec<Run>,
-    /// Runs that could not be run.
     pub failures: Vec<Failure>,
     /// Run files that were no use, and why.
     pub corrupt: Vec<(PathBuf, String)>,
@@ -63,18 +62,14 @@ pub struct Results {
 /// A finished run of the plan.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was wanted.
     pub job: Job,
-    /// What came of it.
     pub record: RunRecord,
 }
 
 /// A run that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was wanted.
     pub job: Job,
-    /// What was in the way.
     pub why: String,
 }
 

@@ -24,7 +24,6 @@ impl Csv {
         self
     }
 
-    /// Several words.
     pub(crate) fn words<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) -> &mut Self {
         for word in words {
             self.word(word);
@@ -37,7 +36,6 @@ impl Csv {
         if number.is_finite() { self.word(&number.to_string()) } else { self.word("") }
     }
 
-    /// A whole number.
     pub(crate) fn count(&mut self, number: impl Into<u64>) -> &mut Self {
         self.word(&number.into().to_string())
     }
@@ -48,7 +46,6 @@ impl Csv {
         self.begun = false;
     }
 
-    /// All rows.
     pub(crate) fn finish(self) -> String {
         self.text
     }

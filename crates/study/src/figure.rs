@@ -13,9 +13,7 @@ use crate::summary::{MeasureSummary, PointSummary, Summary};
 pub struct Figure {
     /// The name of its file, without ending.
     pub name: String,
-    /// What it shows.
     pub title: String,
-    /// The picture.
     pub svg: String,
     /// The numbers in it: a row per value along x, a column per line.
     pub table: Table,

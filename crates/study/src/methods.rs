@@ -121,6 +121,7 @@ const SUBJECTS: &[Subject] = &[
     ("Movement", &mobility),
     ("Traffic", &|scenario| words::traffic(&scenario.traffic, scenario.nodes)),
     ("Protocol", &|scenario| words::protocol(&scenario.protocol)),
+    ("Crashes", &|scenario| scenario.crashes.as_ref().map(words::crashes).unwrap_or_default()),
     ("Time", &durations),
 ];
 

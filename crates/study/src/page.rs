@@ -14,9 +14,7 @@ use crate::summary::{PointSummary, Summary, wanted_measures};
 /// Where a study comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Background<'a> {
-    /// The name of the file.
     pub file: &'a str,
-    /// What is in it.
     pub text: &'a str,
     /// The command that makes the same results again.
     pub command: &'a str,

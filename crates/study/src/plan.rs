@@ -29,11 +29,9 @@ pub struct Plan {
     pub seed: u64,
     /// Whether and how long replications are added.
     pub stop: Option<Stop>,
-    /// Pictures.
     pub plots: Vec<PlotSpec>,
     /// Paired comparisons.
     pub compare: Vec<Compare>,
-    /// The code that runs it.
     pub code_version: String,
 }
 
@@ -62,7 +60,6 @@ pub struct Point {
     pub labels: Vec<(String, String)>,
     /// The keys it sets.
     pub settings: Vec<Setting>,
-    /// What is run.
     pub scenario: Scenario,
     /// Everything that decides a run apart from the seed.
     pub canonical: String,
@@ -73,72 +70,24 @@ pub struct Point {
 /// Why a study cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// An axis that is zipped, plotted or compared does not exist.
-    #[error("{place} names the axis `{name}`, but the axes are: {known}")]
-    UnknownAxis {
-        /// What names it.
-        place: String,
-        /// The name.
-        name: String,
-        /// The axes there are.
-        known: String,
-    },
-    /// An axis without values makes a study without points.
-    #[error("the axis `{0}` has no values")]
-    EmptyAxis(String),
-    /// Two axes or values of the same name cannot be told apart in tables.
-    #[error("{0} is given twice")]
-    Twice(String),
-    /// Axes that go together step by step need the same number of steps.
-    #[error("axes that are zipped need the same number of values: {0}")]
-    UnequalZip(String),
-    /// An axis can go together with one set of others only.
-    #[error("the axis `{0}` is zipped twice")]
-    ZippedTwice(String),
-    /// A comparison needs its baseline.
-    #[error("compare along `{axis}`: `{baseline}` is not one of its values: {known}")]
-    UnknownBaseline {
-        /// The axis.
-        axis: String,
-        /// The value that is not there.
-        baseline: String,
-        /// Those that are.
-        known: String,
-    },
-    /// A condition cannot be decided.
+    /// Two values of the same name, such as `1` and `"1"`, cannot be told apart in tables.
+    #[error("the value `{value}` of the axis `{axis}` is given twice")]
+    Twice { axis: String, value: String },
     #[error("the constraint `{constraint}`: {why}")]
-    Constraint {
-        /// The condition.
-        constraint: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// No combination is left.
+    Constraint { constraint: String, why: String },
     #[error("no point of the study meets its constraints")]
     NothingLeft,
-    /// A study of no runs.
-    #[error("`repeat` is 0: nothing would be run")]
-    NoRepetitions,
-    /// Some point is no valid scenario.
     #[error("at {point}: {why}")]
-    Point {
-        /// The name of the point.
-        point: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Point { point: String, why: String },
 }
 
 impl Plan {
-    /// Expands a study.
+    /// Expands a study; that what it names exists and zipped axes fit was checked where its file was read.
     pub fn of(name: &str, spec: &StudySpec, subject: &dyn Subject, code_version: &str) -> Result<Self, PlanError> {
-        if spec.repeat == 0 {
-            return Err(PlanError::NoRepetitions);
-        }
         let axes: Vec<Dimension> = spec.axes.iter().map(Dimension::of).collect();
-        check_axes(&axes)?;
+        check_labels(&axes)?;
         let mut points = Vec::new();
-        for combination in combinations(&axes, &groups(&axes, &spec.zip)?) {
+        for combination in combinations(&axes, &groups(&axes, &spec.zip)) {
             if let Some(point) = point(&axes, &combination, spec, subject)? {
                 points.push(point);
             }
@@ -146,7 +95,7 @@ impl Plan {
         if points.is_empty() {
             return Err(PlanError::NothingLeft);
         }
-        let plan = Self {
+        Ok(Self {
             name: name.to_owned(),
             axes,
             zip: spec.zip.clone(),
@@ -157,9 +106,7 @@ impl Plan {
             plots: spec.plots.clone(),
             compare: spec.compare.clone(),
             code_version: code_version.to_owned(),
-        };
-        plan.check_names()?;
-        Ok(plan)
+        })
     }
 
     /// The seed of a replication: the same for every point, so that points differ by what was varied and not by luck.
@@ -186,24 +133,6 @@ impl Plan {
     pub fn zipped_with(&self, axis: &str) -> Vec<String> {
         let together = self.zip.iter().find(|names| names.iter().any(|name| name == axis));
         together.cloned().unwrap_or_else(|| vec![axis.to_owned()])
-    }
-
-    /// Everything that plots and comparisons name must exist.
-    fn check_names(&self) -> Result<(), PlanError> {
-        for plot in &self.plots {
-            for name in std::iter::once(&plot.x).chain(&plot.lines) {
-                known(&self.axes, name, &format!("the plot `{}`", plot.title))?;
-            }
-        }
-        for compare in &self.compare {
-            let axis = known(&self.axes, &compare.axis, "a comparison")?;
-            let baseline = label(&compare.baseline);
-            if !axis.values.iter().any(|value| value.label == baseline) {
-                let known = axis.values.iter().map(|value| value.label.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(PlanError::UnknownBaseline { axis: axis.name.clone(), baseline, known });
-            }
-        }
-        Ok(())
     }
 }
 
@@ -244,61 +173,29 @@ fn name_of(labels: &[(String, String)]) -> String {
     labels.iter().map(|(axis, label)| format!("{axis}={label}")).collect::<Vec<_>>().join(" ")
 }
 
-fn check_axes(axes: &[Dimension]) -> Result<(), PlanError> {
-    for (place, axis) in axes.iter().enumerate() {
-        if axis.values.is_empty() {
-            return Err(PlanError::EmptyAxis(axis.name.clone()));
-        }
-        if axes[..place].iter().any(|earlier| earlier.name == axis.name) {
-            return Err(PlanError::Twice(format!("the axis `{}`", axis.name)));
-        }
-        for (at, value) in axis.values.iter().enumerate() {
-            if axis.values[..at].iter().any(|earlier| earlier.label == value.label) {
-                return Err(PlanError::Twice(format!("the value `{}` of the axis `{}`", value.label, axis.name)));
+fn check_labels(axes: &[Dimension]) -> Result<(), PlanError> {
+    for axis in axes {
+        for (at, Step { label, .. }) in axis.values.iter().enumerate() {
+            if axis.values[..at].iter().any(|earlier| earlier.label == *label) {
+                return Err(PlanError::Twice { axis: axis.name.clone(), value: label.clone() });
             }
         }
     }
     Ok(())
 }
 
-fn known<'a>(axes: &'a [Dimension], name: &str, place: &str) -> Result<&'a Dimension, PlanError> {
-    axes.iter().find(|axis| axis.name == name).ok_or_else(|| {
-        let known = match axes {
-            [] => "none".to_owned(),
-            axes => axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", "),
-        };
-        PlanError::UnknownAxis { place: place.to_owned(), name: name.to_owned(), known }
-    })
-}
-
 /// Axes that advance together, by their places; an axis that is not zipped is alone. In the order of their first axis.
-fn groups(axes: &[Dimension], zip: &[Vec<String>]) -> Result<Vec<Vec<usize>>, PlanError> {
-    let mut group_of: Vec<Option<usize>> = vec![None; axes.len()];
-    for (number, names) in zip.iter().enumerate() {
-        let mut lengths = Vec::new();
-        for name in names {
-            let axis = known(axes, name, "zip")?;
-            lengths.push((&axis.name, axis.values.len()));
-            for (other, slot) in axes.iter().zip(&mut group_of) {
-                if other.name == axis.name && slot.replace(number).is_some() {
-                    return Err(PlanError::ZippedTwice(axis.name.clone()));
-                }
-            }
-        }
-        if lengths.windows(2).any(|pair| pair[0].1 != pair[1].1) {
-            let list = lengths.iter().map(|(name, length)| format!("`{name}` has {length}"));
-            return Err(PlanError::UnequalZip(list.collect::<Vec<_>>().join(", ")));
-        }
-    }
+fn groups(axes: &[Dimension], zip: &[Vec<String>]) -> Vec<Vec<usize>> {
+    let set_of = |place: usize| zip.iter().position(|names| names.contains(&axes[place].name));
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for place in 0..axes.len() {
-        let same = |group: &Vec<usize>| group_of[place].is_some() && group_of[group[0]] == group_of[place];
+        let same = |group: &Vec<usize>| set_of(place).is_some() && set_of(group[0]) == set_of(place);
         match groups.iter_mut().find(|group| same(group)) {
             Some(group) => group.push(place),
             None => groups.push(vec![place]),
         }
     }
-    Ok(groups)
+    groups
 }
 
 /// For every point: which value each axis takes.

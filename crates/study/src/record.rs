@@ -24,7 +24,6 @@ pub struct RunRecord {
     pub seed: u64,
     /// The name of its scenario.
     pub scenario_hash: String,
-    /// The code that ran it.
     pub code_version: String,
     /// How long it took, in real seconds.
     pub wall_s: f64,
@@ -33,9 +32,7 @@ pub struct RunRecord {
     /// The limit that was exceeded, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storm: Option<String>,
-    /// The rules that broke.
     pub broken: Vec<BrokenRule>,
-    /// Its numbers.
     pub measures: Measures,
 }
 

@@ -50,25 +50,10 @@ pub enum Begin {
 /// What is wrong with a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file system says no.
     #[error("cannot {what} {}", path.display())]
-    File {
-        /// What was tried.
-        what: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// A table cannot be written in its format.
+    File { what: &'static str, path: PathBuf, source: io::Error },
     #[error("cannot make {name}: {why}")]
-    Format {
-        /// The file.
-        name: &'static str,
-        /// What is in the way.
-        why: String,
-    },
-    /// There is nothing to resume.
+    Format { name: &'static str, why: String },
     #[error("nothing to resume: {} has no results yet\nstart the study without --resume, or name its directory with --out", .0.display())]
     NothingThere(PathBuf),
     /// The directory has files in it that are not ours.
@@ -76,24 +61,10 @@ pub enum StoreError {
     NotOurs(PathBuf),
     /// The results of another study would be overwritten.
     #[error("{} holds the study `{theirs}`, not `{ours}`\nchoose another directory with --out, or throw its results away with --fresh", directory.display())]
-    OtherStudy {
-        /// Which directory.
-        directory: PathBuf,
-        /// What it holds.
-        theirs: String,
-        /// What was to be run.
-        ours: String,
-    },
+    OtherStudy { directory: PathBuf, theirs: String, ours: String },
     /// Results of different code must not be averaged together.
     #[error("{} has results of meshlock {theirs}, this is {ours}: they are never mixed\nchoose another directory with --out, throw the old results away with --fresh, or run the version that made them", directory.display())]
-    OtherCode {
-        /// Which directory.
-        directory: PathBuf,
-        /// Which code they are of.
-        theirs: String,
-        /// Which code this is.
-        ours: String,
-    },
+    OtherCode { directory: PathBuf, theirs: String, ours: String },
 }
 
 /// `study.json`.

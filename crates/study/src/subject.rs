@@ -33,7 +33,6 @@ pub trait Runner: Sync {
 pub struct Finished {
     /// Its numbers. What is not finite is not kept.
     pub measures: Measures,
-    /// The rules that broke.
     pub broken: Vec<BrokenRule>,
     /// The run ended before its time: by a storm if there is one, else by a broken rule.
     pub stopped: bool,
@@ -44,7 +43,6 @@ pub struct Finished {
 /// A rule that broke in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenRule {
-    /// The name of the rule.
     pub rule: String,
     /// How often it broke.
     pub times: u64,
@@ -52,7 +50,6 @@ pub struct BrokenRule {
     pub at_s: f64,
     /// Where first.
     pub node: Option<u32>,
-    /// What was wrong.
     pub words: String,
 }
 

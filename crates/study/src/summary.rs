@@ -23,15 +23,12 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
 /// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The study.
     pub experiment: String,
-    /// The code it was run by.
     pub code_version: String,
     /// Whether all runs are there.
     pub complete: bool,
     /// What is known of every point.
     pub points: Vec<PointSummary>,
-    /// Paired comparisons.
     pub comparisons: Vec<Comparison>,
     /// Runs that a broken rule ended.
     pub violations: Vec<Violation>,
@@ -66,19 +63,14 @@ pub struct PointSummary {
 pub struct MeasureSummary {
     /// Runs that have it.
     pub n: usize,
-    /// Their mean.
     pub mean: f64,
-    /// Their standard deviation.
     pub deviation: f64,
     /// Half of the 95 % interval; infinite (in JSON `null`) for one run.
     pub half_width: f64,
     /// The same as a share of the mean.
     pub relative_half_width: f64,
-    /// The least.
     pub min: f64,
-    /// The median.
     pub p50: f64,
-    /// The greatest.
     pub max: f64,
 }
 
@@ -88,15 +80,12 @@ pub struct Violation {
     /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
-    /// Which replication.
     pub replication: u32,
-    /// Its seed.
     pub seed: u64,
     /// The rule that broke last.
     pub rule: String,
     /// When first, in simulated seconds.
     pub at_s: f64,
-    /// What was wrong.
     pub words: String,
     /// How to see it again.
     pub settings: Vec<(String, String)>,
@@ -108,9 +97,7 @@ pub struct Storm {
     /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
-    /// Which replication.
     pub replication: u32,
-    /// Its seed.
     pub seed: u64,
     /// Which limit, with the numbers.
     pub words: String,
@@ -124,11 +111,8 @@ pub struct NotRun {
     /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
-    /// Which replication.
     pub replication: u32,
-    /// Its seed.
     pub seed: u64,
-    /// What was in the way.
     pub why: String,
 }
 

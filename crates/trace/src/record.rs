@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use meshlock_core::{Effect, Event, Misuse, NodeId, View};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::error::Flaw;
@@ -85,6 +86,9 @@ pub struct Move {
     /// It is not there any more, until it moves again.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub gone: bool,
+    /// It is gone because it crashed: it said no goodbye, and only its next incarnation comes back.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub crashed: bool,
 }
 
 /// A message that will not arrive.
@@ -150,10 +154,27 @@ impl fmt::Display for At {
     }
 }
 
-impl<M: Serialize> Record<M> {
-    /// The record as it stands in a file, for callers that embed it in JSON of their own.
-    pub fn written(&self) -> impl Serialize {
-        Written::from(self)
+/// As it stands in a file; what there is nothing to say of is left out.
+impl<M: Serialize> Serialize for Record<M> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = serializer.serialize_map(None)?;
+        line.serialize_entry(self.at.clock(), &self.at.number())?;
+        match &self.what {
+            What::Event(Happening { node, event, effects, misuse, view, cause }) => {
+                line.serialize_entry("node", node)?;
+                cause.iter().try_for_each(|cause| line.serialize_entry("cause", cause))?;
+                line.serialize_entry("event", event)?;
+                line.serialize_entry("effects", effects)?;
+                misuse.iter().try_for_each(|misuse| line.serialize_entry("misuse", misuse))?;
+                view.iter().try_for_each(|view| line.serialize_entry("view", view))?;
+            }
+            What::Link(link) => line.serialize_entry("link", link)?,
+            What::Move(movement) => line.serialize_entry("move", movement)?,
+            What::Lost(lost) => line.serialize_entry("lost", lost)?,
+            What::Join(node) => line.serialize_entry("join", node)?,
+            What::End(end) => line.serialize_entry("end", end)?,
+        }
+        line.end()
     }
 }
 
@@ -162,37 +183,6 @@ impl<M> Happening<M> {
     pub const fn new(node: NodeId, event: Event<M>) -> Self {
         Self { node, event, effects: Vec::new(), misuse: None, view: None, cause: None }
     }
-}
-
-/// A record as it stands in the file.
-#[derive(Serialize)]
-pub(crate) struct Written<'a, M> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    time_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node: Option<NodeId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    event: Option<&'a Event<M>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    effects: Option<&'a [Effect<M>]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    misuse: Option<Misuse>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    view: Option<&'a View>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    link: Option<&'a Link>,
-    #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
-    movement: Option<&'a Move>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lost: Option<&'a Lost<M>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    join: Option<&'a NodeInfo>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<&'a End>,
 }
 
 /// A record as it is found in a file: anything may be missing, and there may be too much.
@@ -212,46 +202,6 @@ pub(crate) struct Found<M> {
     lost: Option<Lost<M>>,
     join: Option<NodeInfo>,
     end: Option<End>,
-}
-
-impl<'a, M> From<&'a Record<M>> for Written<'a, M> {
-    fn from(record: &'a Record<M>) -> Self {
-        let (step, time_ns) = match record.at {
-            At::Step(step) => (Some(step), None),
-            At::TimeNs(time) => (None, Some(time)),
-        };
-        let bare = Self {
-            step,
-            time_ns,
-            node: None,
-            cause: None,
-            event: None,
-            effects: None,
-            misuse: None,
-            view: None,
-            link: None,
-            movement: None,
-            lost: None,
-            join: None,
-            end: None,
-        };
-        match &record.what {
-            What::Event(Happening { node, event, effects, misuse, view, cause }) => Self {
-                node: Some(*node),
-                cause: *cause,
-                event: Some(event),
-                effects: Some(effects),
-                misuse: *misuse,
-                view: view.as_ref(),
-                ..bare
-            },
-            What::Link(link) => Self { link: Some(link), ..bare },
-            What::Move(movement) => Self { movement: Some(movement), ..bare },
-            What::Lost(lost) => Self { lost: Some(lost), ..bare },
-            What::Join(node) => Self { join: Some(node), ..bare },
-            What::End(end) => Self { end: Some(end), ..bare },
-        }
-    }
 }
 
 impl<M> TryFrom<Found<M>> for Record<M> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::LONGEST_LINE;
 use crate::error::TraceError;
 use crate::header::{Header, VERSION};
-use crate::record::{Record, Written};
+use crate::record::Record;
 use crate::sense::Sense;
 
 /// Writes a trace line by line. Give it a buffered output; a line goes out in one piece.
@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
     pub fn write<M: Serialize>(&mut self, record: &Record<M>) -> Result<u64, TraceError> {
         let line = self.lines + 1;
         self.sense.check(record, line).map_err(|flaw| TraceError::Flaw { line, flaw })?;
-        write_line(&mut self.output, line, &Written::from(record))?;
+        write_line(&mut self.output, line, record)?;
         self.sense.take(record);
         self.lines = line;
         Ok(line)

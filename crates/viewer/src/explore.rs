@@ -1,7 +1,7 @@
 //! The states of a model, as a checker shows them: a way there, what may happen next, and what is promised.
 
 use meshlock_trace::{Header, Record};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::source::Refusal;
 
@@ -19,11 +19,9 @@ pub trait Explore: Send + Sync {
 pub struct Overview {
     /// Its name, or what it is.
     pub model: String,
-    /// The command for it.
     pub command: String,
     /// What is promised, and what can be reached.
     pub properties: Vec<Property>,
-    /// How far the search has come.
     pub search: Search,
 }
 
@@ -34,7 +32,6 @@ pub struct Search {
     pub states: u64,
     /// Steps from the start so far.
     pub depth: u32,
-    /// It has ended.
     pub done: bool,
     /// How, in words.
     pub verdict: String,
@@ -47,7 +44,6 @@ pub struct Property {
     pub name: String,
     /// One sentence about it.
     pub words: String,
-    /// Which of the two.
     pub kind: PropertyKind,
     /// What is known about it.
     pub state: PropertyState,
@@ -73,7 +69,6 @@ pub enum PropertyState {
     Searching,
     /// It holds in all states that were searched.
     Holds,
-    /// It does not hold.
     Broken,
     /// It can be reached.
     Found,
@@ -89,10 +84,8 @@ pub struct Place {
     /// The way there.
     pub path: Vec<u32>,
     /// The way there as a trace: its header ...
-    #[serde(serialize_with = "header")]
     pub header: Header,
     /// ... and its records.
-    #[serde(serialize_with = "records")]
     pub records: Vec<Record>,
     /// What may happen next, in the order of the numbers of a path.
     pub next: Vec<Next>,
@@ -116,18 +109,9 @@ pub struct Next {
 /// A rule that is broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenRule {
-    /// The name of the rule.
     pub rule: String,
     /// What it says.
     pub words: String,
     /// What was seen.
     pub what: String,
-}
-
-fn header<S: Serializer>(header: &Header, serializer: S) -> Result<S::Ok, S::Error> {
-    header.serialize(serializer)
-}
-
-fn records<S: Serializer>(records: &[Record], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(records.iter().map(Record::written))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use meshlock_core::{Effect, Event};
-use meshlock_trace::{Header, Position, VERSION};
+use meshlock_trace::{Header, Link, Move, Position, VERSION};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -31,21 +31,6 @@ pub(crate) struct Line<'a> {
     pub(crate) join: Option<Join<'a>>,
     #[serde(borrow)]
     pub(crate) end: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Link {
-    pub(crate) between: (u32, u32),
-    pub(crate) up: bool,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Move {
-    pub(crate) node: u32,
-    pub(crate) position: Position,
-    pub(crate) velocity: Option<Position>,
-    #[serde(default)]
-    pub(crate) gone: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -78,9 +63,10 @@ pub(crate) struct First<'a> {
 }
 
 /// In which way a trace counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Clock {
+    #[default]
     Step,
     TimeNs,
 }

@@ -72,11 +72,11 @@ impl Scene {
         if let Some(join) = &line.join {
             self.join(join);
         } else if let Some(movement) = &line.movement {
-            let node = self.node(movement.node);
+            let node = self.node(movement.node.0);
             (node.position, node.velocity) = (Some(movement.position), movement.velocity);
             (node.moved, node.gone) = (at, movement.gone);
         } else if let Some(link) = &line.link {
-            self.link(link.between.0, link.between.1, link.up);
+            self.link(link.between.0.0, link.between.1.0, link.up);
         } else if let Some(lost) = &line.lost {
             self.under_way.take(lost.cause, lost.from, lost.to);
         } else if let Some(end) = line.end {

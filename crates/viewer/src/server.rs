@@ -32,20 +32,13 @@ pub struct Serving {
 /// Why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Any machine could read the page.
     #[error(
         "{0} can be reached from other machines, so the viewer needs a token there: give a file with one \
          (`--token-file`, or `token-file` in [api]), or serve it on 127.0.0.1"
     )]
     NeedsToken(SocketAddr),
-    /// The operating system refused the address.
     #[error("cannot serve the viewer on {address}: {error}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the operating system says.
-        error: io::Error,
-    },
+    Listen { address: SocketAddr, error: io::Error },
 }
 
 /// A running server of the page; ends when it is dropped.

@@ -49,7 +49,6 @@ pub type Acting<'a> = Pin<Box<dyn Future<Output = Result<Done, Refusal>> + Send 
 pub struct About {
     /// Of the program.
     pub version: String,
-    /// Which kind.
     pub source: Kind,
     /// A file, a scenario, a mesh, a model.
     pub title: String,
@@ -85,7 +84,6 @@ pub struct TapeName {
 /// How a live simulation goes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Playing {
-    /// It stands still.
     pub paused: bool,
     /// Simulated seconds per second.
     pub speed: f64,
@@ -110,25 +108,13 @@ pub enum Action {
     /// Time stands still.
     Pause,
     /// So many events, while paused.
-    Step {
-        /// The number of events.
-        events: u32,
-    },
+    Step { events: u32 },
     /// Simulated seconds per second.
-    Speed {
-        /// The factor.
-        factor: f64,
-    },
+    Speed { factor: f64 },
     /// A node is put somewhere else, and stays there.
-    Move {
-        /// The node to move.
-        node: NodeId,
-        /// The new place.
-        to: Position,
-    },
+    Move { node: NodeId, to: Position },
     /// A link is cut or restored.
     Link {
-        /// Its ends.
         between: (NodeId, NodeId),
         /// Whether it is to be there.
         up: bool,
@@ -139,51 +125,25 @@ pub enum Action {
         at: Option<Position>,
     },
     /// A node goes.
-    Remove {
-        /// The node to remove.
-        node: NodeId,
-    },
+    Remove { node: NodeId },
     /// The range of the radio.
-    Range {
-        /// In metres.
-        metres: f64,
-    },
+    Range { metres: f64 },
     /// How fast nodes move.
     Pace {
         /// How many times as fast as the scenario says.
         factor: f64,
     },
-    /// A client asks.
-    Request {
-        /// For which resource.
-        tape: usize,
-        /// At which node.
-        node: NodeId,
-        /// For how much.
-        units: u32,
-        /// How urgently.
-        priority: i32,
-        /// For which session.
-        session: Option<u64>,
-    },
+    /// A client asks for the resource of a tape.
+    Request { tape: usize, node: NodeId, units: u32, priority: i32, session: Option<u64> },
     /// A client gives back a grant, or gives up a request that waits.
-    Release {
-        /// Of which resource.
-        tape: usize,
-        /// At which node.
-        node: NodeId,
-        /// The number of the request.
-        request: u64,
-    },
+    Release { tape: usize, node: NodeId, request: u64 },
 }
 
-/// What came of an action.
+/// What came of an action: the node that was added, the request that was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Done {
-    /// The node that was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// The request that was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<u64>,
 }
@@ -194,7 +154,6 @@ pub struct Done {
 pub struct Refusal(pub String);
 
 impl Refusal {
-    /// With these words.
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
     }

@@ -44,7 +44,7 @@ pub struct Tape {
     file: Option<File>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     header: Option<Box<RawValue>>,
     capacity: Option<u64>,
@@ -124,24 +124,7 @@ pub(crate) struct Extent {
 
 impl Tape {
     fn empty(keep: u64, file: Option<File>) -> Self {
-        let inner = Inner {
-            header: None,
-            capacity: None,
-            clock: Clock::Step,
-            chunks: VecDeque::new(),
-            dropped: 0,
-            kept: 0,
-            keep,
-            scene: Scene::default(),
-            waiting: 0,
-            in_use: 0,
-            lines: 0,
-            bytes: 0,
-            views: false,
-            grows: true,
-            read: 0.0,
-            problem: None,
-        };
+        let inner = Inner { keep, grows: true, ..Inner::default() };
         Self { inner: Mutex::new(inner), file }
     }
 

@@ -17,10 +17,7 @@ use crate::members::{Careless, Incident};
 impl Space {
     /// The member at a place, if nodes here are members.
     pub(crate) fn member(&self, row: &Row, place: usize) -> Option<&Recovering> {
-        match self.local.node(row[place]) {
-            Node::Recovering(member) => Some(member),
-            _ => None,
-        }
+        if let Node::Recovering(member) = self.local.node(row[place]) { Some(member) } else { None }
     }
 
     /// Whether a node takes part: it has joined, has neither crashed nor left, and was not declared gone after a fence.

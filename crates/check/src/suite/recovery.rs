@@ -114,6 +114,18 @@ fn returning() -> Vec<Entry> {
             stopped(pair(CRASH), 1),
             143_014,
         ),
+        Entry::holds(
+            "recovery/pair-two-resources",
+            "two resources, one crash: all rows are pictured at once",
+            Spec { resources: 2, ..pair(CRASH) },
+            82_301,
+        ),
+        Entry::holds(
+            "recovery/line-3-two-resources",
+            "the same on a line",
+            Spec { resources: 2, ..asked(members("line:3", CRASH), &[0, 0, 1]) },
+            584_479,
+        ),
         Entry::holds("recovery/line-3", "one of three crashes", asked(members("line:3", CRASH), &[0, 1, 1]), 258_625),
         Entry::holds(
             "recovery/line-3-units",

@@ -34,6 +34,9 @@ pub enum Question {
     Records,
 }
 
+/// Alters a node that starts: it plants a bug.
+pub type Plant = Arc<dyn Fn(&mut Voting)>;
+
 /// A model as data.
 #[derive(Clone)]
 pub struct VoterModel {
@@ -80,7 +83,7 @@ pub struct VoterModel {
     /// A new disk is filled with what all others have: only a planted bug goes on with that.
     pub asks_others: bool,
     /// What is done to every node that starts.
-    pub plant: Option<Arc<dyn Fn(&mut Voting)>>,
+    pub plant: Option<Plant>,
 }
 
 /// One node, which is never changed in place: steps share those that they leave alone.
@@ -227,7 +230,7 @@ impl VoterModel {
     }
 
     /// What every node knew before the model began.
-    fn known(&self) -> Census {
+    pub(super) fn known(&self) -> Census {
         match self.question {
             Question::Standing => Census::of_living([ASKER]),
             Question::Records => Census::of_living([HEIR, DEAD]),
@@ -570,6 +573,13 @@ impl Plain for VoterModel {
                 let is_answered = world.ratified.is_some() || heir.is_none_or(knows);
                 (self.asker(world).is_registered() && is_answered) || self.is_settled(world) || self.is_lost(world)
             }
+        }
+    }
+
+    fn is_progress(&self, step: &Step) -> bool {
+        match step {
+            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) => true,
+            Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) => false,
         }
     }
 }

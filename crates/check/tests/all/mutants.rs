@@ -84,13 +84,13 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::PassesFromZero, "recovery/pair", "nobody-waits"),
         Caught(Bug::ForgetLoansInUse, "recovery/pair-units", "ledger"),
     ];
-    all_are_caught(Bug::ALL, &caught, |node, bug| match node {
-        Node::ReverseLink(node) => node.plant(bug),
-        Node::Recovering(member) => member.resources_mut().iter_mut().for_each(|resource| match resource {
-            Node::ReverseLink(node) => node.plant(bug),
-            other => panic!("no such bug in {other:?}"),
-        }),
-        other => panic!("no such bug in {other:?}"),
+    all_are_caught(Bug::ALL, &caught, |node, bug| {
+        let plant: fn(&mut Node, Bug) = into!(ReverseLink);
+        if let Node::Recovering(member) = node {
+            member.resources_mut().iter_mut().for_each(|resource| plant(resource, bug));
+        } else {
+            plant(node, bug);
+        }
     });
 }
 
@@ -106,9 +106,9 @@ fn bugs_in_the_decisions_of_a_recovery_are_caught() {
         Caught(Bug::BelieveCopies, "recovery/line-3-declared", "repaired"),
         Caught(Bug::BelieveOldGoodbyes, "recovery/star-3-goodbye", "one-token"),
     ];
-    all_are_caught(Bug::ALL, &caught, |node, bug| match node {
-        Node::Recovering(member) => member.plant_into_keeper(bug),
-        other => panic!("no such bug in {other:?}"),
+    all_are_caught(Bug::ALL, &caught, |node, bug| {
+        let Node::Recovering(member) = node else { panic!("no such bug in {node:?}") };
+        member.plant_into_keeper(bug);
     });
 }
 

@@ -13,21 +13,41 @@ fn surprise(standard: &Standard) -> Option<String> {
     if let Some(trace) = &found.broken {
         return Some(format!("{}: {} after\n{}", standard.name, trace.rule, trace.steps.join("\n")));
     }
+    let is_pinned = standard.states > 0;
     let is_as_pinned = found.is_complete && found.reached > 0 && found.states == standard.states;
-    (!is_as_pinned).then(|| format!("{}: {found:?}", standard.name))
+    (is_pinned && !is_as_pinned).then(|| format!("{}: {found:?}", standard.name))
 }
 
 #[test]
 fn voters_keep_their_rules() {
+    assert!(voters::all().iter().all(|standard| standard.states > 0), "explored to its end");
     let wrong: Vec<String> = voters::all().iter().filter_map(surprise).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test]
-#[ignore = "minutes"]
-fn voters_keep_their_rules_in_large_models() {
-    let wrong: Vec<String> = voters::large().iter().filter_map(surprise).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+/// Those that take minutes, one at a time.
+mod large {
+    use super::{surprise, voters};
+
+    macro_rules! explored {
+        ($($test:ident: $name:literal,)*) => {$(
+            #[test]
+            #[ignore = "minutes"]
+            fn $test() {
+                let standard = voters::named($name).expect("a model");
+                assert_eq!(surprise(&standard), None);
+            }
+        )*};
+    }
+
+    explored! {
+        standing_three_one: "standing/three-one",
+        records_one_three_restart: "records/one-three-restart",
+        records_three_one: "records/three-one",
+        records_exchange: "records/exchange",
+        records_one_three_three: "records/one-three-three",
+        records_rivals_open: "records/rivals-open",
+    }
 }
 
 const GONE: &str = "gone while it acts";
@@ -49,8 +69,8 @@ const CAUGHT: &[(Bug, &str, &str, usize)] = &[
     (Bug::AddUpRefusals, "standing/exchanged", GONE, 5),
     (Bug::RenewAfterClosing, "standing/one-one", GONE, 10),
     (Bug::RefuseAfterClosing, "standing/one-one", GONE, 10),
-    (Bug::ForgetBans, "standing/gone-then-changed", GONE, 0),
-    (Bug::BansCountAtOnce, "standing/refused-then-changed", GONE, 0),
+    (Bug::ForgetBans, "standing/gone-then-changed", GONE, 7),
+    (Bug::BansCountAtOnce, "standing/refused-then-changed", GONE, 9),
     (Bug::KeepTimers, "standing/three-one-deaf", GONE, 13),
     (Bug::NewVoterTimers, "standing/one-one", GONE, 10),
     (Bug::BelieveRemoval, "standing/one-removed", GONE, 3),
@@ -65,15 +85,15 @@ const CAUGHT: &[(Bug, &str, &str, usize)] = &[
     (Bug::RatifyWithoutRecord, "records/three", UNAWARE, 4),
     (Bug::AddUpRecords, "records/one-three", UNAWARE, 4),
     (Bug::OpenEmpty, "records/one-three", UNAWARE, 6),
-    (Bug::OpenByOne, "records/three-one-behind", UNAWARE, 0),
+    (Bug::OpenByOne, "records/three-one-behind", UNAWARE, 4),
     (Bug::TellBeforeClosing, "records/one-one", UNAWARE, 4),
     (Bug::RecordAfterClosing, "records/one-one", UNAWARE, 4),
     (Bug::CloseInMemory, "records/one-one", UNAWARE, 5),
-    (Bug::CloseTwice, "records/rivals-of-one", UNAWARE, 0),
-    (Bug::CloseUnopened, "records/one-one-one", UNAWARE, 0),
+    (Bug::CloseTwice, "records/rivals", UNAWARE, 8),
+    (Bug::CloseUnopened, "records/one-one-one", UNAWARE, 4),
     (Bug::ReplaceDisk, "records/three-disk", UNAWARE, 5),
-    (Bug::ReplaceDiskByAsking, "records/three-disk", UNAWARE, 0),
-    (Bug::DropClosings, "records/one-three-death", STUCK, 0),
+    (Bug::ReplaceDiskByAsking, "records/three-disk", UNAWARE, 5),
+    (Bug::DropClosings, "records/one-three-death", STUCK, 1),
 ];
 
 #[test]

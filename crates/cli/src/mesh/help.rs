@@ -80,16 +80,26 @@ pub(super) const RECOVERY: &str = "\x1b[1;4mExamples:\x1b[0m
       how this mesh recovers
   meshlock mesh recovery restart
       for a mesh that was founded by an older version, which recovers nothing
-  meshlock mesh recovery voters --standing 20s
-      this node is the first voter
 
 none     what was in a node that crashed is lost
 restart  it is made anew when the node is started again, or when it is removed with --gone
 voters   by itself: a majority of voters declares gone who is silent for longer than the standing
 
-Run the same version of meshlock on all members first. A decision is signed and told from member to member. It goes one \
-way, from none to restart to voters, and the standing of a mesh with voters stays as it is: members hear of a change one \
-after the other, and those who have not heard would act by other rules.";
+Run the same version of meshlock on all members first. A decision is signed and told from member to member. A node takes \
+it up when it is started again. A mesh without recovery can get restart; voters are chosen when a mesh is founded, and \
+their standing stays as it is: members hear of a change one after the other, and those who have not heard would act by \
+other rules.";
+
+/// `voters`.
+pub(super) const VOTERS: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock mesh voters
+      who votes, and who could
+  meshlock mesh voters ann bob dora
+      these three from now on: cy is replaced by dora
+
+A majority of the voters declares gone who is silent. So one of three, or two of five, may be lost. A voter whose disk was
+lost must be replaced, also by itself under its new disk. A majority of the present voters must be running: it hands over
+what it knows. The nodes of the new voters must have been running with the node of this directory.";
 
 /// `remove`.
 pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m

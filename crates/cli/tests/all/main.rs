@@ -9,6 +9,7 @@ mod mesh_processes;
 mod namespaces;
 #[allow(dead_code, reason = "shared with the tests of meshlock-lab")]
 mod process;
+mod recovery;
 mod world;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_meshlock");

@@ -161,12 +161,17 @@ fn a_mesh_recovers_as_it_was_founded_and_its_members_know() {
     let joined = piped(&place, "join - --dir bob", &line);
     assert!(joined.out.contains("restart: "), "{}", joined.out);
     assert_eq!(json(&place, "recovery --dir bob"), founded["recovery"]);
-    assert!(refused(&place, "recovery voters --dir bob").contains("authority.toml"));
-    let decided = mesh(&place, "recovery voters --standing 20s --dir ann");
-    assert!(decided.out.contains("decided") && decided.out.contains("for 20s"), "{} {}", decided.out, decided.err);
-    assert_eq!(json(&place, "recovery --dir ann")["charter"], 2);
-    assert!(refused(&place, "recovery restart --dir ann").contains("cannot go back"));
-    assert!(refused(&place, "recovery voters --standing 9s --dir ann").contains("cannot be changed"));
+    assert!(refused(&place, "recovery restart --dir bob").contains("authority.toml"));
+    assert!(refused(&place, "recovery voters --dir ann").contains("from the founding"));
+    assert!(refused(&place, "recovery none --dir ann").contains("cannot go back"));
+    let voting = json(&place, "init yard --dir cy --node cy");
+    assert_eq!(voting["recovery"]["mode"], "voters");
+    assert!(refused(&place, "recovery voters --standing 9s --dir cy").contains("cannot be changed"));
+    assert!(refused(&place, "voters --dir cy").contains("start it"), "its node never ran");
+    let old = json(&place, "init shed --dir dan --node dan --recovery none");
+    assert_eq!(old["recovery"]["mode"], "none");
+    let decided = mesh(&place, "recovery restart --dir dan");
+    assert!(decided.out.contains("decided") && decided.out.contains("restart: "), "{} {}", decided.out, decided.err);
 }
 
 #[test]

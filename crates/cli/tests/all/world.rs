@@ -48,9 +48,14 @@ struct Node {
 impl World {
     /// Nodes on the loopback, linked like this, with these resources.
     pub(crate) fn start(nodes: usize, links: Vec<(usize, usize)>, resources: &str) -> Self {
+        Self::start_with(nodes, links, resources, &[])
+    }
+
+    /// The same, with a mesh that is founded with these flags.
+    pub(crate) fn start_with(nodes: usize, links: Vec<(usize, usize)>, resources: &str, flags: &[&str]) -> Self {
         let names: Vec<String> = (0..nodes).map(|node| format!("node{node}")).collect();
         let mut world = Self { place: place(), nodes: Vec::new(), links };
-        world.found("hall", &names.iter().map(String::as_str).collect::<Vec<_>>(), resources);
+        world.found_with("hall", &names.iter().map(String::as_str).collect::<Vec<_>>(), resources, flags);
         for index in 0..nodes {
             let mut words: Vec<String> = vec!["--no-discovery".into()];
             for &(earlier, _) in world.links.iter().filter(|(_, later)| *later == index) {
@@ -72,9 +77,13 @@ impl World {
 
     /// Makes a mesh of members, the first of which founds it. None of them runs.
     pub(crate) fn found(&mut self, mesh: &str, names: &[&str], resources: &str) {
+        self.found_with(mesh, names, resources, &[]);
+    }
+
+    fn found_with(&mut self, mesh: &str, names: &[&str], resources: &str, flags: &[&str]) {
         let dir = |name: &str| self.place.path().join(name);
         let founder = dir(names[0]);
-        self.mesh(&founder, &["init", mesh, "--node", names[0]]);
+        self.mesh(&founder, &[&["init", mesh, "--node", names[0]], flags].concat());
         fs::write(founder.join("meshlock.toml"), resources).unwrap();
         for name in &names[1..] {
             let invited = self.mesh(&founder, &["invite", name]);
@@ -96,6 +105,7 @@ impl World {
     /// `meshlock mesh` with the directory of a node; it must work.
     pub(crate) fn mesh(&self, dir: &Path, words: &[&str]) -> Value {
         let mut command = program();
+        command.env("MESHLOCK_LOSS_AFTER", "500ms");
         let ran = run_to_end(command.arg("mesh").args(words).arg("--json").arg("--dir").arg(dir));
         assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.err);
         serde_json::from_str(&ran.out).unwrap()
@@ -141,6 +151,13 @@ impl World {
         kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(0), "{}", self.log(index));
+    }
+
+    /// Kills a node: nothing of what it knows is left but its disk.
+    pub(crate) fn kill(&mut self, index: usize) {
+        let mut child = self.nodes[index].process.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     /// What a node has logged in all its runs.

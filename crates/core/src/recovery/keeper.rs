@@ -126,6 +126,25 @@ impl Keeper {
         report
     }
 
+    /// Goes on where a clean stop ended: with the own report as it was told, and as the heir that has decided or has not.
+    /// Whether they count for this census.
+    ///
+    /// Others keep their reports of this census. A second picture, taken later, beside those is no consistent cut: a
+    /// token that moved in between is in none of them, and would be made twice.
+    pub fn go_on(&mut self, report: Report, is_decided: bool) -> bool {
+        let counts = report.census == self.census && report.node == self.me;
+        if counts {
+            self.reports.insert(self.me, Arc::new(report));
+            self.is_decided = is_decided;
+        }
+        counts
+    }
+
+    /// The own report of this census, once it is made.
+    pub fn own_report(&self) -> Option<&Report> {
+        self.reports.get(&self.me).map(AsRef::as_ref)
+    }
+
     /// Another node's report. Whether it is new, so that others have to hear it too.
     pub fn hear(&mut self, report: Arc<Report>) -> bool {
         #[cfg(feature = "mutants")]
@@ -304,6 +323,25 @@ mod tests {
         assert!(decision(row(true, None, 3), row(false, Some(3), 0)).is_empty());
         assert!(decision(row(false, None, 3), row(true, None, 0)).is_empty());
         assert!(decision(row(false, None, 3), row(false, Some(4), 0)).is_empty(), "not arrived yet");
+    }
+
+    #[test]
+    fn who_stopped_and_goes_on_neither_pictures_nor_decides_again() {
+        let census = Census::of_living([node(0), node(1)]);
+        let other =
+            || Arc::new(Report { census: census.clone(), node: node(1), rows: vec![(1, Some(row(false, None, 0)))] });
+        let mut heir = Keeper::new(node(0), census.clone(), false);
+        let first = heir.report(vec![(1, Some(row(true, None, 0)))]);
+        assert!(heir.hear(other()) && heir.decide() == Some(vec![]));
+        for is_decided in [true, false] {
+            // The token has gone to the other meanwhile; its report is older than that.
+            let mut resumed = Keeper::new(node(0), census.clone(), false);
+            assert!(resumed.go_on((*first).clone(), is_decided));
+            assert!(resumed.hear(other()));
+            assert_eq!(resumed.decide(), (!is_decided).then(Vec::new));
+        }
+        let mut later = Keeper::new(node(0), census.merged(&Census::gone_fact(node(1))), false);
+        assert!(!later.go_on((*first).clone(), true) && later.own_report().is_none());
     }
 
     #[test]

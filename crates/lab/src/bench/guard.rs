@@ -100,7 +100,6 @@ fn lease(text: &str) -> Result<Duration, String> {
     Ok(lease)
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     start_log("error", Default::default())?;
     let place = tempfile::Builder::new().prefix("meshlock-").tempdir().context("cannot make a temporary directory")?;

@@ -31,7 +31,6 @@ struct Plan {
     transport: Transport,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let plan = Plan { time: Duration::from_secs_f64(args.seconds), transport: args.transport.into() };

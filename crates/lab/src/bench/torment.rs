@@ -4,6 +4,7 @@
 //! is judged by rules that know nothing of protocols ([`verdict`]).
 
 mod cast;
+mod crashes;
 mod first_link;
 mod health;
 mod history;
@@ -12,6 +13,7 @@ mod plan;
 mod relay;
 mod report;
 mod round;
+mod sizes;
 mod troubles;
 mod user;
 mod verdict;
@@ -26,7 +28,7 @@ use meshlock_api::duration;
 use self::health::Baseline;
 use self::history::History;
 use self::mesh::Mesh;
-use self::plan::{Kind, Plan};
+use self::plan::{Kind, Plan, Recovery};
 use self::report::Report;
 use self::round::Load;
 use self::troubles::Conductor;
@@ -42,7 +44,8 @@ Inject faults into a mesh of real processes, and check that it keeps its promise
 
 Nodes run on the loopback interface, linked over relays. Clients ask for locks, units and sessions under all protocols, \
 cancel, renew, change their minds, vanish and overstay. Meanwhile links lose packets or are cut, nodes are paused, \
-stopped and started again, clients are killed and paused, disks are full, crowds of clients arrive, and all of \
+stopped, killed and started again, one by one and all at once, members are removed and invited, resources are made \
+and resized, clients are killed and paused, disks are full, crowds of clients arrive, and all of \
 them query the status of the mesh. After each round all faults are repaired; then every request must be granted and the \
 nodes must become idle.
 
@@ -54,6 +57,8 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       five nodes, two minutes, everything
   meshlock bench torment --for 8h --seed 7 --nodes 6
       a night
+  meshlock bench torment --only crash,crash-in-repair --clients 4 --recovery restart
+      crashes alone, in a mesh without voters
   meshlock bench torment --only status-storm
       one kind of trouble, over and over
   meshlock bench torment --binary ./meshlock-0.1
@@ -84,12 +89,32 @@ pub(crate) struct Args {
     /// Only these kinds of trouble, over and over; after each of them all must be well again.
     #[arg(long, value_name = "KIND,...", value_enum, value_delimiter = ',')]
     only: Vec<Kind>,
+    /// How the mesh recovers [default: odd seeds voters, even seeds restart].
+    #[arg(long, value_name = "MODE", value_enum)]
+    recovery: Option<Recovery>,
+    /// With voters: how long a node may act after it last asked them.
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = standing)]
+    standing: Duration,
     /// Clients of each node beside those of the troubles [default: 4, or with --only none].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=50))]
     clients: Option<u16>,
     /// One JSON document on standard output.
     #[arg(long)]
     json: bool,
+}
+
+/// Links are given up after a second, which must be at most a third of it.
+fn standing(text: &str) -> Result<Duration, String> {
+    let standing = duration::parse(text)?;
+    let is_fit = (Duration::from_secs(3)..=Duration::from_secs(20)).contains(&standing);
+    if is_fit { Ok(standing) } else { Err("give 3s to 20s".to_owned()) }
+}
+
+impl Args {
+    fn recovery(&self) -> Recovery {
+        let by_seed = if self.seed % 2 == 1 { Recovery::Voters } else { Recovery::Restart };
+        self.recovery.unwrap_or(by_seed)
+    }
 }
 
 /// How many clients each node has.
@@ -156,12 +181,19 @@ impl<'a> Torment<'a> {
 
     async fn run(&mut self, report: &mut Report, line: &mut StatusLine) -> anyhow::Result<()> {
         let binary = self.args.binary.clone().map_or_else(std::env::current_exe, Ok)?;
-        let plan = Plan { seed: self.args.seed, nodes: self.args.nodes.into() };
+        let plan = Plan {
+            seed: self.args.seed,
+            nodes: self.args.nodes.into(),
+            recovery: self.args.recovery(),
+            standing: self.args.standing,
+        };
+        report.recovery = word(plan.recovery);
         let mesh = Mesh::start(&binary, self.place, plan).await.context("the mesh cannot be started")?;
         let (pids, sockets) = (mesh.pids(), mesh.sockets());
         let scene = Scene { history: Arc::new(History::new(self.began)), sockets: sockets.clone().into() };
         let mut conductor = Conductor::new(mesh, scene);
         report.findings.extend(health::complete(&conductor.scene).await);
+        report.findings.extend(conductor.make_resized().await?);
         let mut baseline = Baseline::take(&pids, &sockets).await;
         let mut floors = Floors::new();
         while report.findings.is_empty() && self.began.elapsed() + SETTLING < self.args.length {
@@ -184,6 +216,9 @@ impl<'a> Torment<'a> {
                 std::fs::write(self.place.join("history.json"), serde_json::to_vec(&claims)?)?;
             }
             report.done = conductor.done;
+            report.remade = conductor.mesh.logged("was lost and is made anew here");
+            report.declared = conductor.mesh.logged(" is gone: what it held");
+            report.begun_anew = conductor.mesh.logged("this node begins anew");
             report.packets_lost = conductor.mesh.links().iter().map(relay::Relay::lost).sum();
             report.seconds = self.began.elapsed().as_secs_f64();
             self.tell(report, line);
@@ -216,12 +251,14 @@ impl<'a> Torment<'a> {
 
     fn tell(&mut self, report: &Report, line: &mut StatusLine) {
         let text = format!(
-            "{} of {}, round {}: {} requests, {} grants, {} found",
+            "{} of {}, round {}: {} requests, {} grants, {} nodes killed, {} tokens made anew, {} found",
             duration::display(Duration::from_secs(self.began.elapsed().as_secs())),
             duration::display(self.args.length),
             report.rounds,
             report.requests,
             report.grants,
+            report.done.node_kills,
+            report.remade,
             report.findings.len()
         );
         if line.destination() == Destination::Terminal {
@@ -240,9 +277,15 @@ impl<'a> Torment<'a> {
         let clients = self.args.clients.map(|clients| format!(" --clients {clients}")).unwrap_or_default();
         let binary = self.args.binary.as_ref().map(|path| format!(" --binary {}", path.display())).unwrap_or_default();
         let length = format!("{}s", self.args.length.as_secs());
+        let recovery =
+            format!("--recovery {} --standing {}ms", word(self.args.recovery()), self.args.standing.as_millis());
         format!(
-            "meshlock bench torment --seed {seed} --nodes {} --for {length}{only}{clients}{binary}",
+            "meshlock bench torment --seed {seed} --nodes {} {recovery} --for {length}{only}{clients}{binary}",
             self.args.nodes
         )
     }
+}
+
+fn word(recovery: Recovery) -> String {
+    clap::ValueEnum::to_possible_value(&recovery).map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

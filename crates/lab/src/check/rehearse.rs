@@ -22,6 +22,9 @@ pub(super) fn rehearse(spec: &Spec) -> anyhow::Result<()> {
         rehearsal.is_troubled(node, &model.budgets)?;
     }
     for (node, work) in model.nodes.iter().zip(&model.workload.nodes) {
+        // Who joins later asks later: as one who is there.
+        let is_there = |node: &&Node| !matches!(node, Node::Recovering(member) if !member.is_running());
+        let Some(node) = Some(node).filter(is_there).or(model.nodes.first()) else { continue };
         for demand in work.demands.iter().filter(|_| work.count > 0) {
             rehearsal.asks(node, demand, &model.workload, &model.budgets)?;
         }

@@ -2,7 +2,8 @@
 
 use meshlock_report::table::{Cell, Table};
 use meshlock_reproduce::page::{Measured, Method};
-use meshlock_reproduce::{Claim, Column, Effort, Evidence, Fact};
+use meshlock_reproduce::verdict::Runs;
+use meshlock_reproduce::{Check, Claim, Column, Effort, Evidence, Fact};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 #[derive(Serialize)]
 pub(super) struct Claims<'a> {
     code_version: &'a str,
-    effort: &'static str,
+    effort: Effort,
     command: &'a str,
     complete: bool,
     missing: &'a [&'static str],
@@ -27,9 +28,8 @@ struct ClaimJson<'a> {
     /// What each text has shown.
     texts: Vec<TextJson<'a>>,
     as_expected: bool,
-    /// What is not as expected.
     surprises: Vec<String>,
-    checks: Vec<CheckJson<'a>>,
+    checks: &'a [Check],
     tables: Vec<Value>,
     notes: Vec<&'a str>,
 }
@@ -42,26 +42,10 @@ struct TextJson<'a> {
     verdict: &'static str,
     /// Why it does not hold.
     reason: String,
-    runs: u64,
-    stuck: u64,
-    storms: u64,
-    broken: u64,
-    facts: Vec<FactJson<'a>>,
-}
-
-/// A number with its interval; null where it is not finite.
-#[derive(Serialize)]
-struct FactJson<'a> {
-    name: &'a str,
-    value: f64,
-    low: f64,
-    high: f64,
-}
-
-#[derive(Serialize)]
-struct CheckJson<'a> {
-    what: &'a str,
-    holds: bool,
+    #[serde(flatten)]
+    runs: Runs,
+    /// Numbers with their intervals; null where they are not finite.
+    facts: &'a [Fact],
 }
 
 /// A claim in a list.
@@ -80,11 +64,7 @@ impl<'a> Claims<'a> {
     pub(super) fn of(measured: &'a [Measured], method: &'a Method<'_>) -> Self {
         Self {
             code_version: method.code_version,
-            effort: match method.effort {
-                Effort::Test => "test",
-                Effort::Quick => "quick",
-                Effort::Full => "full",
-            },
+            effort: method.effort,
             command: method.command,
             complete: method.missing.is_empty(),
             missing: &method.missing,
@@ -111,7 +91,7 @@ impl<'a> From<&'a Measured> for ClaimJson<'a> {
             texts: finding.columns.iter().map(|column| text_json(&one.claim, column)).collect(),
             as_expected: one.surprises().is_empty(),
             surprises: one.surprises(),
-            checks: finding.checks.iter().map(|check| CheckJson { what: &check.what, holds: check.holds }).collect(),
+            checks: &finding.checks,
             tables,
             notes,
         }
@@ -127,17 +107,12 @@ impl From<&Claim> for Listed<'static> {
 }
 
 fn text_json<'a>(claim: &Claim, column: &'a Column) -> TextJson<'a> {
-    let fact = |fact: &'a Fact| FactJson { name: fact.name, value: fact.value, low: fact.low, high: fact.high };
-    let runs = column.runs;
     TextJson {
         text: column.text.to_string(),
         verdict: claim.verdict(column).words(),
         reason: column.reason(claim.demands),
-        runs: runs.all,
-        stuck: runs.stuck,
-        storms: runs.storms,
-        broken: runs.broken,
-        facts: column.facts.iter().map(fact).collect(),
+        runs: column.runs,
+        facts: &column.facts,
     }
 }
 

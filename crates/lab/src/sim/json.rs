@@ -61,7 +61,6 @@ struct BrokenJson<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// All of it.
     pub(super) fn of(subject: &'a Subject, ran: &'a Ran) -> Self {
         let Subject { scenario, .. } = subject;
         let outcome = &ran.outcome;

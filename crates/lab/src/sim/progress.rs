@@ -25,7 +25,6 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    /// For one run.
     pub(super) fn new(scenario: &Scenario, cancel: Arc<AtomicBool>, quiet: bool) -> Self {
         Self {
             name: scenario.name.clone(),
@@ -38,7 +37,6 @@ impl Ticker {
         }
     }
 
-    /// Whether it has ended the run.
     pub(super) const fn has_ended(&self) -> bool {
         self.ended
     }

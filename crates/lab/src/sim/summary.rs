@@ -15,14 +15,13 @@ use meshlock_cli::output::{labelled, table_width};
 use meshlock_cli::style::{ALARM, GOOD, KNOWN, PARTIAL, STRONG, styled};
 use meshlock_cli::text::{count, several};
 
-/// Writes all of it.
 pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Result<()> {
     let scenario = &subject.scenario;
     writeln!(out, "{}, seed {}", styled(STRONG, &scenario.name), subject.seed)?;
     for (subject, words) in subjects(scenario) {
         labelled(out, &subject.to_lowercase(), &words)?;
     }
-    labelled(out, "seen", &network(&ran.measures))?;
+    labelled(out, "seen", &told(&ran.measures, NETWORK))?;
     if !ran.complete {
         let note = format!("incomplete: ended by Ctrl-C at {} of {}", ran.outcome.end, scenario.duration);
         writeln!(out, "{}", styled(PARTIAL, note))?;
@@ -35,6 +34,7 @@ pub(super) fn tell(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Re
     waiting(out, subject, &ran.measures)?;
     entries(out, subject, ran)?;
     costs(out, ran)?;
+    crashes(out, ran)?;
     trouble(out, subject, ran)?;
     writeln!(out)?;
     labelled(out, "hash", &format!("{:016x}", ran.outcome.trace_hash))?;
@@ -59,33 +59,80 @@ fn table(out: &mut impl Write, first: &str, columns: &[&str], rows: Vec<Vec<Cell
     Ok(())
 }
 
+/// What is told of a measure: how its number is written, and the words around it.
+type Told = (&'static str, fn(f64) -> String, &'static str);
+
 /// Those of these measures that are defined, each in its words.
-fn told(measures: &Measures, parts: &[(&str, &dyn Fn(f64) -> String)]) -> String {
-    let told: Vec<String> =
-        parts.iter().filter_map(|(name, words)| measures.get(*name).map(|value| words(*value))).collect();
-    told.join(", ")
+fn told(measures: &Measures, parts: &[Told]) -> String {
+    let words = |(name, number, words): &Told| Some(words.replace("{}", &number(*measures.get(*name)?)));
+    parts.iter().filter_map(words).collect::<Vec<_>>().join(", ")
 }
 
 /// What the network turned out to be like.
-fn network(measures: &Measures) -> String {
-    told(
-        measures,
-        &[
-            ("network.degree", &|degree| format!("{} neighbours on average", three(degree))),
-            ("network.connected", &|share| format!("connected {} of the time", percent(share))),
-            ("network.parts", &|parts| {
-                format!(
-                    "in {} on average",
-                    if parts == 1.0 { "1 part".to_owned() } else { format!("{} parts", three(parts)) }
-                )
-            }),
-            ("network.hops", &|hops| format!("{} hops on average", three(hops))),
-            ("network.diameter", &|hops| format!("at most {}", three(hops))),
-            ("network.link-changes/s", &|rate| format!("{} link changes/s", three(rate))),
-            ("network.lost/s", &|rate| format!("{} messages lost/s", three(rate))),
-        ],
-    )
+const NETWORK: &[Told] = &[
+    ("network.degree", three, "{} neighbours on average"),
+    ("network.connected", percent, "connected {} of the time"),
+    ("network.parts", parts, "in {} on average"),
+    ("network.hops", three, "{} hops on average"),
+    ("network.diameter", three, "at most {}"),
+    ("network.link-changes/s", three, "{} link changes/s"),
+    ("network.lost/s", three, "{} messages lost/s"),
+];
+
+fn parts(parts: f64) -> String {
+    if parts == 1.0 { "1 part".to_owned() } else { format!("{} parts", three(parts)) }
 }
+
+/// Who entered, how often, and how well the units were used. A line of which nothing is defined is left out.
+const ENTRIES: &[(&str, &[Told])] = &[
+    (
+        "entries",
+        &[
+            ("entries/s", three, "{} per second"),
+            ("entries", three, "{} in all"),
+            ("warmup", seconds, "after a warm-up of {}[warmup]"),
+            ("load", three, "load {}"),
+        ],
+    ),
+    (
+        "units",
+        &[
+            ("units.used", three, "{} of [capacity] in use on average"),
+            ("units.idle-while-fitting", percent, "idle {} of the time while somebody waits who would fit"),
+            ("concurrency.max", three, "at most {} inside at once"),
+        ],
+    ),
+    (
+        "hand-over",
+        &[
+            ("sync-delay.mean", seconds, "{} from a release to the next entry"),
+            ("sync-delay.p95", seconds, "95 % within {}"),
+        ],
+    ),
+    (
+        "order",
+        &[
+            ("inversions.any/entry", percent, "{} of entries passed somebody more urgent"),
+            ("inversions.settled/entry", percent, "{} one that everybody could have known of"),
+            ("inversions.known", percent, "{} one that the granter knew of"),
+        ],
+    ),
+    (
+        "fairness",
+        &[
+            ("fairness.jain", three, "{} between nodes (Jain; 1 is even)"),
+            ("overtakes.max", three, "at most {} later requests were served before one"),
+        ],
+    ),
+    (
+        "sessions",
+        &[
+            ("sessions.switches/entry", three, "{} changes per entry"),
+            ("sessions.concurrency", three, "{} inside at once on average"),
+        ],
+    ),
+    ("deadlines", &[("deadline.missed", percent, "{} missed")]),
+];
 
 const SPREAD: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
 
@@ -95,10 +142,8 @@ fn waiting(out: &mut impl Write, subject: &Subject, measures: &Measures) -> io::
         return writeln!(out, "  nobody who asked after the warm-up has entered");
     }
     let row = |label: String, name: &str| {
-        let cell = |what: &str| match measures.get(&format!("{name}.{what}")) {
-            Some(value) => Cell::Text(seconds(*value)),
-            None => Cell::Empty,
-        };
+        let value = |what: &str| measures.get(&format!("{name}.{what}"));
+        let cell = |what| value(what).map_or(Cell::Empty, |value| Cell::Text(seconds(*value)));
         std::iter::once(Cell::Text(label)).chain(SPREAD.map(cell)).collect::<Vec<Cell>>()
     };
     let mut rows = vec![row("all".to_owned(), "wait")];
@@ -113,88 +158,20 @@ fn waiting(out: &mut impl Write, subject: &Subject, measures: &Measures) -> io::
     table(out, "", &SPREAD, rows)
 }
 
-/// Who entered, how often, and how well the units were used.
 fn entries(out: &mut impl Write, subject: &Subject, ran: &Ran) -> io::Result<()> {
     heading(out, "Entries")?;
-    let (measures, capacity) = (&ran.measures, count(ran.outcome.capacity.into()));
+    let capacity = count(ran.outcome.capacity.into());
     let warmup = match subject.scenario.warmup {
         Warmup::Fixed(_) => "",
         Warmup::Mser5 => " (found by MSER-5)",
     };
-    let lines: [(&str, String); 7] = [
-        (
-            "entries",
-            told(
-                measures,
-                &[
-                    ("entries/s", &|rate| format!("{} per second", three(rate))),
-                    ("entries", &|entries| format!("{} in all", three(entries))),
-                    ("warmup", &|warm| format!("after a warm-up of {}{warmup}", seconds(warm))),
-                    ("load", &|load| format!("load {}", three(load))),
-                ],
-            ),
-        ),
-        (
-            "units",
-            told(
-                measures,
-                &[
-                    ("units.used", &|units| format!("{} of {} in use on average", three(units), capacity)),
-                    ("units.idle-while-fitting", &|share| {
-                        format!("idle {} of the time while somebody waits who would fit", percent(share))
-                    }),
-                    ("concurrency.max", &|most| format!("at most {} inside at once", three(most))),
-                ],
-            ),
-        ),
-        (
-            "hand-over",
-            told(
-                measures,
-                &[
-                    ("sync-delay.mean", &|delay| format!("{} from a release to the next entry", seconds(delay))),
-                    ("sync-delay.p95", &|delay| format!("95 % within {}", seconds(delay))),
-                ],
-            ),
-        ),
-        (
-            "order",
-            told(
-                measures,
-                &[
-                    ("inversions.any/entry", &|share| {
-                        format!("{} of entries passed somebody more urgent", percent(share))
-                    }),
-                    ("inversions.settled/entry", &|share| {
-                        format!("{} one that everybody could have known of", percent(share))
-                    }),
-                    ("inversions.known", &|share| format!("{} one that the granter knew of", percent(share))),
-                ],
-            ),
-        ),
-        (
-            "fairness",
-            told(
-                measures,
-                &[
-                    ("fairness.jain", &|index| format!("{} between nodes (Jain; 1 is even)", three(index))),
-                    ("overtakes.max", &|most| format!("at most {} later requests were served before one", three(most))),
-                ],
-            ),
-        ),
-        (
-            "sessions",
-            told(
-                measures,
-                &[
-                    ("sessions.switches/entry", &|rate| format!("{} changes per entry", three(rate))),
-                    ("sessions.concurrency", &|grants| format!("{} inside at once on average", three(grants))),
-                ],
-            ),
-        ),
-        ("deadlines", told(measures, &[("deadline.missed", &|share| format!("{} missed", percent(share)))])),
-    ];
-    lines.iter().filter(|(_, text)| !text.is_empty()).try_for_each(|(label, text)| labelled(out, label, text))
+    for (label, parts) in ENTRIES {
+        let text = told(&ran.measures, parts).replace("[warmup]", warmup).replace("[capacity]", &capacity);
+        if !text.is_empty() {
+            labelled(out, label, &text)?;
+        }
+    }
+    Ok(())
 }
 
 fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
@@ -204,17 +181,12 @@ fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
         return writeln!(out, "  no entries");
     }
     let row = |label: &str, kind: &str| {
-        let value = |what: &str| measures.get(&format!("{what}{kind}/entry")).copied();
-        let number = |value: Option<f64>, words: &dyn Fn(f64) -> String| match value {
-            Some(value) => Cell::Text(words(value)),
-            None => Cell::Empty,
+        let cell = |what: &str, number: fn(f64) -> String| {
+            let value = measures.get(&format!("{what}{kind}/entry"));
+            value.map_or(Cell::Empty, |value| Cell::Text(number(*value)))
         };
-        vec![
-            Cell::Text(label.to_owned()),
-            number(value("messages"), &three),
-            number(value("frames"), &three),
-            number(value("bytes"), &bytes),
-        ]
+        let all = [cell("messages", three), cell("frames", three), cell("bytes", bytes)];
+        std::iter::once(Cell::Text(label.to_owned())).chain(all).collect()
     };
     let kinds = &ran.outcome.kinds;
     let mut rows: Vec<Vec<Cell>> = kinds.iter().map(|kind| row(kind.name, &format!(".{}", kind.name))).collect();
@@ -225,6 +197,53 @@ fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
         rows.push(vec![Cell::Text("(acknowledgements)".to_owned()), Cell::Empty, Cell::Text(three(*acks))]);
     }
     table(out, "kind", &["messages", "frames", "bytes"], rows)
+}
+
+/// What crashes did.
+const CRASHES: &[(&str, &[Told])] = &[
+    ("crashes", &[("crashes", three, "{} of nodes"), ("tokens.remade", three, "{} tokens made anew")]),
+    (
+        "outages",
+        &[
+            ("outages", three, "{} times nothing could be granted"),
+            ("outage.share", percent, "{} of the time"),
+            ("outage.mean", seconds, "{} on average"),
+            ("outage.p99", seconds, "99 % within {}"),
+            ("outage.max", seconds, "at most {}"),
+        ],
+    ),
+    (
+        "repairs",
+        &[
+            ("repairs", three, "{} times all nodes reported"),
+            ("messages/repair", three, "{} messages each"),
+            ("frames/repair", three, "{} transmissions"),
+            ("bytes/repair", bytes, "{}"),
+        ],
+    ),
+    (
+        "lost work",
+        &[
+            ("cut-short", three, "{} clients had to stop before they were done"),
+            ("refused", three, "{} requests lost or turned away"),
+        ],
+    ),
+    (
+        "voters",
+        &[
+            ("declared", three, "{} nodes declared gone"),
+            ("declared.wrongly", three, "{} of them while they were running"),
+        ],
+    ),
+];
+
+/// Nothing is told of crashes where there could be none.
+fn crashes(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
+    if ran.outcome.crashes.is_none() {
+        return Ok(());
+    }
+    heading(out, "Crashes")?;
+    CRASHES.iter().try_for_each(|(label, parts)| labelled(out, label, &told(&ran.measures, parts)))
 }
 
 /// Always told, also if there is none: who was not served, and which rules broke.

@@ -17,7 +17,7 @@ use meshlock_viewer::{Action, Done, Playing, Refusal, Source, Tape, TapeWriter};
 use tokio::sync::watch;
 
 use super::edits::Keeper;
-use super::{Args, Subject, about, file_name, replay, tell_stopped};
+use super::{Args, Subject, about, file_name, replay, tell_stopped, trace_file};
 use meshlock_cli::exit::Exit;
 use meshlock_cli::signals::Signals;
 use meshlock_cli::style::{self, styled};
@@ -82,12 +82,6 @@ fn warning(subject: &Subject) -> Option<String> {
             KEEP_BYTES >> 20
         )
     })
-}
-
-fn trace_file(args: &Args) -> anyhow::Result<Option<BufWriter<File>>> {
-    let Some(path) = &args.trace else { return Ok(None) };
-    let file = File::create(path).with_context(|| format!("cannot write the trace {}", path.display()))?;
-    Ok(Some(BufWriter::new(file)))
 }
 
 /// The first thing that went wrong with the trace file.

@@ -8,6 +8,7 @@ use meshlock_study::store::Store;
 use serde::Serialize;
 
 use meshlock_cli::exit::Exit;
+use meshlock_cli::output;
 use meshlock_cli::style::{FAINT, STRONG, styled};
 use meshlock_cli::text::several;
 
@@ -58,11 +59,10 @@ pub(super) fn run(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Exit> {
         runs_finished: points.iter().map(|point| u64::from(point.finished)).sum(),
         points,
     };
-    let mut stdout = anstream::stdout().lock();
     if json {
-        writeln!(stdout, "{}", serde_json::to_string_pretty(&dry)?)?;
+        output::json(&dry)?;
     } else {
-        show(&dry, plan, &mut stdout)?;
+        show(&dry, plan, &mut anstream::stdout().lock())?;
     }
     Ok(Exit::Fine)
 }

@@ -37,12 +37,6 @@ pub(super) fn files(directory: &Path, names: &[String], results: &Results) -> io
     Ok(())
 }
 
-/// All of it for a script.
-pub(super) fn json(summary: &Summary) -> anyhow::Result<()> {
-    writeln!(io::stdout(), "{}", serde_json::to_string_pretty(summary)?)?;
-    Ok(())
-}
-
 /// What a share has done.
 pub(super) fn share(directory: &Path, report: &str, results: &Results) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
@@ -57,9 +51,8 @@ pub(super) fn share(directory: &Path, report: &str, results: &Results) -> io::Re
 }
 
 /// The same for a script.
-pub(super) fn share_json(results: &Results) -> io::Result<()> {
-    let told = json!({ "runs": results.runs.len(), "wanted": results.wanted, "executed": results.executed });
-    writeln!(io::stdout(), "{told:#}")
+pub(super) fn share_json(results: &Results) -> anyhow::Result<()> {
+    output::json(&json!({ "runs": results.runs.len(), "wanted": results.wanted, "executed": results.executed }))
 }
 
 /// Files that were no use.

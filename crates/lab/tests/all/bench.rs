@@ -15,10 +15,7 @@ fn bench(words: &str) -> Command {
 
 #[test]
 fn nothing_is_lost_with_fences() {
-    let output = bench("guard --minutes 0.15 --lease 400ms --json").output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = reported("guard --minutes 0.15 --lease 400ms --json");
     let number = |name: &str| report[name].as_u64().unwrap();
     assert_eq!(number("lost"), 0, "{report}");
     assert!(number("acknowledged") > 0 && number("kills") + number("pauses") > 0, "{report}");
@@ -28,30 +25,13 @@ fn nothing_is_lost_with_fences() {
 
 #[test]
 fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
-    let mut child = bench("guard --minutes 10 --clients 2 --nodes 2 --json").stdout(Stdio::piped()).spawn().unwrap();
-    let pid = Pid::from_child(&child);
-    let clients = || children_of(pid);
-    while clients().len() < 2 {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    let started = clients();
-    kill_process(pid, Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["lost"], 0);
-    for client in started {
-        let alive = std::fs::read_to_string(format!("/proc/{client}/cmdline")).unwrap_or_default();
-        assert!(!alive.contains("guard-client"), "{client} was left behind");
-    }
+    let report = interrupted(&mut bench("guard --minutes 10 --clients 2 --nodes 2 --json"), "guard-client");
+    assert_eq!(report["lost"], 0);
 }
 
 #[test]
 fn a_short_torment_finds_nothing() {
-    let output = bench("torment --only clean-stop --nodes 3 --for 12s --json").output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{}{error}", String::from_utf8_lossy(&output.stdout));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = reported("torment --only clean-stop --nodes 3 --for 12s --json");
     assert_eq!(report["findings"], Value::Array(Vec::new()));
     assert!(report["grants"].as_u64().unwrap() > 0 && report["clean_stops"].as_u64().unwrap() > 0, "{report}");
     assert!(report["uses"][0]["tasks"].as_u64().unwrap() > 0, "nodes tell how many tasks they have: {report}");
@@ -60,10 +40,16 @@ fn a_short_torment_finds_nothing() {
 #[test]
 fn a_torment_is_ended_by_ctrl_c_and_leaves_no_node() {
     let place = tempfile::tempdir().unwrap();
-    let mut bench = bench("torment --nodes 2 --json");
-    let mut child = bench.env("TMPDIR", place.path()).stdout(Stdio::piped()).spawn().unwrap();
-    let pid = Pid::from_child(&child);
     // Members are made by processes that end; both nodes are there at the same time.
+    let report = interrupted(bench("torment --nodes 2 --json").env("TMPDIR", place.path()), "node");
+    assert_eq!(report["findings"], Value::Array(Vec::new()));
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no file was left behind");
+}
+
+/// Ends a bench by Ctrl-C as soon as it has started two processes: its report, and no such process is left behind.
+fn interrupted(command: &mut Command, name: &str) -> Value {
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_child(&child);
     while children_of(pid).len() < 2 {
         assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -72,12 +58,19 @@ fn a_torment_is_ended_by_ctrl_c_and_leaves_no_node() {
     kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["findings"], Value::Array(Vec::new()));
-    for node in started {
-        let alive = std::fs::read_to_string(format!("/proc/{node}/cmdline")).unwrap_or_default();
-        assert!(!alive.contains("node"), "{node} was left behind");
+    for process in started {
+        let alive = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        assert!(!alive.contains(name), "{process} was left behind");
     }
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no file was left behind");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The report of a bench that has ended well.
+fn reported(words: &str) -> Value {
+    let output = bench(words).output().unwrap();
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{error}");
+    serde_json::from_str(&out).unwrap()
 }
 
 /// The numbers of the processes that this one started and that are there.

@@ -12,5 +12,6 @@ mod sim;
 mod study;
 mod trace;
 mod up;
+mod words;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_meshlock-lab");

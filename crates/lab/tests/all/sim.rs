@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::process::{self, Ran, Running, until};
+use crate::words::{has_all, refused};
 
 const SMALL: &str = r#"
 name = "small"
@@ -56,31 +57,32 @@ fn records(path: &Path) -> Vec<Record> {
 fn a_run_is_told_with_units_for_people() {
     let ran = sim(&place("told"), "small.toml");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for part in [
-        "small, seed 3",
-        "reverse-link (repaired), k = 1, by priority",
-        "a line: delay",
-        "2s of simulated time",
-        "neighbours on average, connected 100 % of the time",
-        "Waiting time",
-        "p99",
-        " ms",
-        "priority 5",
-        "per second",
-        "of 1 in use on average",
-        "passed somebody more urgent",
-        "(Jain; 1 is even)",
-        "Sent for each entry",
-        "token",
-        " B\n",
-        "measured requests still wait at the end",
-        "0 requests were not served afterwards either",
-        "one-token",
-        "✓ no rule broke",
-        "simulated s/s",
-    ] {
-        assert!(ran.out.contains(part), "{part} is not in\n{}", ran.out);
-    }
+    has_all(
+        &ran.out,
+        &[
+            "small, seed 3",
+            "reverse-link (repaired), k = 1, by priority",
+            "a line: delay",
+            "2s of simulated time",
+            "neighbours on average, connected 100 % of the time",
+            "Waiting time",
+            "p99",
+            " ms",
+            "priority 5",
+            "per second",
+            "of 1 in use on average",
+            "passed somebody more urgent",
+            "(Jain; 1 is even)",
+            "Sent for each entry",
+            "token",
+            " B\n",
+            "measured requests still wait at the end",
+            "0 requests were not served afterwards either",
+            "one-token",
+            "✓ no rule broke",
+            "simulated s/s",
+        ],
+    );
     assert!(!ran.out.contains("sessions") && !ran.out.contains("deadlines"), "what does not apply is not told");
     assert_eq!(ran.err.lines().count(), 1, "one line elsewhere than on a terminal: {}", ran.err);
     assert!(ran.err.starts_with("small: ") && ran.err.contains(" events in "), "{}", ran.err);
@@ -199,22 +201,21 @@ fn broken_rules_of_a_printed_text_are_counted() {
 fn mistakes_are_explained() {
     let place = place("mistakes");
     fs::write(place.join("typo.toml"), SMALL.replace("shape", "shap")).unwrap();
-    for (line, part) in [
-        ("missing.toml", "cannot read missing.toml"),
-        ("typo.toml", "typo.toml:10:1"),
-        ("typo.toml", "help:"),
-        ("small.toml --set radio", "such as radio.range=120m"),
-        ("small.toml --set nodez=3", "nodez"),
-        ("small.toml --set protocol.name=raymond --set protocol.text=published", "published"),
-        ("small.toml --seed x", "--seed"),
-        ("small.toml --views", "--trace"),
-        ("small.toml --trace no/such/place.jsonl", "cannot write the trace no/such/place.jsonl"),
-    ] {
-        let ran = sim(&place, line);
-        assert_eq!(ran.code, Some(2), "{line}\n{}{}", ran.out, ran.err);
-        assert!(ran.err.contains(part), "{line}: {part} is not in\n{}", ran.err);
-        assert_eq!(ran.out, "", "{line}");
-    }
+    refused(
+        &place,
+        "sim",
+        &[
+            ("missing.toml", "cannot read missing.toml"),
+            ("typo.toml", "typo.toml:10:1"),
+            ("typo.toml", "help:"),
+            ("small.toml --set radio", "such as radio.range=120m"),
+            ("small.toml --set nodez=3", "nodez"),
+            ("small.toml --set protocol.name=raymond --set protocol.text=published", "published"),
+            ("small.toml --seed x", "--seed"),
+            ("small.toml --views", "--trace"),
+            ("small.toml --trace no/such/place.jsonl", "cannot write the trace no/such/place.jsonl"),
+        ],
+    );
 }
 
 const EDITS: &str = r#"{"meshlock-edits":1,"scenario":"small.toml","seed":3}
@@ -255,19 +256,19 @@ fn mistakes_in_edits_are_explained() {
     fs::write(place.join("bad.jsonl"), format!("{EDITS}oops\n")).unwrap();
     fs::write(place.join("gone.jsonl"), format!("{EDITS}{{\"time_ns\":1900000000,\"remove\":{{\"node\":0}}}}\n"))
         .unwrap();
-    for (line, part) in [
-        ("small.toml --edits missing.jsonl", "cannot read the edits missing.jsonl"),
-        ("small.toml --edits bad.jsonl", "in bad.jsonl: line 9: "),
-        ("small.toml --edits small.toml", "this is no file of edits"),
-        ("small.toml --edits gone.jsonl", "edit 8 (remove at 1.900000000 s) cannot be done: node 0 has left"),
-        ("small.toml --open", "--view"),
-        ("small.toml --view=nowhere", "--view"),
-        ("small.toml --view --json", "--json"),
-    ] {
-        let ran = sim(&place, line);
-        assert_eq!(ran.code, Some(2), "{line}\n{}{}", ran.out, ran.err);
-        assert!(ran.err.contains(part), "{line}: {part} is not in\n{}", ran.err);
-    }
+    refused(
+        &place,
+        "sim",
+        &[
+            ("small.toml --edits missing.jsonl", "cannot read the edits missing.jsonl"),
+            ("small.toml --edits bad.jsonl", "in bad.jsonl: line 9: "),
+            ("small.toml --edits small.toml", "this is no file of edits"),
+            ("small.toml --edits gone.jsonl", "edit 8 (remove at 1.900000000 s) cannot be done: node 0 has left"),
+            ("small.toml --open", "--view"),
+            ("small.toml --view=nowhere", "--view"),
+            ("small.toml --view --json", "--json"),
+        ],
+    );
 }
 
 #[test]
@@ -306,9 +307,7 @@ fn keys_and_schema_are_those_of_the_documents() {
 fn help_has_examples_and_exit_codes_and_the_examples_are_real() {
     let place = place("help");
     let help = sim(&place, "--help").out;
-    for part in ["Examples:", "Exit codes:", "130", "--trace <FILE>"] {
-        assert!(help.contains(part), "{part} is not in\n{help}");
-    }
+    has_all(&help, &["Examples:", "Exit codes:", "130", "--trace <FILE>"]);
     let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  meshlock sim")).collect();
     assert!(examples.len() >= 6);
     for example in examples.iter().filter(|example| !example.contains("docks.toml")) {

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::process::{self, Ran, Running, until};
+use crate::words::{has_all, refused};
 
 const SMALL: &str = r#"
 duration = "2s"
@@ -66,9 +67,7 @@ fn a_study_is_run_told_and_written() {
     let place = place("whole");
     let ran = study(&place, "small.toml");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for part in ["wait.mean (s)", "stuck", "±", "8 runs now, 0 from before", "results/small/report.html"] {
-        assert!(ran.out.contains(part), "{part} is not in\n{}", ran.out);
-    }
+    has_all(&ran.out, &["wait.mean (s)", "stuck", "±", "8 runs now, 0 from before", "results/small/report.html"]);
     let out = place.join("results/small");
     assert_eq!(run_files(&out).len(), 8);
     for file in ["report.html", "runs.csv", "runs.json", "summary.csv", "summary.json", "comparisons.csv"] {
@@ -94,17 +93,6 @@ fn the_same_command_again_runs_nothing_and_writes_the_same() {
     assert!(more.out.contains("4 runs now, 8 from before"), "{}", more.out);
     let fresh = study(&place, "small.toml --fresh");
     assert!(fresh.out.contains("8 runs now, 0 from before"), "{}", fresh.out);
-}
-
-#[test]
-fn one_thread_and_two_measure_the_same() {
-    let (one, two) = (place("jobs-1"), place("jobs-2"));
-    study(&one, "small.toml -j 1");
-    study(&two, "small.toml -j 2");
-    for file in ["report.html", "summary.csv", "summary.json", "comparisons.csv", "plots/01-waiting.svg"] {
-        let read = |place: &Path| fs::read(place.join("results/small").join(file)).unwrap();
-        assert_eq!(read(&one), read(&two), "{file}");
-    }
 }
 
 #[test]
@@ -169,55 +157,37 @@ fn a_corrupt_run_file_is_told_and_run_again() {
 }
 
 #[test]
-fn results_of_other_code_are_refused() {
-    let place = place("other-code");
-    study(&place, "small.toml");
-    let label = place.join("results/small/study.json");
-    let text = fs::read_to_string(&label).unwrap();
-    let version = serde_json::from_str::<Value>(&text).unwrap()["code_version"].as_str().unwrap().to_owned();
-    fs::write(&label, text.replace(&version, "0.0.9+0badcafe")).unwrap();
-    let ran = study(&place, "small.toml");
-    assert_eq!(ran.code, Some(2));
-    for part in ["results of meshlock 0.0.9+0badcafe", "never mixed", "--fresh", "--out"] {
-        assert!(ran.err.contains(part), "{part} is not in\n{}", ran.err);
-    }
-}
-
-#[test]
 fn mistakes_are_explained() {
     let place = place("mistakes");
     fs::write(place.join("plain.toml"), "nodes = 3\n").unwrap();
     fs::write(place.join("typo.toml"), SMALL.replace("[3, 4]", "[3, 4]\nnods = [1]")).unwrap();
     fs::create_dir_all(place.join("full")).unwrap();
     fs::write(place.join("full/notes.txt"), "mine").unwrap();
-    for (line, part) in [
-        ("missing.toml", "cannot read missing.toml"),
-        ("plain.toml", "has no [study] part"),
-        ("typo.toml", "nods"),
-        ("small.toml --set radio", "such as radio.range=120m"),
-        ("small.toml --set nodez=3", "nodez"),
-        ("small.toml --shard 3/2", "there is no share 3 of 2"),
-        ("small.toml --shard two", "such as 1/4"),
-        ("small.toml --repeat 0", "0 is not in 1.."),
-        ("small.toml --jobs 0", "--jobs"),
-        ("small.toml --resume", "nothing to resume"),
-        ("small.toml --resume --fresh", "cannot be used with"),
-        ("small.toml --out full", "is not empty and holds no study"),
-    ] {
-        let ran = study(&place, line);
-        assert_eq!(ran.code, Some(2), "{line}\n{}{}", ran.out, ran.err);
-        assert!(ran.err.contains(part), "{line}: {part} is not in\n{}", ran.err);
-        assert_eq!(ran.out, "", "{line}");
-    }
+    refused(
+        &place,
+        "study",
+        &[
+            ("missing.toml", "cannot read missing.toml"),
+            ("plain.toml", "has no [study] part"),
+            ("typo.toml", "nods"),
+            ("small.toml --set radio", "such as radio.range=120m"),
+            ("small.toml --set nodez=3", "nodez"),
+            ("small.toml --shard 3/2", "there is no share 3 of 2"),
+            ("small.toml --shard two", "such as 1/4"),
+            ("small.toml --repeat 0", "0 is not in 1.."),
+            ("small.toml --jobs 0", "--jobs"),
+            ("small.toml --resume", "nothing to resume"),
+            ("small.toml --resume --fresh", "cannot be used with"),
+            ("small.toml --out full", "is not empty and holds no study"),
+        ],
+    );
     assert!(!place.join("results").exists(), "no mistake leaves anything behind");
 }
 
 #[test]
 fn help_has_examples_and_exit_codes() {
     let help = study(&place("help"), "--help");
-    for part in ["Examples:", "--shard 2/8", "Exit codes:", "130"] {
-        assert!(help.out.contains(part), "{part} is not in\n{}", help.out);
-    }
+    has_all(&help.out, &["Examples:", "--shard 2/8", "Exit codes:", "130"]);
 }
 
 #[test]

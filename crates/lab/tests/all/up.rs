@@ -10,7 +10,8 @@ use meshlock_api::MeshStatus;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::process::{Running, place, program, run, run_to_end, until};
+use crate::process::{Running, place, program, run_to_end, until};
+use crate::words::refused;
 
 struct Hall {
     running: Running,
@@ -116,14 +117,14 @@ fn a_scenario_that_cannot_be_is_refused() {
     let place = place("up", "refused");
     fs::write(place.join("wrong.toml"), "nodes = \"many\"\n").unwrap();
     fs::write(place.join("large.toml"), "nodes = 1000\n[topology]\n").unwrap();
-    for (line, part) in [
-        ("--scenario missing.toml", "cannot read missing.toml"),
-        ("--scenario wrong.toml", "nodes"),
-        ("--scenario large.toml", "1000 nodes are too many for one process: at most 200"),
-        ("--scenario large.toml --nodes 3", "cannot be used with"),
-    ] {
-        let ran = run(&place, "up", line);
-        assert_eq!(ran.code, Some(2), "{line}: {}", ran.out);
-        assert!(ran.err.contains(part), "{line}: {part} is not in\n{}", ran.err);
-    }
+    refused(
+        &place,
+        "up",
+        &[
+            ("--scenario missing.toml", "cannot read missing.toml"),
+            ("--scenario wrong.toml", "nodes"),
+            ("--scenario large.toml", "1000 nodes are too many for one process: at most 200"),
+            ("--scenario large.toml --nodes 3", "cannot be used with"),
+        ],
+    );
 }

@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use meshlock_api::{MeshStatus, OutOfReach, Problem, Reason};
+use meshlock_api::{MeshStatus, OutOfReach, Problem, Reason, RecoveryStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -41,6 +41,9 @@ pub(super) struct Health {
     /// What an operator has to act on, such as two nodes with one identity.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     alarms: Vec<String>,
+    /// How recovery from crashes is doing; absent in a mesh that does not recover.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery: Option<RecoveryStatus>,
 }
 
 /// A resource whose token is out of reach.
@@ -119,8 +122,11 @@ pub(super) async fn health(State(app): State<App>) -> Response {
         let lost = machine.lost_resources(now, 10);
         let lost = lost.into_iter().map(|(resource, token)| LostResource { resource, token });
         let out_of_reach: Vec<LostResource> = lost.collect();
+        let recovery = machine.recovery_status(now);
+        let is_well =
+            recovery.as_ref().is_none_or(|recovery| recovery.suspended.is_none() && recovery.repair.is_none());
         Health {
-            status: match (machine.stopping, out_of_reach.is_empty() && alarms.is_empty()) {
+            status: match (machine.stopping, is_well && out_of_reach.is_empty() && alarms.is_empty()) {
                 (true, _) => Condition::Stopping,
                 (false, false) => Condition::Degraded,
                 (false, true) => Condition::Ok,
@@ -132,6 +138,7 @@ pub(super) async fn health(State(app): State<App>) -> Response {
             uptime_ms: now.0 / 1_000_000,
             out_of_reach,
             alarms,
+            recovery,
         }
     });
     json(StatusCode::OK, &health)

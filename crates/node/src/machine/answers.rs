@@ -115,6 +115,7 @@ pub(crate) struct Gathered {
     entries: Vec<Entry>,
     /// The nodes that were ever heard of here, and how long ago.
     known: Vec<(NodeId, String, u64)>,
+    recovery: Option<meshlock_api::RecoveryStatus>,
 }
 
 impl Machine {
@@ -129,6 +130,7 @@ impl Machine {
             own: Cursor::default(),
             entries: Vec::new(),
             known: known.collect(),
+            recovery: self.recovery_status(now),
         }
     }
 
@@ -223,7 +225,16 @@ impl Gathered {
         let mut resources: Vec<ResourceStatus> = self.entries.into_iter().map(status).collect();
         resources.sort_by(|a, b| a.name.cmp(&b.name));
         let (missing, alarms) = (missing.collect(), Vec::new());
-        MeshStatus { mesh: self.mesh, node: self.me.1, complete, nodes: infos, missing, resources, alarms }
+        MeshStatus {
+            mesh: self.mesh,
+            node: self.me.1,
+            complete,
+            nodes: infos,
+            missing,
+            resources,
+            alarms,
+            recovery: self.recovery,
+        }
     }
 }
 

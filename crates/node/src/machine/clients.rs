@@ -111,13 +111,14 @@ impl Machine {
             mode: request.asked.mode,
             owner: request.asked.owner.clone(),
             fence: request.fence,
+            fence_text: request.fence.map(|fence| fence.to_string()),
             lease_ms: request.told_ms,
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
             held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
             place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(ticket, request)),
             out_of_reach,
-            reason: request.reason.clone(),
+            reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
             expiry: request.expiry,
         })
     }
@@ -150,11 +151,9 @@ impl Machine {
 
     fn renew_ticket(&mut self, now: Now, ticket: Ticket) {
         let Some(request) = self.requests.get(ticket).filter(|request| !request.state.is_over()) else { return };
-        let end = match request.state {
-            State::Granted => self.lease_end(now, request.lease_ms),
-            _ => now.plus_ms(request.lease_ms),
-        };
-        if request.state == State::Granted {
+        let is_granted = request.state == State::Granted;
+        let end = if is_granted { self.lease_end(now, request.lease_ms) } else { now.plus_ms(request.lease_ms) };
+        if is_granted {
             self.promise(end);
         }
         let Some(request) = self.requests.get_mut(ticket) else { return };

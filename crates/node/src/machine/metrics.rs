@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use meshlock_api::{State, Urgency};
+use meshlock_api::{RecoveryStatus, State, Urgency};
 
 use super::clients::Ticket;
 use super::registry::REGISTRY;
@@ -156,13 +156,26 @@ pub struct Metrics {
     uptime_ns: u64,
     links: usize,
     node: Counts,
+    recovery: Option<Recovering>,
     resources: Vec<Sample>,
+}
+
+/// Recovery, in numbers.
+#[derive(Debug)]
+struct Recovering {
+    status: RecoveryStatus,
+    facts: u64,
+    remade: u64,
 }
 
 impl Machine {
     /// Adds the next resources, so many at most. True when there are no more.
     pub fn measure(&self, now: Now, metrics: &mut Metrics, most: usize) -> bool {
         (metrics.uptime_ns, metrics.links, metrics.node) = (now.0, self.neighbours.len(), self.counts.clone());
+        metrics.recovery = self.recovery_status(now).map(|status| {
+            let (facts, remade) = self.recovery.as_ref().map_or((0, 0), |recovery| (recovery.facts, recovery.remade));
+            Recovering { status, facts, remade }
+        });
         let last = metrics.resources.last().map_or(REGISTRY, |sample| sample.number);
         let next = self.resources.range(last.saturating_add(1)..).take(most);
         let before = metrics.resources.len();
@@ -200,6 +213,23 @@ impl Metrics {
         text.line("uptime_seconds", "", self.uptime_ns / 1_000_000_000);
         text.head("links", "gauge", "Links that are up.");
         text.line("links", "", self.links);
+        if let Some(Recovering { status, facts, remade }) = &self.recovery {
+            let ms = |ms: u64| format!("{}.{:03}", ms / 1_000, ms % 1_000);
+            if let Some(standing) = status.standing_ms {
+                text.head("standing_seconds", "gauge", "How long this node may grant if it hears no more of voters.");
+                text.line("standing_seconds", "", ms(standing));
+            }
+            text.head("granting", "gauge", "Whether this node may grant: 0 without standing, or before it takes part.");
+            text.line("granting", "", u8::from(status.suspended.is_none()));
+            text.head("census_rank", "gauge", "Grows with every fact about who came and who is gone.");
+            text.line("census_rank", "", status.rank);
+            text.head("census_facts_total", "counter", "How often this node learned who came or is gone.");
+            text.line("census_facts_total", "", facts);
+            text.head("repair_open_seconds", "gauge", "How long a repair has waited for reports; 0 if none is open.");
+            text.line("repair_open_seconds", "", ms(status.repair.as_ref().map_or(0, |repair| repair.for_ms)));
+            text.head("tokens_remade_total", "counter", "Lost tokens that this node made anew.");
+            text.line("tokens_remade_total", "", remade);
+        }
         text.head("link_changes_total", "counter", "Links that came up or went down.");
         text.line("link_changes_total", "change=\"up\"", self.node.links_up);
         text.line("link_changes_total", "change=\"down\"", self.node.links_down);

@@ -28,12 +28,12 @@ impl Machine {
         self.note_linked(now, peer.node, &peer.name);
         self.counts.links_up += 1;
         self.events.tell(now, || What::LinkUp { node: peer.name.clone() });
-        for part in self.census_frame().into_iter().chain(self.catalogue()).chain(self.word_frames()) {
+        for part in self.census_frame().into_iter().chain(self.catalogue()) {
             let frame = encode(&part);
             self.post(peer.node, &frame);
         }
-        for report in self.report_frames() {
-            self.post(peer.node, &report);
+        for frame in self.word_frames().into_iter().chain(self.report_frames()) {
+            self.post(peer.node, &frame);
         }
         if self.is_partner(peer.node) {
             self.link(now, peer.node);

@@ -6,7 +6,7 @@ use meshlock_api::{Definition, What};
 use meshlock_core::{Effect, Event, Misuse, NodeId, View};
 
 use super::instance::Instance;
-use super::{Machine, Now};
+use super::{Machine, Now, Settings};
 use crate::wire::{Entry, Number, Payload};
 
 /// One event at one resource, and what came of it.
@@ -41,8 +41,16 @@ pub trait Observer: fmt::Debug {
     /// tell all.
     fn begins(&mut self, entry: &Entry, view: View, resumed: bool);
 
+    /// That was all that is at this node.
+    fn has_begun(&mut self) {}
+
     /// An event was handled.
     fn stepped(&mut self, step: &Step<'_>) -> Noticed;
+
+    /// The one who looks on when the node begins anew as another one, with these settings.
+    fn of_next(&self, _settings: &Settings) -> Option<Box<dyn Observer + Send>> {
+        None
+    }
 }
 
 /// How a node looks that hears of a resource for the first time.
@@ -58,6 +66,7 @@ impl Machine {
             let fresh = Instance::new(&known.entry.definition, self.settings.id, token_here);
             observer.begins(&known.entry, known.instance.view(), known.instance != fresh);
         }
+        observer.has_begun();
         self.observer = Some(observer);
     }
 

@@ -9,6 +9,7 @@
 //! token has more to say now, and what has no names cannot grow.
 
 use meshlock_core::NodeId;
+use meshlock_core::recovery::Report;
 use serde::{Deserialize, Serialize};
 
 use super::instance::Instance;
@@ -34,11 +35,19 @@ pub(super) struct Saved {
     /// Where there are voters: what they count of this node.
     #[serde(default)]
     pub(super) counter: u64,
+    /// What this node told of itself when its census grew last, and whether it has decided in it as the heir.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) report: Option<(Report, bool)>,
 }
 
 /// The counter in what was saved; 0 if it cannot be read, which the reader of the rest will tell.
 pub fn saved_counter(bytes: &[u8]) -> u64 {
     Saved::read(bytes).map_or(0, |saved| saved.counter)
+}
+
+/// The report in what was saved, likewise.
+pub(super) fn saved_report(bytes: &[u8]) -> Option<(Report, bool)> {
+    Saved::read(bytes).ok()?.report
 }
 
 /// Why saved bytes cannot be used.
@@ -71,6 +80,7 @@ impl Saved {
             grants,
             companies,
             counter: 0,
+            report: None,
         }
     }
 

@@ -34,6 +34,14 @@ impl Machine {
         }
     }
 
+    /// Ends as a crash does: nothing is told to neighbours, written or recorded from now on.
+    pub(crate) fn fall_silent(&mut self, now: Now) {
+        self.observer = None;
+        self.recovery = None;
+        self.stop(now);
+        self.take_outbox();
+    }
+
     /// Whether clients have been told to stop, have not given back yet, and are within their leases.
     pub fn anybody_lingers(&self) -> bool {
         !self.lingering.is_empty()
@@ -105,6 +113,7 @@ impl Machine {
             resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
             grants,
             companies,
+            report: self.told_report(),
             counter: self.voting().map_or(0, meshlock_core::recovery::voters::Voting::counter),
             ..Saved::new(self.settings.mesh.clone(), self.settings.id)
         };

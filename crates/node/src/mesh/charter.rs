@@ -146,6 +146,13 @@ impl Terms {
                  rely on the others; found a new mesh"
             ));
         }
+        if recovery == Recovery::Voters && now != Recovery::Voters {
+            return refuse(
+                "voters must be there from the founding: a member that has not heard of them yet would go on beside those \
+                 that vote; found a new mesh with `meshlock mesh init`, or take `restart`"
+                    .to_owned(),
+            );
+        }
         let changes_standing = standing.is_some() && standing != had;
         if now == Recovery::Voters && changes_standing {
             return refuse(

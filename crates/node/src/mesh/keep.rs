@@ -164,7 +164,7 @@ pub(super) fn write_first_list(dir: &Path, list: &List) -> Result<(), MeshError>
 /// Takes away what belongs to no member any more.
 pub(super) fn clear(dir: &Path) -> Result<(), MeshError> {
     // The census last: without it, whatever else is there counts as lost state.
-    for name in ["catalogue", "voter", "first-list", "census"] {
+    for name in ["catalogue", "voter", "first-list", "voters-known", "voters-proposed", "census"] {
         durable::remove(&state_file(dir, name))?;
     }
     Ok(())
@@ -188,7 +188,7 @@ fn draw() -> Result<DiskId, MeshError> {
     Ok(DiskId(u64::from_be_bytes(id)))
 }
 
-fn state_file(dir: &Path, name: &str) -> PathBuf {
+pub(super) fn state_file(dir: &Path, name: &str) -> PathBuf {
     dir.join("state").join(name)
 }
 

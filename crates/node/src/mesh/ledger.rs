@@ -16,7 +16,7 @@ use super::charter::{Recovery, Terms};
 use super::durable::{self, Readers};
 use super::error::{damaged, file};
 use super::identity::{from_pem, to_pem};
-use super::{Charter, Identity, Member, MeshError, Removal, keep};
+use super::{Charter, Member, MeshError, Removal, keep};
 
 /// The file in the founder's mesh directory that has the authority's key.
 pub const AUTHORITY_FILE: &str = "authority.toml";
@@ -177,21 +177,11 @@ impl Authority {
     }
 
     /// Decides how the mesh recovers from now on: signs a charter, and keeps it where the node of this directory finds
-    /// it. With voters, the member of this directory becomes the first of them if there is none.
+    /// it when it starts.
     pub fn decide_recovery(dir: &Path, recovery: Recovery, standing: Option<Duration>) -> Result<Charter, MeshError> {
         let charter = Self::change(dir, |authority| {
             let terms = Terms::changed(authority.charter.as_ref(), recovery, standing, authority.next)?;
             let charter = Charter::sign(authority, &terms)?;
-            if recovery == Recovery::Voters {
-                let Ok(identity) = Identity::load(dir) else {
-                    return Err(MeshError::Charter(format!(
-                        "{} has the authority's key but no node, and the first voter needs a disk; put authority.toml \
-                         beside the member.toml of a node that runs, and do it there",
-                        dir.display()
-                    )));
-                };
-                authority.first_voter(dir, identity.member)?;
-            }
             authority.charter = Some(terms);
             Ok(charter)
         })?;
@@ -207,6 +197,16 @@ impl Authority {
         }
         let disk = keep::prepare_voter(dir)?;
         keep::write_first_list(dir, &List::founding([Voter { member: member.0, disk }]))
+    }
+
+    /// The name of a member.
+    pub fn name_of(&self, member: Member) -> Option<String> {
+        self.issued.iter().rev().find(|issued| issued.member == member).map(|issued| issued.name.clone())
+    }
+
+    /// The number of the member of this name that was not removed.
+    pub fn number_of(&self, name: &str) -> Option<Member> {
+        self.issued.iter().rev().find(|issued| issued.name == name && !issued.removed).map(|issued| issued.member)
     }
 
     fn has_name(&self, name: &str) -> bool {
@@ -308,18 +308,14 @@ mod tests {
         let text = std::fs::read_to_string(dir.join(AUTHORITY_FILE)).unwrap();
         assert!(!text.contains("charter") && !text.contains("gone"), "as an older version writes it");
         assert_eq!(Authority::load(dir).unwrap().charter().unwrap(), None);
-        let error = Authority::decide_recovery(dir, Recovery::Voters, None).expect_err("no disk").to_string();
-        assert!(error.contains("member.toml"), "{error}");
+        let error = Authority::decide_recovery(dir, Recovery::Voters, None).expect_err("too late").to_string();
+        assert!(error.contains("from the founding"), "{error}");
         let charter = Authority::decide_recovery(dir, Recovery::Restart, None).unwrap();
         assert_eq!((charter.recovery(), charter.given_out(), charter.number()), (Recovery::Restart, 2, 1));
         assert_eq!(Authority::decide_recovery(dir, Recovery::Restart, None).unwrap(), charter);
         assert_eq!(Authority::load(dir).unwrap().charter().unwrap(), Some(charter.clone()));
         ann.store(dir).unwrap();
         assert_eq!(Charter::load(dir, &ann).unwrap(), Some(charter));
-        let charter = Authority::decide_recovery(dir, Recovery::Voters, Some(Duration::from_secs(4))).unwrap();
-        assert_eq!((charter.number(), charter.standing()), (2, Duration::from_secs(4)));
-        let list = keep::read_first_list(dir).unwrap().unwrap();
-        assert_eq!(list.voters()[0].member, ann.member.0);
     }
 
     #[test]
@@ -331,14 +327,13 @@ mod tests {
             authority.store(dir).unwrap();
             ann.store(dir).unwrap();
             let disk = FailingDisk::from(dir, step);
-            let first = Authority::decide_recovery(dir, Recovery::Voters, None);
+            let first = Authority::decide_recovery(dir, Recovery::Restart, None);
             let failed = disk.failed();
             drop(disk);
             assert_eq!(first.is_err(), failed > 0, "step {step}");
-            let charter = Authority::decide_recovery(dir, Recovery::Voters, None).unwrap();
+            let charter = Authority::decide_recovery(dir, Recovery::Restart, None).unwrap();
             assert_eq!(charter.number(), 1, "step {step}");
             assert_eq!(Charter::load(dir, &ann).unwrap(), Some(charter));
-            assert!(keep::read_first_list(dir).unwrap().is_some());
             if failed == 0 {
                 assert!(step > 15, "only {step} steps");
                 return;

@@ -4,10 +4,15 @@
 //! and so makes it. The first list has the founder alone. The step from there to three voters needs no key: the founding
 //! permits it, so that a mesh gets its voters while the authority's key lies in a safe. All later steps are signed.
 
-use meshlock_core::recovery::voters::{List, ListId, Voter};
+use std::path::Path;
 
+use meshlock_core::recovery::voters::{List, ListId, Voter};
+use serde::{Deserialize, Serialize};
+
+use super::error::damaged;
+use super::sealed::Kind;
 use super::signed::Statement;
-use super::{Authority, Identity, MeshError};
+use super::{Authority, Identity, Member, MeshError, durable, keep};
 
 const LIST: Statement = Statement { word: "list of voters", format: 1 };
 
@@ -26,6 +31,72 @@ pub fn permit(authority: &Authority, list: &List) -> Result<Vec<u8>, MeshError> 
 pub fn is_permitted(list: &List, identity: &Identity) -> bool {
     let said = LIST.open::<(Option<ListId>, Vec<Voter>)>(&list.permission, identity);
     said.is_ok_and(|(parent, voters)| parent == list.parent() && voters == list.voters())
+}
+
+const KNOWN: Kind = Kind { word: "known voters", format: 1 };
+const PROPOSED: Kind = Kind { word: "proposed voters", format: 1 };
+
+/// What a running node knows of voters: for commands in its directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// The list in force.
+    pub list: List,
+    /// Members that could vote, each with its disk. The voters of the list are among them if they were heard.
+    pub ready: Vec<Voter>,
+}
+
+impl Known {
+    /// What the node of a directory wrote last. `None` if it never ran with voters.
+    pub fn load(dir: &Path) -> Result<Option<Self>, MeshError> {
+        read(KNOWN, dir, "voters-known")
+    }
+
+    /// For commands in this directory.
+    pub fn store(&self, dir: &Path) -> Result<(), MeshError> {
+        write(KNOWN, dir, "voters-known", self)
+    }
+
+    /// A signed list that follows the one in force.
+    pub fn successor(&self, authority: &Authority, members: &[(Member, String)]) -> Result<List, MeshError> {
+        let disk = |(member, name): &(Member, String)| {
+            let known = self.ready.iter().chain(self.list.voters()).find(|voter| voter.member == member.0);
+            known.copied().ok_or_else(|| {
+                LIST.wrong(format!(
+                    "{name} has not been heard since this node began: start its node first, then repeat this"
+                ))
+            })
+        };
+        let voters = members.iter().map(disk).collect::<Result<Vec<Voter>, _>>()?;
+        let mut list = List::successor(self.list.id(), voters);
+        list.permission = permit(authority, &list)?;
+        Ok(list)
+    }
+}
+
+/// Leaves a signed list to the node of a directory, which tells it to the voters.
+pub fn propose(dir: &Path, list: &List) -> Result<(), MeshError> {
+    write(PROPOSED, dir, "voters-proposed", list)
+}
+
+/// A list that was left here.
+pub fn proposed(dir: &Path) -> Result<Option<List>, MeshError> {
+    read(PROPOSED, dir, "voters-proposed")
+}
+
+/// It was told.
+pub fn forget_proposed(dir: &Path) -> Result<(), MeshError> {
+    durable::remove(&keep::state_file(dir, "voters-proposed"))
+}
+
+fn read<T: for<'a> Deserialize<'a>>(kind: Kind, dir: &Path, name: &str) -> Result<Option<T>, MeshError> {
+    let path = keep::state_file(dir, name);
+    let Some(bytes) = kind.read(&path)? else { return Ok(None) };
+    postcard::from_bytes(&bytes).map(Some).map_err(|error| damaged(&path, error.to_string()))
+}
+
+fn write<T: Serialize>(kind: Kind, dir: &Path, name: &str, value: &T) -> Result<(), MeshError> {
+    let bytes = postcard::to_stdvec(value).map_err(|error| LIST.wrong(error.to_string()))?;
+    kind.write(&keep::state_file(dir, name), &bytes)
 }
 
 #[cfg(test)]
@@ -53,5 +124,25 @@ mod tests {
         other.permission.clone_from(&list.permission);
         assert!(!is_permitted(&other, &ann), "a signature of another list");
         assert!(permit(&authority, &List::successor(first.id(), [voter(0), voter(1)])).is_err());
+    }
+
+    #[test]
+    fn a_list_is_left_to_the_node_of_the_directory() {
+        let (authority, ann) = found("hall");
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("state")).unwrap();
+        assert_eq!((Known::load(place.path()).unwrap(), proposed(place.path()).unwrap()), (None, None));
+        let known = Known { list: List::founding([voter(0)]), ready: vec![voter(0), voter(1), voter(2)] };
+        known.store(place.path()).unwrap();
+        let known = Known::load(place.path()).unwrap().unwrap();
+        let named = |numbers: &[u16]| numbers.iter().map(|n| (Member(*n), format!("n{n}"))).collect::<Vec<_>>();
+        let error = known.successor(&authority, &named(&[0, 1, 9])).expect_err("never heard").to_string();
+        assert!(error.contains("n9 has not been heard"), "{error}");
+        let list = known.successor(&authority, &named(&[2, 0, 1])).unwrap();
+        assert!(is_permitted(&list, &ann) && list.parent() == Some(known.list.id()));
+        propose(place.path(), &list).unwrap();
+        assert_eq!(proposed(place.path()).unwrap(), Some(list));
+        forget_proposed(place.path()).unwrap();
+        assert_eq!(proposed(place.path()).unwrap(), None);
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Inner {
     present: BTreeSet<NodeId>,
     /// Where nodes are, by name; only those of this process.
     places: BTreeMap<String, Told>,
+    /// Nodes of this process that have crashed, by name.
+    crashed: BTreeSet<String>,
     /// How nodes looked when they came, by resource; until their first event.
     first: BTreeMap<String, BTreeMap<NodeId, (View, bool)>>,
     tapes: BTreeMap<String, Tape>,
@@ -50,6 +52,7 @@ impl Inner {
             names: BTreeMap::new(),
             present: BTreeSet::new(),
             places: BTreeMap::new(),
+            crashed: BTreeSet::new(),
             first: BTreeMap::new(),
             tapes: BTreeMap::new(),
             notes: Vec::new(),
@@ -58,8 +61,12 @@ impl Inner {
         }
     }
 
-    /// A node of this process will be recorded.
+    /// A node of this process will be recorded. It takes the place of its former incarnation.
     pub(super) fn add_node(&mut self, settings: &Settings) {
+        let is_former = |id: &NodeId| id.member() == settings.id.member() && *id != settings.id;
+        self.names.retain(|id, _| !is_former(id));
+        self.present.retain(|id| !is_former(id));
+        self.crashed.remove(&settings.name);
         self.names.insert(settings.id, settings.name.clone());
     }
 
@@ -127,15 +134,31 @@ impl Inner {
     pub(super) fn moved(&mut self, node: &str, place: Place) {
         let now = self.clock.now_ns();
         self.places.insert(node.to_owned(), Told { at: now, place });
-        let mut tapes = std::mem::take(&mut self.tapes);
+        if !self.crashed.contains(node) {
+            self.tell_of(node, |tape, id| tape.moved(now, id, place));
+        }
+    }
+
+    pub(super) fn crashed(&mut self, node: &str) {
+        let now = self.clock.now_ns();
+        // Where no node has a place, neither has one that is gone.
+        let position = self.places.get(node).map_or([0.0; 2], |told| told.now(now).position);
+        self.tell_of(node, |tape, id| tape.crashed(now, id, position));
+        self.crashed.insert(node.to_owned());
+    }
+
+    /// Writes something of a node of this process into all traces.
+    fn tell_of(&mut self, node: &str, write: impl Fn(&mut Tape, NodeId) -> Result<(), TraceError>) {
+        if self.finished {
+            return;
+        }
         for (id, _) in self.names.iter().filter(|(_, name)| *name == node) {
-            for tape in tapes.values_mut() {
-                if let Err(error) = tape.moved(now, *id, place) {
+            for tape in self.tapes.values_mut() {
+                if let Err(error) = write(tape, *id) {
                     self.notes.extend(tape.give_up(&error));
                 }
             }
         }
-        self.tapes = tapes;
     }
 
     pub(super) fn left(&mut self, node: &str) {

@@ -7,7 +7,8 @@ use meshlock_api::{Definition, Order, Protocol};
 use meshlock_core::{Aging, Effect, Event, NodeId, Units, View};
 use meshlock_properties::{RuleSet, Setting, Violation, Watcher};
 use meshlock_trace::{
-    At, End, Happening, Header, Link, LinkEnds, Move, NodeInfo, Record, Source, TraceError, UnderWay, What, Writer,
+    At, End, Happening, Header, Link, LinkEnds, Move, NodeInfo, Position, Record, Source, TraceError, UnderWay, What,
+    Writer,
 };
 use serde_json::{Value, json};
 
@@ -91,7 +92,20 @@ impl Tape {
             return Ok(());
         }
         let Place { position, velocity, gone } = place;
-        self.write::<()>(now, What::Move(Move { node, position, velocity, gone })).map(drop)
+        self.write::<()>(now, What::Move(Move { node, position, velocity, gone, crashed: false })).map(drop)
+    }
+
+    /// A node has crashed: nothing of it follows, and its links are down.
+    pub(super) fn crashed(&mut self, now: u64, node: NodeId, position: Position) -> Result<(), TraceError> {
+        if !self.knows(node) {
+            return Ok(());
+        }
+        let neighbours: Vec<NodeId> = self.under_way.neighbours(node).collect();
+        for neighbour in neighbours {
+            self.link(now, (node, neighbour), false)?;
+        }
+        let movement = Move { node, position, velocity: None, gone: true, crashed: true };
+        self.write::<()>(now, What::Move(movement)).map(drop)
     }
 
     /// The first event of a node comes next.

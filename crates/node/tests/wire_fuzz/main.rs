@@ -263,7 +263,7 @@ impl Victim {
                 if let Err(reason) = self.machine.receive(self.now, NodeId(from), &bytes) {
                     prop_assert!(!reason.is_empty());
                     self.machine.link_down(self.now, NodeId(from), &reason);
-                    self.machine.link_up(self.now, &net::peer(from)).unwrap();
+                    self.machine.link_up(self.now, &net::peer(from)).expect("no disk");
                 }
             }
             Deed::Ask(name) => self.ask(usize::from(name) % NAMES.len()),
@@ -277,7 +277,7 @@ impl Victim {
                 self.machine.wake(self.now);
             }
             Deed::Relink(which) => {
-                self.machine.link_up(self.now, &net::peer(if which { 0 } else { 2 })).unwrap();
+                self.machine.link_up(self.now, &net::peer(if which { 0 } else { 2 })).expect("no disk");
             }
             Deed::Question => {
                 let number = self.machine.begin_query(None).expect("all resources");

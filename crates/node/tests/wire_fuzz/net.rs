@@ -146,7 +146,7 @@ impl Net {
             self.wires.insert((at, of), VecDeque::new());
         }
         for (at, of) in [(a, b), (b, a)] {
-            self.machines[at].link_up(self.now, &peer(of as u32)).unwrap();
+            self.machines[at].link_up(self.now, &peer(of as u32)).expect("no disk");
             self.collect(at);
         }
     }

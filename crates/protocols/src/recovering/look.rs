@@ -1,6 +1,7 @@
 //! The member as a [`Protocol`]: what others see of it. All ids are places, whatever the incarnations.
 
 use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::recovery::Resource;
 use meshlock_core::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use meshlock_core::{Effect, Event, GrantId, Misuse, NodeId, Protocol, Rank};
 
@@ -35,11 +36,7 @@ impl Protocol for Recovering {
     }
 
     fn token_in(&self, from: NodeId, message: &Message) -> Option<TokenView> {
-        let Body::Inner { resource: FIRST, message: inner } = &message.body else { return None };
-        if !self.hears(message.from) || !self.is_linked(from, message.from) {
-            return None;
-        }
-        self.resources.first()?.token_in(message.from, inner).map(token_by_place)
+        self.token_of(FIRST, from, message)
     }
 
     fn returning_in(message: &Message) -> Option<Returning> {
@@ -98,6 +95,16 @@ impl Protocol for Recovering {
 }
 
 impl Recovering {
+    /// The token of a resource that `message` would bring, if it came now from `from` and would be accepted.
+    pub fn token_of(&self, resource: Resource, from: NodeId, message: &Message) -> Option<TokenView> {
+        let Body::Inner { resource: brought, message: inner } = &message.body else { return None };
+        if *brought != resource || !self.hears(message.from) || !self.is_linked(from, message.from) {
+            return None;
+        }
+        let node = self.resources.get(usize::try_from(resource).ok()?)?;
+        node.token_in(message.from, inner).map(token_by_place)
+    }
+
     /// Of a member that does not take part: its clients wait until it does.
     fn view_from_outside(&self) -> View {
         let role = match self.phase {

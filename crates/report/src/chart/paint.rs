@@ -14,7 +14,6 @@ pub(super) enum Paint {
     Muted,
     /// Axis lines and ticks.
     Axis,
-    /// Grid lines.
     Grid,
     /// The ground.
     Paper,

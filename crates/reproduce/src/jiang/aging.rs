@@ -76,12 +76,9 @@ fn aged_by_leaving(epsilon: u32) -> Option<i64> {
 }
 
 /// Priorities in steps of ten, so that an epsilon of 1 is a tenth of a step.
-fn in_tens(mut scenario: Scenario) -> Scenario {
+fn in_tens(scenario: Scenario) -> Scenario {
     let tens: Vec<(f64, f64)> = (1..=10).map(|priority| (f64::from(priority) * 10.0, 1.0)).collect();
-    for class in &mut scenario.traffic.classes {
-        class.urgency = UrgencyOf::Priority(Distribution::Choice(tens.clone()));
-    }
-    scenario
+    scenario.clients(|class| class.urgency = UrgencyOf::Priority(Distribution::Choice(tens.clone())))
 }
 
 /// Names of numbers.
@@ -97,11 +94,9 @@ pub(super) fn adds_epsilon(lab: &Lab) -> Finding {
         let text = with(repairs);
         let (mut farthest, mut points, mut off_leaving, mut ended) = (0.0_f64, 0, 0_u32, Runs::default());
         for epsilon in [1, 2, 5] {
-            let mut star = in_tens(twelve(5.0, duration)).published(repairs).epsilon(epsilon);
+            let star = in_tens(twelve(5.0, duration)).published(repairs).epsilon(epsilon);
+            let mut star = star.clients(|class| class.nodes.retain(|node| *node != 0));
             star.network = wired(Shape::Star, Distribution::Uniform { low: 0.05, high: 0.15 });
-            for class in &mut star.traffic.classes {
-                class.nodes.retain(|node| *node != 0);
-            }
             let watched = watch(&star, 1, |_| Claims::default());
             ended = ended.and(Runs::of(watched.iter().map(|(_, outcome)| outcome)));
             let (xs, ys): (Vec<f64>, Vec<f64>) = watched.into_iter().flat_map(|(claims, _)| claims.points).unzip();

@@ -133,13 +133,8 @@ pub(super) fn token_moves_on(lab: &Lab) -> Finding {
 /// J-13.
 pub(super) fn whiteboard(lab: &Lab) -> Finding {
     let (seeds, duration) = size(lab);
-    let base = || {
-        let mut scenario = twelve(4.0, duration).units(3, 1, 1).equals();
-        for class in &mut scenario.traffic.classes {
-            class.units = Distribution::Choice(vec![(1.0, 9.0), (3.0, 1.0)]);
-        }
-        scenario
-    };
+    let one_or_all = || Distribution::Choice(vec![(1.0, 9.0), (3.0, 1.0)]);
+    let base = || twelve(4.0, duration).units(3, 1, 1).equals().clients(|class| class.units = one_or_all());
     let longest = |outcome: &Outcome, amount: i64| {
         let waited = |request: &Request| request.granted.unwrap_or(outcome.end).since(request.asked).seconds();
         outcome.requests.iter().filter(|request| units(request) == amount).map(waited).fold(0.0, f64::max)

@@ -292,12 +292,7 @@ fn parted(back: bool) -> Scenario {
         }
     });
     scenario.drain = seconds(100.0);
-    if !back {
-        for class in &mut scenario.traffic.classes {
-            class.stop = Some(seconds(40.0));
-        }
-    }
-    scenario
+    if back { scenario } else { scenario.clients(|class| class.stop = Some(seconds(40.0))) }
 }
 
 /// J-16.

@@ -225,12 +225,8 @@ fn bars(pairs: &[Pair]) -> Evidence {
 
 /// The first scenario on a radio: 25 nodes in a grid of 80 m, so that neighbours in all directions are in range.
 fn grid_radio(duration: f64) -> Scenario {
-    let mut scenario = twelve(10.0, duration);
-    scenario.nodes = 25;
-    for class in &mut scenario.traffic.classes {
-        class.nodes = (0..25).collect();
-    }
     let area = Area { width: 400.0, height: 400.0 };
-    scenario.network = Network::Radio(Radio::report(area, Mobility::Static(Placement::Grid)));
-    scenario
+    let network = Network::Radio(Radio::report(area, Mobility::Static(Placement::Grid)));
+    let scenario = twelve(10.0, duration).clients(|class| class.nodes = (0..25).collect());
+    Scenario { nodes: 25, network, ..scenario }
 }

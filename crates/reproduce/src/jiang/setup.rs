@@ -23,7 +23,6 @@ pub(super) const ALL_BUT_GUARD: &[&str] = &["p1", "p2", "p4", "p5", "p6", "p7", 
 /// Every repair of the printed text that has a switch.
 pub(super) const ALL: &[&str] = &["p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"];
 
-/// So many seconds.
 pub(super) fn seconds(seconds: f64) -> Span {
     Span::from_seconds(seconds)
 }
@@ -43,6 +42,7 @@ pub(super) fn twelve(think: f64, duration: f64) -> Scenario {
         protocol: ProtocolChoice::default(),
         network: wired(Shape::Random { connectivity: 20.0 / 66.0 }, Distribution::Uniform { low: 0.05, high: 0.15 }),
         traffic: Traffic { classes: vec![class] },
+        crashes: None,
         limits: Limits::of(12),
     }
 }
@@ -77,54 +77,44 @@ pub(super) type Variant = (&'static str, fn(Scenario) -> Scenario);
 
 /// Changes to a scenario, to be chained.
 pub(super) trait With: Sized {
+    /// With anything changed.
+    fn with(self, change: impl FnOnce(&mut Scenario)) -> Self;
+
     /// With the printed text and these repairs.
-    fn published(self, repairs: &[&str]) -> Self;
+    fn published(self, repairs: &[&str]) -> Self {
+        self.with(|scenario| scenario.protocol.text = Text::with_repairs(repairs))
+    }
+
     /// With another protocol; those that speak to anybody do so over ideal routing.
-    fn protocol(self, name: Name) -> Self;
+    fn protocol(self, name: Name) -> Self {
+        self.with(|scenario| {
+            scenario.protocol.name = name;
+            scenario.protocol.over = if name.speaks_to_neighbours() { Over::Links } else { Over::Routing };
+        })
+    }
+
+    /// With all clients changed.
+    fn clients(self, change: impl FnMut(&mut Class)) -> Self {
+        self.with(|scenario| scenario.traffic.classes.iter_mut().for_each(change))
+    }
+
     /// With k units of which every request asks for `low` to `high`.
-    fn units(self, k: u32, low: u32, high: u32) -> Self;
+    fn units(self, k: u32, low: u32, high: u32) -> Self {
+        let units = Distribution::Uniform { low: low.into(), high: high.into() };
+        self.with(|scenario| scenario.protocol.capacity = k).clients(|class| class.units = units.clone())
+    }
+
     /// With aging of the repaired protocol (one step of priority is worth so many grants).
-    fn aging(self, grants: u32) -> Self;
+    fn aging(self, grants: u32) -> Self {
+        self.with(|scenario| scenario.protocol.order = Order::Priority { aging: Aging(grants) })
+    }
+
     /// With aging of the printed text.
-    fn epsilon(self, epsilon: u32) -> Self;
+    fn epsilon(self, epsilon: u32) -> Self {
+        self.with(|scenario| scenario.protocol.epsilon = epsilon)
+    }
+
     /// With a random change of links every so many seconds, in the mean, that never cuts the network; or with none.
-    fn changing(self, every: impl Into<Option<f64>>) -> Self;
-    /// With links changed in some way.
-    fn links(self, change: impl FnOnce(&mut Wired)) -> Self;
-    /// With equal priorities.
-    fn equals(self) -> Self;
-}
-
-impl With for Scenario {
-    fn published(mut self, repairs: &[&str]) -> Self {
-        self.protocol.text = Text::with_repairs(repairs);
-        self
-    }
-
-    fn protocol(mut self, name: Name) -> Self {
-        self.protocol.name = name;
-        self.protocol.over = if name.speaks_to_neighbours() { Over::Links } else { Over::Routing };
-        self
-    }
-
-    fn units(mut self, k: u32, low: u32, high: u32) -> Self {
-        self.protocol.capacity = k;
-        for class in &mut self.traffic.classes {
-            class.units = Distribution::Uniform { low: low.into(), high: high.into() };
-        }
-        self
-    }
-
-    fn aging(mut self, grants: u32) -> Self {
-        self.protocol.order = Order::Priority { aging: Aging(grants) };
-        self
-    }
-
-    fn epsilon(mut self, epsilon: u32) -> Self {
-        self.protocol.epsilon = epsilon;
-        self
-    }
-
     fn changing(self, every: impl Into<Option<f64>>) -> Self {
         self.links(|wired| {
             wired.changes.every = every.into().map(seconds);
@@ -132,17 +122,23 @@ impl With for Scenario {
         })
     }
 
-    fn links(mut self, change: impl FnOnce(&mut Wired)) -> Self {
-        if let Network::Wired(wired) = &mut self.network {
-            change(wired);
-        }
-        self
+    fn links(self, change: impl FnOnce(&mut Wired)) -> Self {
+        self.with(|scenario| {
+            if let Network::Wired(wired) = &mut scenario.network {
+                change(wired);
+            }
+        })
     }
 
-    fn equals(mut self) -> Self {
-        for class in &mut self.traffic.classes {
-            class.urgency = UrgencyOf::Priority(Distribution::Constant(1.0));
-        }
+    /// With equal priorities.
+    fn equals(self) -> Self {
+        self.clients(|class| class.urgency = UrgencyOf::Priority(Distribution::Constant(1.0)))
+    }
+}
+
+impl With for Scenario {
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
         self
     }
 }

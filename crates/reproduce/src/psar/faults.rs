@@ -23,11 +23,8 @@ fn entries(sample: &Sample) -> f64 {
 fn busy(protocol: ProtocolChoice, nodes: u32, duration: f64) -> Scenario {
     let grid = Mobility::Static(Placement::Grid);
     let mut scenario = timed(on_air(protocol, nodes, same_density(nodes), grid, 0.2), 0.0, duration, 30.0);
-    scenario
-        .traffic
-        .classes
-        .iter_mut()
-        .for_each(|class| class.holding = Distribution::Choice(vec![(0.0005, 1.0), (0.02, 1.0)]));
+    let holding = Distribution::Choice(vec![(0.0005, 1.0), (0.02, 1.0)]);
+    scenario.traffic.classes.iter_mut().for_each(|class| class.holding = holding.clone());
     scenario
 }
 

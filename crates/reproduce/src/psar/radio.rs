@@ -131,6 +131,7 @@ pub(super) fn connected(lab: &Lab) -> Finding {
             protocol: repaired(Name::Raymond),
             network: Network::Radio(Radio::report(area, Mobility::Static(Placement::Random))),
             traffic: Traffic::default(),
+            crashes: None,
             limits: Limits::of(nodes),
         };
         let samples = lab.replicate(&scenario, seeds);

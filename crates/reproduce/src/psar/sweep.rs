@@ -22,7 +22,6 @@ use crate::verdict::Runs;
 pub(super) struct Contestant {
     /// In legends.
     pub(super) label: &'static str,
-    /// Its protocol.
     pub(super) protocol: ProtocolChoice,
     /// It takes part up to so many nodes.
     pub(super) most: u32,
@@ -60,7 +59,6 @@ pub(super) struct Spot {
     pub(super) x: f64,
     /// By run, in the order of seeds: the mean wait, with those unserved; `NaN` without requests.
     pub(super) waits: Vec<f64>,
-    /// How the runs ended.
     pub(super) runs: Runs,
     /// Their median: where the network is in parts for a while, a few runs wait very long.
     pub(super) wait: Median,
@@ -70,7 +68,6 @@ pub(super) struct Spot {
     pub(super) frames: Estimate,
     connected: Estimate,
     degree: Estimate,
-    /// Broken rules.
     broken: BTreeSet<Rule>,
 }
 

@@ -57,7 +57,6 @@ impl HandDriven {
         }
     }
 
-    /// The processes that are inside.
     pub(super) fn all_inside(&self) -> Vec<usize> {
         (0..self.nodes.len()).filter(|node| self.is_inside(*node)).collect()
     }

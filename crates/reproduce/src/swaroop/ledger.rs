@@ -21,7 +21,6 @@ pub(super) enum Role {
     Holder,
 }
 
-/// One entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) node: NodeId,

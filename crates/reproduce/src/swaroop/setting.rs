@@ -28,6 +28,7 @@ pub(super) fn group(text: Text, nodes: u32, seconds: f64, classes: Vec<Class>) -
         protocol: ProtocolChoice { name: Name::Group, text, retry: None, ..ProtocolChoice::default() },
         network: Network::Wired(wired(Shape::Complete, Distribution::Constant(T))),
         traffic: Traffic { classes },
+        crashes: None,
         limits: Limits::of(nodes),
     }
 }

@@ -48,6 +48,7 @@ fn scenario(protocol: ProtocolChoice, network: Network, nodes: u32) -> Scenario 
         protocol,
         network,
         traffic: Traffic { classes: vec![class] },
+        crashes: None,
         limits: Limits::of(100),
     }
 }

@@ -7,7 +7,7 @@ use meshlock_properties::Rule;
 
 use super::{Measures, definition, measures};
 use crate::distribution::Distribution;
-use crate::outcome::{Broken, Kind, NetworkSeen, Outcome, Request, Totals};
+use crate::outcome::{Broken, CrashesSeen, Declaration, Kind, NetworkSeen, Outage, Outcome, Request, Totals};
 use crate::scenario::{
     Area, Changes, Class, MessageSize, Mobility, Network, Placement, Radio, Scenario, Shape, Warmup, Wired,
 };
@@ -103,6 +103,7 @@ fn outcome(capacity: u32, requests: Vec<Request>) -> Outcome {
         stopped: false,
         storm: None,
         rejected: 3,
+        crashes: None,
     }
 }
 
@@ -462,4 +463,46 @@ fn a_run_that_ends_in_its_warm_up_has_no_shares() {
     let found = measures(&scenario, &run);
     expect(&found, &[("entries", 0.0), ("requests", 0.0), ("warmup", 20.0)]);
     expect_absent(&found, &["entries/s", "units.used", "wait.mean", "load", "stuck"]);
+}
+
+#[test]
+fn crashes_are_told_of_the_window_only() {
+    let mut scenario = scenario();
+    scenario.warmup = Warmup::Fixed(Span::from_seconds(2.0));
+    let outage = |start: f64, end: Option<f64>| Outage { start: at(start), end: end.map(at) };
+    let mut run = outcome(1, vec![asked(0, 3.0).held(4.0, 5.0), asked(1, 3.0).held(6.0, 7.0)]);
+    assert_eq!(measures(&scenario, &run).get("crashes"), None);
+    run.crashes = Some(CrashesSeen {
+        crashed: vec![at(1.0), at(3.0), at(8.0)],
+        facts: vec![at(1.5), at(4.0)],
+        declared: vec![Declaration { at: at(4.0), node: NodeId(1), wrongly: true }],
+        remade: vec![at(4.0)],
+        cut_short: vec![at(3.5)],
+        refused: vec![at(0.5), at(3.0)],
+        outages: vec![outage(1.0, Some(2.5)), outage(3.0, Some(4.0)), outage(8.0, None)],
+    });
+    run.kinds = vec![kind("census", 10, 8, 80), kind("report", 40, 12, 400), kind("token", 5, 5, 50)];
+    run.kinds_before = vec![kind("report", 20, 10, 200)];
+    let found = measures(&scenario, &run);
+    for (name, value) in [
+        ("crashes", 2.0),
+        ("repairs", 1.0),
+        ("tokens.remade", 1.0),
+        ("cut-short", 1.0),
+        ("cut-short/entry", 0.5),
+        ("refused", 1.0),
+        ("declared", 1.0),
+        ("declared.wrongly", 1.0),
+        ("outages", 2.0),
+        ("outage.mean", 1.5),
+        ("outage.max", 2.0),
+        // Half a second of the first, all of the second, and the third until the end.
+        ("outage.share", 3.5 / 8.0),
+        ("messages/repair", 30.0),
+        ("frames/repair", 10.0),
+        ("bytes/repair", 280.0),
+    ] {
+        assert_eq!(found.get(name), Some(&value), "{name}");
+        assert!(definition(name).is_some(), "{name}");
+    }
 }

@@ -33,9 +33,29 @@ impl Reach {
         (one.present && other.present).then(|| (one.position(now) - other.position(now)).length())
     }
 
-    /// Whether a barrier stands between two nodes.
+    /// Whether a barrier stands between two nodes, or one of them is silent.
     pub(crate) fn is_barred(&self, a: u32, b: u32) -> bool {
-        !self.barred.is_empty() && self.barred.contains(&(a.min(b), a.max(b)))
+        let silent = !self.silent.is_empty() && (self.silent.contains(&a) || self.silent.contains(&b));
+        silent || (!self.barred.is_empty() && self.barred.contains(&(a.min(b), a.max(b))))
+    }
+
+    /// A node stops to run and moves on without links.
+    pub(crate) fn silence(&mut self, node: u32) {
+        self.silent.insert(node);
+    }
+
+    /// A node runs again: the nodes that are in its range, as they stand at this moment.
+    pub(crate) fn rouse(&mut self, node: u32, moment: Time) -> Vec<u32> {
+        self.silent.remove(&node);
+        self.gather(node, None);
+        let near: BTreeSet<u32> = self.near.iter().copied().filter(|other| *other != node).collect();
+        let in_range = |other: &u32| self.apart(node, *other, moment).is_some_and(|apart| apart <= self.range);
+        near.into_iter().filter(|other| in_range(other) && !self.is_barred(node, *other)).collect()
+    }
+
+    /// Plans the crossings of a node whose links have just come.
+    pub(crate) fn watch_around(&mut self, node: u32, links: &Links, now: Time, agenda: &mut Agenda) {
+        self.review(node, links, now, agenda);
     }
 
     /// Puts a barrier between two nodes, or takes it away; false if it was so before. The link is left to the caller.

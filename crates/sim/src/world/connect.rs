@@ -2,6 +2,7 @@
 
 use meshlock_core::{Event, NodeId};
 
+use super::leave::Presence;
 use super::{Medium, World};
 use crate::agenda::Due;
 use crate::observe::Observer;
@@ -59,17 +60,22 @@ impl World {
     }
 
     pub(super) fn set_link(&mut self, a: u32, b: u32, up: bool, observer: &mut dyn Observer) {
-        if self.links.is_up(a, b) == up || a.max(b) as usize >= self.nodes.len() {
+        if a.max(b) as usize >= self.nodes.len() {
+            return;
+        }
+        self.note_link(a, b, up);
+        if self.links.is_up(a, b) == up {
             return;
         }
         if up && (self.is_gone(a) || self.is_gone(b)) {
             return;
         }
+        let crashed = self.is_gone(a) || self.is_gone(b);
         let gentle = match &self.medium {
             Medium::Air { radio, .. } => radio.gentle,
             Medium::Wire { wired, .. } => wired.gentle,
         };
-        if gentle && !up && !self.manner.routed {
+        if gentle && !up && !self.manner.routed && !crashed {
             self.flush(a, b, observer);
         }
         self.figures.link_changes(self.now, self.links.count());
@@ -90,6 +96,9 @@ impl World {
     /// Both ends of a link hear that it is up or down.
     pub(super) fn announce(&mut self, a: u32, b: u32, up: bool, observer: &mut dyn Observer) {
         for (node, neighbour) in [(a, NodeId(b)), (b, NodeId(a))] {
+            if self.presence[node as usize] == Presence::Down {
+                continue;
+            }
             let event = if up { Event::LinkUp { neighbour } } else { Event::LinkDown { neighbour } };
             // Links are never a caller's mistake.
             let _ = self.handle(node, event, observer);

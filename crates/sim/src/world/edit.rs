@@ -81,6 +81,7 @@ impl World {
             Some(Presence::Here) => Ok(node.0),
             Some(Presence::Leaving { .. }) => refuse(format!("node {node} is about to leave")),
             Some(Presence::Gone) => refuse(format!("node {node} has left")),
+            Some(Presence::Down) => refuse(format!("node {node} has crashed")),
             None => refuse(format!("there is no node {node}: the last one is {}", self.nodes.len().saturating_sub(1))),
         }
     }
@@ -152,6 +153,9 @@ impl World {
     }
 
     fn add_node(&mut self, at: Option<Position>, observer: &mut dyn Observer) -> Result<Done, EditError> {
+        if self.faults.is_some() {
+            return refuse("in a run with crashes the members stay the same");
+        }
         let node = self.nodes.len() as u32;
         let Some(newcomer) = self.setup.newcomer(NodeId(node)) else {
             let (protocol, better) = (self.protocol_in_words(), "reverse-link and flood let nodes come");
@@ -179,6 +183,9 @@ impl World {
     }
 
     fn remove_node(&mut self, node: NodeId, observer: &mut dyn Observer) -> Result<Done, EditError> {
+        if self.faults.is_some() {
+            return refuse("in a run with crashes the members stay the same");
+        }
         let index = self.here(node)?;
         if !self.can_leave() {
             let protocol = self.protocol_in_words();
@@ -220,6 +227,11 @@ impl World {
         observer: &mut dyn Observer,
     ) -> Result<Done, EditError> {
         let index = self.here(node)?;
+        if !self.serves(index) {
+            return refuse(format!(
+                "node {node} does not serve now: it is not registered, or without word of most voters"
+            ));
+        }
         let urgency = match self.watch.setting.order {
             Order::Priority { .. } => Urgency::Priority(Priority(priority)),
             Order::Deadline => {
@@ -239,7 +251,7 @@ impl World {
             Err(Misuse::Busy) if self.manner.one_at_a_time => {}
             Err(misuse) => return refuse(misuse.to_string()),
         }
-        let place = self.clients.ask_by_hand(index, demand, self.now, self.tally.all);
+        let place = self.clients.ask_by_hand((index, self.life(index)), demand, self.now, self.tally.all);
         self.submit(place, observer);
         Ok(Done { request: Some(request.0), ..Done::default() })
     }

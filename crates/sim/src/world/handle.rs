@@ -43,6 +43,9 @@ impl World {
         for effect in result? {
             self.fulfil(node, effect, observer);
         }
+        if self.faults.is_some() {
+            self.look_after(node, observer);
+        }
         Ok(())
     }
 
@@ -51,6 +54,7 @@ impl World {
             Effect::Send { to, message } => self.send(node, to.0, message, observer),
             Effect::Multicast { to, message } => self.multicast(node, &to, message, observer),
             Effect::Broadcast { message } => self.broadcast(node, message, observer),
+            Effect::Granted { grant } if !self.may_grant(node, grant) => {}
             Effect::Granted { grant } => {
                 let id = GrantId { node: NodeId(node), request: grant.request };
                 self.watch.granted(NodeId(node), grant, self.now);
@@ -59,8 +63,9 @@ impl World {
             Effect::Arm { timer, after } => {
                 let least = Span::from_millis(after.least_ms.into()).0;
                 let most = Span::from_millis(after.most_ms.into()).0.max(least);
+                let life = self.life(node);
                 let delay = least + self.delays[node as usize].below(most - least + 1);
-                self.agenda.add(self.now + Span(delay), Due::Timer { node, epoch: timer.epoch });
+                self.agenda.add(self.now + Span(delay), Due::Timer { node, epoch: timer.epoch, life });
             }
             Effect::Reject { .. } => self.tally.rejected += 1,
         }
@@ -89,6 +94,9 @@ impl World {
         let (id, demand) = self.clients.demand(index);
         self.watch.released(id, self.now);
         self.clients.released(index, self.now, &mut self.agenda);
+        if self.clients.is_orphan(index) {
+            return; // its node has forgotten it
+        }
         let event = Event::Release { request: id.request, units: demand.units };
         // A printed text may have forgotten it; then there is nothing to give back.
         let _ = self.handle(id.node.0, event, observer);
@@ -110,7 +118,7 @@ impl World {
         }
     }
 
-    fn serve_next(&mut self, node: u32, observer: &mut dyn Observer) {
+    pub(super) fn serve_next(&mut self, node: u32, observer: &mut dyn Observer) {
         if let Some(next) = self.clients.unqueue(node) {
             self.submit(next, observer);
         }

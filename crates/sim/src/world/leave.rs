@@ -25,12 +25,14 @@ pub(super) enum Presence {
         told: bool,
     },
     Gone,
+    /// It crashed and does not run now.
+    Down,
 }
 
 impl World {
-    /// Whether a node has gone for good.
+    /// Whether a node has gone for good, or is down.
     pub(super) fn is_gone(&self, node: u32) -> bool {
-        self.presence.get(node as usize) == Some(&Presence::Gone)
+        matches!(self.presence.get(node as usize), Some(Presence::Gone | Presence::Down))
     }
 
     /// Whether nodes of this protocol can leave in order.
@@ -77,7 +79,7 @@ impl World {
 
     /// A node goes, with all that it has.
     pub(super) fn depart(&mut self, node: u32, observer: &mut dyn Observer) {
-        if self.is_gone(node) {
+        if self.presence[node as usize] == Presence::Gone {
             return;
         }
         self.leaving.retain(|other| *other != node);

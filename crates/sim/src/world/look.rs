@@ -1,8 +1,8 @@
 //! Looks at the whole network: its rules and its figures.
 
 use meshlock_core::view::{Returning, TokenView, View};
-use meshlock_core::{NodeId, Protocol};
-use meshlock_properties::{Flight, Snapshot, check_snapshot};
+use meshlock_core::{GrantId, NodeId, Protocol};
+use meshlock_properties::{Flight, Rule, Snapshot, check_snapshot};
 use meshlock_protocols::{Message, Node};
 
 use super::World;
@@ -13,9 +13,14 @@ use crate::time::{Span, Time};
 impl World {
     /// Checks the rules over the whole network. In a quiet one more must hold.
     pub(crate) fn look_at_rules(&mut self, quiet: bool) {
-        let views: Vec<View> = self.nodes.iter().map(Protocol::view).collect();
+        let mut views: Vec<View> = self.nodes.iter().map(Protocol::view).collect();
+        for (node, view) in (0..).zip(&mut views) {
+            self.see_through_recovery(node, view);
+        }
         let nodes: Vec<(NodeId, &View)> = self.nodes.iter().map(Protocol::id).zip(&views).collect();
-        let flights = self.flights();
+        let mut flights = self.flights();
+        flights.retain(|(_, to, ..)| !self.is_refused(*to));
+        flights.iter_mut().filter_map(|flight| flight.3.as_mut()).for_each(|token| self.strike_gone(token));
         let flights: Vec<Flight<'_>> = flights
             .iter()
             .map(|(from, to, kind, token, returning)| Flight {
@@ -28,10 +33,58 @@ impl World {
             .collect();
         let parts = if self.manner.direct { vec![0; nodes.len()] } else { self.links.parts() };
         let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet, parts: &parts };
-        let verdict = check_snapshot(self.watch.rules, &self.watch.setting, &snapshot);
+        // What the gone had is neither here nor there until all know that they are gone.
+        let rules = self.watch.rules;
+        let rules = if self.is_repaired() { rules } else { rules.without(Rule::Conservation) };
+        // What is lost is made anew, and who is not registered is served, when the parts of the network meet again or
+        // enough voters do.
+        let waits = [Rule::NobodyWaits, Rule::NoIdleUnits, Rule::MostUrgentKnown];
+        let excused = if self.cannot_repair(&parts) { &waits[..] } else { &[] };
+        let rules = excused.iter().fold(rules, |rules, rule| rules.without(*rule));
+        let verdict = check_snapshot(rules, &self.watch.setting, &snapshot);
         let known = self.watch.history.check_known(|id| views.get(id.0 as usize));
         self.watch.judge(verdict, self.now);
         self.watch.judge(known, self.now);
+    }
+
+    /// Whether voters hold a node for gone that runs and has not heard so: it does not act any more.
+    fn is_refused(&self, node: u32) -> bool {
+        let voters = self.faults.as_ref().and_then(|faults| faults.voters.as_ref());
+        let member = self.member(node).filter(|member| member.is_running());
+        member.is_some_and(|member| voters.is_some_and(|voters| voters.refuse(member.me())))
+    }
+
+    /// A node that is down or was declared gone takes no part in queues.
+    fn see_through_recovery(&self, node: u32, view: &mut View) {
+        if self.faults.is_none() {
+            return;
+        }
+        if self.is_gone(node) {
+            // Without recovery it keeps what it had, but nobody can ask it any more.
+            (view.height, view.asked) = (None, None);
+            view.queue.clear();
+            view.waiting.clear();
+        }
+        if self.is_refused(node) {
+            let waiting = std::mem::take(&mut view.waiting);
+            *view = View { role: "refused".to_owned(), waiting, ..View::default() };
+        }
+        if let Some(token) = &mut view.token {
+            self.strike_gone(token);
+        }
+    }
+
+    /// What former incarnations of nodes used is struck from a ledger as soon as it arrives.
+    fn strike_gone(&self, token: &mut TokenView) {
+        let Some(ledger) = token.ledger.as_mut().filter(|_| self.faults.is_some()) else { return };
+        let gone = |id: GrantId| self.clients.life_of(id).is_some_and(|life| life < self.life(id.node.0));
+        let mut struck = 0;
+        ledger.retain(|entry| {
+            let over = gone(entry.grant);
+            struck += if over { entry.units.0 } else { 0 };
+            !over
+        });
+        token.free.0 += struck;
     }
 
     /// Every message that will arrive if nothing happens to its link, and matters to a rule.

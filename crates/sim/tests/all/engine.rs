@@ -43,6 +43,7 @@ fn radio(protocol: ProtocolChoice) -> Scenario {
         protocol,
         network: Network::Radio(Radio::report(SIDE, mobility)),
         traffic: Traffic { classes: vec![class] },
+        crashes: None,
         limits: Limits::of(100),
     }
 }
@@ -67,6 +68,7 @@ fn wired(protocol: ProtocolChoice, shape: Shape) -> Scenario {
         protocol,
         network: Network::Wired(wired),
         traffic: Traffic { classes: vec![class] },
+        crashes: None,
         limits: Limits::of(100),
     }
 }

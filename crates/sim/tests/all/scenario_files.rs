@@ -67,10 +67,12 @@ fn every_shipped_scenario_resolves_with_every_value_of_its_study() {
         names,
         [
             "charging-docks",
+            "crashes",
             "drone-corridor",
             "intersection",
             "overload",
             "reference",
+            "study-crashes",
             "study-nodes",
             "study-priorities",
             "study-speed",
@@ -97,9 +99,9 @@ fn the_examples_of_the_guide_are_right() {
         .skip(1)
         .map(|rest| rest.split_once("```").map_or(rest, |(example, _)| example))
         .collect();
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 4);
     for example in examples {
-        // The study stands for itself in the guide; a run needs a network.
+        // Parts stand for themselves in the guide; a run needs a network.
         let network = if example.contains("[radio]") { "" } else { "[radio]\n" };
         let document =
             Document::parse("guide", &format!("{example}{network}")).unwrap_or_else(|error| panic!("{error}"));

@@ -3,8 +3,8 @@
 use meshlock_core::{Aging, Order};
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Arrivals, Changes, Class, MessageSize, Mobility, Over, Placement, ProtocolChoice, Radio, Shape, Text, Traffic,
-    UrgencyOf, Wired,
+    Arrivals, Changes, Class, Crashes, MessageSize, Mobility, Over, Placement, ProtocolChoice, Radio, Recovery, Shape,
+    Text, Traffic, UrgencyOf, Voting, Wired,
 };
 
 pub(super) fn radio(radio: &Radio) -> String {
@@ -39,6 +39,32 @@ pub(super) fn wired(wired: &Wired) -> String {
         message(wired.message),
         breaking(wired.gentle),
     )
+}
+
+pub(super) fn crashes(crashes: &Crashes) -> String {
+    let mut told = Vec::new();
+    if crashes.per_hour > 0.0 {
+        let never = if crashes.never > 0.0 { format!(", a share {} never", crashes.never) } else { String::new() };
+        told.push(format!(
+            "each node crashes {} times per hour and returns after (s) {}{never}",
+            crashes.per_hour,
+            distribution(&crashes.back)
+        ));
+    }
+    if !crashes.script.is_empty() {
+        told.push(format!("{} given crashes", crashes.script.len()));
+    }
+    told.push(match crashes.recovery {
+        Recovery::None => "nothing is recovered".to_owned(),
+        Recovery::Restart { removal } => {
+            format!("recovery by return, or by an operator {removal} after the crash of a node that never returns")
+        }
+        Recovery::Voters(Voting { voters, standing, wait, drift }) => format!(
+            "recovery by {voters} voters, standing {standing}, declared gone after {wait}, clocks drift by up to {drift}"
+        ),
+    });
+    told.push(format!("leases of clients {}", crashes.lease));
+    told.join("; ")
 }
 
 fn message(size: MessageSize) -> String {

@@ -15,7 +15,6 @@ use crate::plan::{Plan, label};
 /// One value of an axis compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What is varied.
     pub axis: String,
     /// The value that is compared.
     pub value: String,
@@ -24,7 +23,6 @@ pub struct Comparison {
     /// The other axes and labels, which are the same for both.
     #[serde(serialize_with = "super::as_map")]
     pub others: Vec<(String, String)>,
-    /// Which measure.
     pub measure: String,
     /// How many replications both have.
     pub pairs: usize,

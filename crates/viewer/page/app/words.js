@@ -1,6 +1,6 @@
 // Short human words for what stands in a trace.
 
-/** @import { Effect, Event, Message, Moment, NodeId, Record_, Urgency } from "./types.d.ts" */
+/** @import { Effect, Event, Message, NodeId, Record_, Urgency } from "./types.d.ts" */
 
 /** @typedef {(id: NodeId) => string} NameOf */
 
@@ -92,15 +92,6 @@ function fieldWords(fields, nameOf) {
  */
 export function eventKind(event) {
   return typeof event === "string" ? event : Object.keys(event)[0];
-}
-
-/**
- * What kind of record it is: the name of its event, or "link", "move", "lost", "join", "end".
- * @param {Record_} record
- */
-export function recordKind(record) {
-  if (record.event !== undefined) return eventKind(record.event);
-  return ["link", "move", "lost", "join", "end"].find((key) => key in record) ?? "unknown";
 }
 
 /**
@@ -211,28 +202,6 @@ export function urgencyWords(urgency) {
 /** @param {number} units */
 export function unitWords(units) {
   return units === 1 ? "1 unit" : `${units} units`;
-}
-
-/**
- * A moment for people: "12.345 s", "3.2 ms", "step 4".
- * @param {Moment} moment
- * @param {"step" | "time_ns"} clock
- */
-export function momentWords(moment, clock) {
-  if (clock === "step") return `step ${Math.floor(moment)}`;
-  return `${(moment / 1e9).toFixed(3)} s`;
-}
-
-/**
- * A span of time for people, with a unit that fits: "850 µs", "3.2 ms", "12 s"; for steps "4 steps".
- * @param {number} span
- * @param {"step" | "time_ns"} clock
- */
-export function spanWords(span, clock) {
-  if (clock === "step") return span === 1 ? "1 step" : `${Math.round(span)} steps`;
-  if (span < 1e6) return `${(span / 1e3).toPrecision(3)} µs`;
-  if (span < 1e9) return `${(span / 1e6).toPrecision(3)} ms`;
-  return `${(span / 1e9).toPrecision(3)} s`;
 }
 
 /** @param {string} text words from enums, as people write them */

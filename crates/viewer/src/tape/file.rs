@@ -18,13 +18,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 /// Why a file cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The operating system says no.
     #[error("cannot read it")]
     Io(#[from] io::Error),
-    /// It is something else.
     #[error("{0}")]
     NoTrace(String),
-    /// There is nothing in it.
     #[error("it is empty; a trace begins with a header, so perhaps it is still to be written")]
     Empty,
 }

@@ -122,9 +122,9 @@ impl Wanted {
 }
 
 fn concerns(line: &Line<'_>, node: u32) -> bool {
-    let ends = line.link.as_ref().is_some_and(|link| link.between.0 == node || link.between.1 == node);
+    let ends = line.link.as_ref().is_some_and(|link| link.between.0.0 == node || link.between.1.0 == node);
     let lost = line.lost.as_ref().is_some_and(|lost| lost.from == node || lost.to == node);
-    let moves = line.movement.as_ref().is_some_and(|movement| movement.node == node);
+    let moves = line.movement.as_ref().is_some_and(|movement| movement.node.0 == node);
     let joins = line.join.as_ref().is_some_and(|join| join.id == node);
     line.node == Some(node) || ends || lost || moves || joins
 }

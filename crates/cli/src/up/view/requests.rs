@@ -69,6 +69,9 @@ pub(super) async fn keep_alive(mesh: Weak<LiveMesh>) {
     }
 }
 
+/// How long a request by hand waits for its node to take part.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 impl LiveMesh {
     fn resource(&self, tape: usize) -> Result<String, Refusal> {
         let unknown = || {
@@ -100,6 +103,10 @@ impl LiveMesh {
             other => other.map(|number| number.to_string()),
         };
         let asked = wish(&resource, &definition, units, priority, session)?;
+        // A node that has just started takes part as soon as the voters know it.
+        if let Err(reason) = hub.until_granting(PATIENCE).await {
+            return Err(Refusal::new(format!("{name} grants nothing now: {reason}")));
+        }
         let (info, number) = hub.ask_numbered(asked).map_err(|problem| Refusal::new(problem.message))?;
         let Some(number) = number else {
             let over = info.reason.filter(|_| info.state.is_over());

@@ -81,7 +81,9 @@ impl Mesh {
                         }
                     }
                 }
-                act => self.log.push((self.nodes[at].me(), act)),
+                act @ (Act::Learn(_) | Act::Registered | Act::Rejected | Act::Ratified(_) | Act::Impossible(_)) => {
+                    self.log.push((self.nodes[at].me(), act));
+                }
             }
         }
     }

@@ -12,7 +12,6 @@ use super::store::History;
 use super::torment::Done;
 use meshlock_cli::style::{self, styled};
 
-/// What came of it.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     nodes: u16,
@@ -26,7 +25,6 @@ pub(super) struct Report {
     acknowledged: u64,
     /// Writes whose clients were killed before they could note them.
     unacknowledged: u64,
-    /// The counter in the end.
     counter: u64,
     /// Writes that the counter does not show.
     pub(super) lost: u64,

@@ -21,7 +21,6 @@ pub(super) struct Done {
     pub(super) kills: u64,
     /// Clients stopped for longer than their lease, and continued.
     pub(super) pauses: u64,
-    /// How often the links were changed.
     pub(super) link_changes: u64,
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use meshlock_node::links::Transport;
 use serde::Serialize;
 
-/// Everything.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     /// How to measure it again.
@@ -28,7 +27,6 @@ pub(super) struct Figure {
     pub(super) median_us: f64,
     /// Ninety-nine of a hundred are no longer.
     pub(super) most_us: f64,
-    /// What it is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) floor: Option<Floor>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +57,6 @@ pub(super) struct Throughput {
     pub(super) way: &'static str,
     pub(super) clients: usize,
     pub(super) entries_per_s: f64,
-    /// Hops of the token for each entry.
     pub(super) hops_per_entry: f64,
 }
 

@@ -8,7 +8,6 @@ use super::figures::{Figure, Report};
 use meshlock_cli::output::table_width;
 use meshlock_cli::style::{self, styled};
 
-/// Prints everything.
 pub(super) fn print(report: &Report) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{} on {} cores", styled(style::STRONG, &report.command), report.cores)?;

@@ -13,6 +13,8 @@ pub(super) enum Usage {
     Units(u32),
     /// Units, and the earliest deadline is served first.
     Deadlines(u32),
+    /// Units, of which there are now more and now less.
+    Resized,
     Readers,
     Sessions,
 }
@@ -29,11 +31,21 @@ impl Resource {
         Self { name: name.into(), usage, protocol }
     }
 
+    /// Units that one client can ask for at once, where there are units.
+    pub(super) fn units(&self) -> Option<u32> {
+        match self.usage {
+            Usage::Units(capacity) => Some(capacity),
+            Usage::Resized => Some(MOST_CAPACITY),
+            Usage::Mutex | Usage::Deadlines(_) | Usage::Readers | Usage::Sessions => None,
+        }
+    }
+
     /// What its clients may see.
     pub(super) fn rules(&self) -> Rules {
         let capacity = match self.usage {
             Usage::Mutex => 1,
             Usage::Units(capacity) | Usage::Deadlines(capacity) => capacity,
+            Usage::Resized => MOST_CAPACITY,
             Usage::Readers | Usage::Sessions => MANY,
         };
         let fences = if self.protocol == "group" { Fences::OfSessions } else { Fences::OfGrants };
@@ -45,6 +57,8 @@ impl Resource {
             Usage::Mutex => "kind = \"mutex\"".to_owned(),
             Usage::Units(capacity) => format!("kind = \"semaphore\"\ncapacity = {capacity}"),
             Usage::Deadlines(capacity) => format!("kind = \"semaphore\"\ncapacity = {capacity}\norder = \"deadline\""),
+            // Made at run time: what the founder declares has one capacity.
+            Usage::Resized => return,
             Usage::Readers => "kind = \"readers-writer\"".to_owned(),
             Usage::Sessions => "kind = \"sessions\"".to_owned(),
         };
@@ -53,6 +67,13 @@ impl Resource {
     }
 }
 
+/// Whose capacity changes.
+pub(super) const RESIZED: &str = "tank";
+/// The least that it has, and the most that anybody asks for.
+pub(super) const LEAST_CAPACITY: u32 = 2;
+/// The most that it has.
+pub(super) const MOST_CAPACITY: u32 = 6;
+
 /// Those that everybody uses at once.
 pub(super) fn common() -> Vec<Resource> {
     vec![
@@ -60,6 +81,7 @@ pub(super) fn common() -> Vec<Resource> {
         Resource::new("valve", Usage::Mutex, "flood"),
         Resource::new("docks", Usage::Units(3), "reverse-link"),
         Resource::new("slots", Usage::Deadlines(2), "reverse-link"),
+        Resource::new(RESIZED, Usage::Resized, "reverse-link"),
         Resource::new("map", Usage::Readers, "reverse-link"),
         Resource::new("atlas", Usage::Readers, "group"),
         Resource::new("room", Usage::Sessions, "reverse-link"),
@@ -96,6 +118,6 @@ mod tests {
         let settings = Settings::from_toml("cast", &toml()).unwrap();
         let config = meshlock_node::config::NodeConfig::resolve(settings, std::path::Path::new("mesh")).unwrap();
         assert_eq!(config.check().0, Vec::<String>::new());
-        assert_eq!(config.resources.len(), common().len() + stages().len());
+        assert_eq!(config.resources.len(), common().len() + stages().len() - 1, "one is made at run time");
     }
 }

@@ -12,6 +12,7 @@ use super::cast;
 use super::history::History;
 use super::mesh::Mesh;
 use super::plan::Plan;
+use super::sizes::Sizes;
 use super::troubles::{SERVED_WITHIN, of_mutex};
 use super::user::{Scene, User};
 use super::verdict::{self, Finding, Floors};
@@ -27,7 +28,7 @@ const LEASE: Duration = Duration::from_secs(120);
 /// cannot let a disk seem full.
 pub(super) async fn run(like: &Mesh, number: u64) -> anyhow::Result<Option<Option<Finding>>> {
     let (binary, place) = (like.binary(), like.place().join(format!("first-{number}")));
-    let plan = Plan { seed: number, nodes: 2 };
+    let plan = Plan { seed: number, nodes: 2, ..like.plan() };
     let mut mesh = Mesh::found(binary, &place, plan)?;
     mesh.enter(0, plan).await?;
     if !mesh.fill_disk(0, true) {
@@ -54,7 +55,7 @@ pub(super) async fn run(like: &Mesh, number: u64) -> anyhow::Result<Option<Optio
         }
     }
     let rules = cast::stages().into_iter().map(|stage| (stage.name.clone(), stage.rules())).collect();
-    let found = verdict::check(&scene.history.snapshot(), &rules, &Floors::new()).into_iter().next();
+    let found = verdict::check(&scene.history.snapshot(), &rules, &Sizes::default(), &Floors::new()).into_iter().next();
     drop(mesh);
     std::fs::remove_dir_all(&place)?;
     let tell = |found: Finding| Finding {

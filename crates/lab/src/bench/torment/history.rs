@@ -149,6 +149,13 @@ impl History {
         self.claims().clone()
     }
 
+    /// Until when clients of a node may rely on what it granted, as far as they know now.
+    pub(super) fn held_until(&self, node: usize) -> Time {
+        let claims = self.claims();
+        let held = claims.iter().filter(|claim| claim.node == node).filter_map(Claim::held);
+        held.map(|(_, until)| until).max().unwrap_or_default()
+    }
+
     /// Requests that have not ended, on resources where nothing was heard for so long.
     pub(super) fn stuck(&self, silence: Duration) -> Vec<Claim> {
         let now = self.now();

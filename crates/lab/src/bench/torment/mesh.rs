@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::cast;
-use super::plan::Plan;
+use super::plan::{Plan, Recovery};
 use super::relay::Relay;
 
 /// How long a node may take to start or to stop. It is far less; a busy machine is no fault.
@@ -27,14 +27,21 @@ pub(super) struct Mesh {
     place: PathBuf,
     nodes: Vec<Node>,
     links: Vec<Relay>,
+    /// The nodes at both ends of each link.
+    ends: Vec<(usize, usize)>,
     pids: Pids,
+    plan: Plan,
 }
 
 /// The process of each node; 0 while it is meant to be down.
 pub(super) type Pids = Arc<[AtomicU32]>;
 
 struct Node {
+    name: String,
     dir: PathBuf,
+    socket: PathBuf,
+    /// How many members had this place before.
+    former: u32,
     /// Kept after the first start, so that others find it again.
     listen: Option<SocketAddr>,
     peers: Vec<SocketAddr>,
@@ -47,6 +54,7 @@ impl Mesh {
         let mut mesh = Self::found(binary, place, plan)?;
         for node in 0..plan.nodes {
             mesh.enter(node, plan).await?;
+            mesh.until_on_record(node).await;
         }
         Ok(mesh)
     }
@@ -54,14 +62,17 @@ impl Mesh {
     /// Makes a mesh of members, none of which runs.
     pub(super) fn found(binary: &Path, place: &Path, plan: Plan) -> anyhow::Result<Self> {
         let nodes = (0..plan.nodes).map(|index| Node {
+            name: format!("n{index}"),
             dir: place.join(format!("n{index}")),
+            socket: place.join(format!("n{index}.sock")),
+            former: 0,
             listen: None,
             peers: Vec::new(),
             child: None,
         });
         let pids = (0..plan.nodes).map(|_| AtomicU32::new(0)).collect();
         let (binary, place) = (binary.to_owned(), place.to_owned());
-        let mesh = Self { binary, place, nodes: nodes.collect(), links: Vec::new(), pids };
+        let mesh = Self { binary, place, nodes: nodes.collect(), links: Vec::new(), ends: Vec::new(), pids, plan };
         mesh.admit()?;
         Ok(mesh)
     }
@@ -73,26 +84,67 @@ impl Mesh {
             let relay = Relay::start(to, plan.seed.wrapping_add(self.links.len() as u64)).await?;
             self.nodes[node].peers.push(relay.address);
             self.links.push(relay);
+            self.ends.push((*earlier, node));
         }
         self.begin(node).await
     }
 
     fn admit(&self) -> anyhow::Result<()> {
         let founder = &self.nodes[0].dir;
-        self.membership(founder, &["init", "torment", "--node", "n0"])?;
-        fs::write(founder.join("meshlock.toml"), cast::toml())?;
-        for (index, node) in self.nodes.iter().enumerate().skip(1) {
-            let invited = self.membership(founder, &["invite", &format!("n{index}")])?;
-            let invitation = invited["invitation"].as_str().context("an invitation without a text")?;
-            self.membership(&node.dir, &["join", invitation])?;
+        // The standing is checked against when links are given up.
+        fs::create_dir_all(founder)?;
+        fs::write(founder.join("meshlock.toml"), format!("[node]\nloss-after = \"1s\"\n{}", cast::toml()))?;
+        let standing = format!("{}ms", self.plan.standing.as_millis());
+        let mut words = vec!["init", "torment", "--node", "n0", "--recovery"];
+        match self.plan.recovery {
+            Recovery::Voters => words.extend(["voters", "--standing", &standing]),
+            Recovery::Restart => words.push("restart"),
+            Recovery::None => words.push("none"),
         }
-        Ok(())
+        self.membership(founder, &words)?;
+        self.nodes.iter().skip(1).try_for_each(|node| self.invite(node))
+    }
+
+    fn invite(&self, node: &Node) -> anyhow::Result<()> {
+        let invited = self.membership(&self.nodes[0].dir, &["invite", &node.name])?;
+        let invitation = invited["invitation"].as_str().context("an invitation without a text")?;
+        self.membership(&node.dir, &["join", invitation]).map(drop)
+    }
+
+    /// Removes the member at this place, which has ended. `vouched`: it has ended for good, says a person.
+    pub(super) fn expel(&self, index: usize, vouched: bool) -> anyhow::Result<()> {
+        let mut words = vec!["remove", &self.nodes[index].name];
+        words.extend(vouched.then_some("--gone"));
+        self.membership(&self.nodes[0].dir, &words).map(drop)
+    }
+
+    /// Invites another member to this place.
+    pub(super) fn admit_another(&mut self, index: usize) -> anyhow::Result<()> {
+        let node = &mut self.nodes[index];
+        node.former += 1;
+        node.name = format!("n{index}-{}", node.former);
+        node.dir = self.place.join(&node.name);
+        self.invite(&self.nodes[index])
+    }
+
+    /// Waits until the voters know a node: who comes first votes. It may take no time, or never happen without voters.
+    async fn until_on_record(&self, index: usize) {
+        let until = Instant::now() + PATIENCE;
+        while self.plan.recovery == Recovery::Voters && Instant::now() < until {
+            let log = fs::read_to_string(self.nodes[index].dir.join("log")).unwrap_or_default();
+            if log.contains("has this node on record") {
+                return;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
     }
 
     fn membership(&self, dir: &Path, words: &[&str]) -> anyhow::Result<Value> {
         let mut command = Command::new(&self.binary);
         command.arg("mesh").args(words).arg("--json").arg("--dir").arg(dir).stdin(Stdio::null());
-        let ran = command.output().with_context(|| format!("cannot run {}", self.binary.display()))?;
+        // The links of the mesh go through this process too; nobody waits for this.
+        let ran = tokio::task::block_in_place(|| command.output());
+        let ran = ran.with_context(|| format!("cannot run {}", self.binary.display()))?;
         ensure!(ran.status.success(), "mesh {} failed: {}", words[0], String::from_utf8_lossy(&ran.stderr));
         Ok(serde_json::from_slice(&ran.stdout)?)
     }
@@ -105,6 +157,14 @@ impl Mesh {
         &self.place
     }
 
+    pub(super) fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    pub(super) fn recovery(&self) -> Recovery {
+        self.plan.recovery
+    }
+
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -113,12 +173,18 @@ impl Mesh {
         &self.links
     }
 
+    /// The links of a node.
+    pub(super) fn links_of(&self, node: usize) -> impl Iterator<Item = &Relay> {
+        let links = self.links.iter().zip(&self.ends);
+        links.filter(move |(_, (one, other))| *one == node || *other == node).map(|(link, _)| link)
+    }
+
     pub(super) fn pids(&self) -> Pids {
         Arc::clone(&self.pids)
     }
 
     pub(super) fn sockets(&self) -> Vec<PathBuf> {
-        self.nodes.iter().map(|node| node.dir.join("sock")).collect()
+        self.nodes.iter().map(|node| node.socket.clone()).collect()
     }
 
     /// Starts a node and waits until it is ready.
@@ -129,7 +195,7 @@ impl Mesh {
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(&self.binary);
         command.args(["node", "--json", "--no-discovery", "--loss-after", "1s", "--listen", &listen]);
-        command.arg("--dir").arg(&node.dir).arg("--socket").arg(node.dir.join("sock"));
+        command.arg("--dir").arg(&node.dir).arg("--socket").arg(&node.socket);
         for peer in &node.peers {
             command.arg("--peer").arg(peer.to_string());
         }
@@ -151,6 +217,30 @@ impl Mesh {
         self.pids[index].store(0, Ordering::Relaxed);
         self.signal(index, Signal::TERM);
         self.reap(index).await
+    }
+
+    /// Kills a node. It has no time to say anything.
+    pub(super) async fn kill(&mut self, index: usize) -> anyhow::Result<()> {
+        self.pids[index].store(0, Ordering::Relaxed);
+        self.signal(index, Signal::KILL);
+        self.reap(index).await.map(drop)
+    }
+
+    /// Kills all nodes at once.
+    pub(super) async fn kill_all(&mut self) -> anyhow::Result<()> {
+        self.pids.iter().for_each(|pid| pid.store(0, Ordering::Relaxed));
+        (0..self.len()).for_each(|index| self.signal(index, Signal::KILL));
+        for index in 0..self.len() {
+            self.reap(index).await?;
+        }
+        Ok(())
+    }
+
+    /// How many lines of all logs have these words: members that are gone are counted too.
+    pub(super) fn logged(&self, words: &str) -> u64 {
+        let dirs = fs::read_dir(&self.place).into_iter().flatten().flatten();
+        let logs = dirs.filter_map(|dir| fs::read_to_string(dir.path().join("log")).ok());
+        logs.map(|log| log.lines().filter(|line| line.contains(words)).count() as u64).sum()
     }
 
     /// Waits for the end of a node that was told to end.
@@ -176,7 +266,7 @@ impl Mesh {
     /// Starts a command of the program as a client of a node.
     pub(super) fn client(&self, index: usize, words: &[&str]) -> anyhow::Result<Child> {
         let mut command = Command::new(&self.binary);
-        command.args(words).arg("--socket").arg(self.nodes[index].dir.join("sock")).env_remove("MESHLOCK_URL");
+        command.args(words).arg("--socket").arg(&self.nodes[index].socket).env_remove("MESHLOCK_URL");
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().context("cannot start a client")
     }

@@ -14,6 +14,21 @@ use super::history::Company;
 pub(super) struct Plan {
     pub(super) seed: u64,
     pub(super) nodes: usize,
+    pub(super) recovery: Recovery,
+    /// How long a node may act after it last asked the voters; what lasts long is measured by it.
+    pub(super) standing: Duration,
+}
+
+/// How the mesh recovers from crashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Recovery {
+    /// A majority of voters declares gone who is silent
+    #[default]
+    Voters,
+    /// A node that comes back, or an operator, says so
+    Restart,
+    /// Not at all: no node is killed
+    None,
 }
 
 /// One request of a client, from asking to its end.
@@ -67,6 +82,31 @@ pub(super) enum Trouble {
     FirstLink,
     /// A node can write nothing to its disk.
     FullDisk { node: usize, lasts: Duration },
+    /// A node is killed and started again, and perhaps killed once more so long after it is ready.
+    Crash { node: usize, away: Duration, again: Option<Duration> },
+    /// A node is killed, so long after it another one, which may be the heir of the first; both come back.
+    CrashInRepair { first: usize, second: usize, after: Duration, away: Duration },
+    /// All are killed at once and started again, one of them later.
+    Blackout { late: usize, away: Duration },
+    /// A node loses all its links.
+    Isolate { node: usize, lasts: Duration },
+    /// A node ends for good, and another member takes its place.
+    Replace { node: usize, farewell: Farewell, away: Duration },
+    /// A resource gets another capacity.
+    Resize { node: usize, capacity: u32 },
+    /// A resource is made at a node, and used at another.
+    Make { node: usize, user: usize, flood: bool },
+}
+
+/// How a member ends for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Farewell {
+    /// It crashes, and the voters declare it gone; without voters as below.
+    Crash,
+    /// It crashes, and the operator vouches for its end.
+    Vouched,
+    /// It is stopped cleanly, and the operator vouches for its end.
+    CleanStop,
 }
 
 /// One kind of trouble; `--only` takes its name.
@@ -94,10 +134,33 @@ pub(crate) enum Kind {
     FirstLink,
     /// A node cannot write to its disk
     FullDisk,
+    /// A node is paused for longer than its standing
+    LongPause,
+    /// A node is killed and started again, also twice
+    Crash,
+    /// Two nodes are killed, the second while the first is missed
+    CrashInRepair,
+    /// All nodes are killed at once and started again
+    Blackout,
+    /// A node loses all links
+    Isolated,
+    /// A node ends for good, is removed, and another is invited
+    Replace,
+    /// A resource gets another capacity
+    Resize,
+    /// A resource is made
+    NewResource,
+}
+
+impl Kind {
+    /// Whether a mesh that does not recover cannot stand it.
+    fn needs_recovery(self) -> bool {
+        matches!(self, Self::Crash | Self::CrashInRepair | Self::Blackout | Self::Replace)
+    }
 }
 
 /// How often each kind comes in a mixed run.
-const MIX: [(Kind, u32); 11] = [
+const MIX: [(Kind, u32); 19] = [
     (Kind::Cuts, 10),
     (Kind::PausedNode, 3),
     (Kind::CleanStop, 3),
@@ -109,6 +172,14 @@ const MIX: [(Kind, u32); 11] = [
     (Kind::Pile, 1),
     (Kind::FirstLink, 1),
     (Kind::FullDisk, 2),
+    (Kind::LongPause, 2),
+    (Kind::Crash, 8),
+    (Kind::CrashInRepair, 3),
+    (Kind::Blackout, 1),
+    (Kind::Isolated, 2),
+    (Kind::Replace, 2),
+    (Kind::Resize, 4),
+    (Kind::NewResource, 3),
 ];
 
 impl Plan {
@@ -146,7 +217,10 @@ impl Plan {
     /// What goes wrong, one after the other, without end: after a pause, and of these kinds or of all.
     pub(super) fn troubles(self, only: &[Kind]) -> impl Iterator<Item = (Duration, Trouble)> + Send + use<> {
         let mut random = self.random(u64::MAX);
-        let is_wanted = |kind: &Kind| only.is_empty() || only.contains(kind);
+        let is_wanted = |kind: &Kind| {
+            let is_bearable = self.recovery != Recovery::None || !kind.needs_recovery();
+            is_bearable && (only.is_empty() || only.contains(kind))
+        };
         let mix: Vec<(Kind, u32)> = MIX.into_iter().filter(|(kind, _)| is_wanted(kind)).collect();
         // Every kind comes once before chance decides: a short run has all of them.
         let mut first: Vec<Kind> = mix.iter().map(|(kind, _)| *kind).collect();
@@ -185,7 +259,56 @@ impl Plan {
             Kind::Pile => Trouble::Pile { stage, node: at(0), next: at(1), size: random.usize(3_500..5_000) },
             Kind::FirstLink => Trouble::FirstLink,
             Kind::FullDisk => Trouble::FullDisk { node: at(0), lasts: ms(random, 500, 3_000) },
+            Kind::LongPause => Trouble::PauseNode { node: at(0), lasts: self.standings(random, 0.9, 2.0) },
+            Kind::Crash => {
+                let again = (random.u8(0..3) == 0).then(|| self.standings(random, 0.0, 0.5));
+                Trouble::Crash { node: at(0), away: self.absence(random), again }
+            }
+            Kind::CrashInRepair => {
+                // The heir is the lowest number that is left: most often the founder.
+                let (mut first, mut second) = (at(0), at(1));
+                if random.bool() && first != 0 {
+                    second = 0;
+                }
+                if first == second {
+                    first = (second + 1) % self.nodes;
+                }
+                let after = if random.bool() {
+                    self.standings(random, 0.0, 0.5)
+                } else {
+                    // Just when the voters declare the first one gone.
+                    self.standings(random, 0.95, 1.3)
+                };
+                Trouble::CrashInRepair { first, second, after, away: self.absence(random) }
+            }
+            Kind::Blackout => Trouble::Blackout { late: at(0), away: self.absence(random) },
+            Kind::Isolated => Trouble::Isolate { node: at(0), lasts: self.standings(random, 0.3, 1.8) },
+            Kind::Replace => {
+                // The founder has the keys, and voters are the first three: nobody can name others yet.
+                let first = if self.recovery == Recovery::Voters { VOTERS } else { 1 };
+                let node = if first < self.nodes { random.usize(first..self.nodes) } else { usize::MAX };
+                let farewell = [Farewell::Crash, Farewell::Vouched, Farewell::CleanStop][random.usize(..3)];
+                Trouble::Replace { node, farewell, away: ms(random, 0, 1_000) }
+            }
+            Kind::Resize => {
+                Trouble::Resize { node: at(0), capacity: random.u32(cast::LEAST_CAPACITY..=cast::MOST_CAPACITY) }
+            }
+            Kind::NewResource => Trouble::Make { node: at(0), user: at(1), flood: random.bool() },
         }
+    }
+}
+
+/// The founder and the first two who join.
+const VOTERS: usize = 3;
+
+impl Plan {
+    fn standings(self, random: &mut Rng, from: f64, to: f64) -> Duration {
+        self.standing.mul_f64(from + (to - from) * random.f64())
+    }
+
+    /// How long a node that crashed is away: often not long enough to be missed.
+    fn absence(self, random: &mut Rng) -> Duration {
+        if random.bool() { ms(random, 0, 1_500) } else { self.standings(random, 0.5, 2.0) }
     }
 }
 
@@ -211,12 +334,18 @@ fn some_use(random: &mut Rng, resource: &Resource) -> Use {
     let mut asks = NewRequest { resource: resource.name.clone(), ..NewRequest::default() };
     asks.urgency = Some(match resource.usage {
         Usage::Deadlines(_) => Urgency::Deadline(random.u64(..)),
-        Usage::Mutex | Usage::Units(_) | Usage::Readers | Usage::Sessions => some_priority(random, resource),
+        Usage::Mutex | Usage::Units(_) | Usage::Resized | Usage::Readers | Usage::Sessions => {
+            some_priority(random, resource)
+        }
     });
     let company = match resource.usage {
         Usage::Mutex => Company::Nobody,
         Usage::Units(capacity) | Usage::Deadlines(capacity) => {
             asks.units = Some(random.u32(1..=capacity));
+            Company::Anybody
+        }
+        Usage::Resized => {
+            asks.units = Some(random.u32(1..=cast::LEAST_CAPACITY));
             Company::Anybody
         }
         Usage::Readers if random.u8(0..4) > 0 => {
@@ -243,7 +372,7 @@ fn some_use(random: &mut Rng, resource: &Resource) -> Use {
         70..78 => Ending::Overstay,
         78..83 => {
             // By the book, with a lease so long that its end is never near; also when the node stops meanwhile.
-            lease = 30_000;
+            lease = 12_000;
             hold = ms(random, 1_000, 7_000);
             Ending::Release
         }
@@ -276,7 +405,7 @@ mod tests {
 
     use super::*;
 
-    const PLAN: Plan = Plan { seed: 7, nodes: 5 };
+    const PLAN: Plan = Plan { seed: 7, nodes: 5, recovery: Recovery::Voters, standing: Duration::from_secs(4) };
 
     #[test]
     fn the_seed_decides_everything() {
@@ -297,7 +426,8 @@ mod tests {
         for seed in 0..20 {
             let first = Plan { seed, ..PLAN }.troubles(&[]).take(kinds);
             let seen: Vec<_> = first.map(|(_, trouble)| discriminant(&trouble)).collect();
-            assert!(seen.iter().enumerate().all(|(place, kind)| !seen[..place].contains(kind)), "seed {seed}");
+            let again = seen.iter().enumerate().filter(|(place, kind)| seen[..*place].contains(kind));
+            assert_eq!(again.count(), 1, "seed {seed}: short and long pauses are one trouble");
         }
         let mut storms = PLAN.troubles(&[Kind::StatusStorm]).take(100);
         assert!(storms.all(|(_, trouble)| matches!(trouble, Trouble::StatusStorm { node: 1.. })));
@@ -306,13 +436,17 @@ mod tests {
     #[test]
     fn all_that_is_named_exists() {
         for nodes in 2..8 {
-            let plan = Plan { seed: 1, nodes };
+            let plan = Plan { seed: 1, nodes, ..PLAN };
             let links = plan.links();
             assert!(links.iter().all(|(one, other)| one < other && *other < nodes), "{links:?}");
             assert_eq!(links.iter().collect::<BTreeSet<_>>().len(), links.len());
             for (_, trouble) in plan.troubles(&[]).take(300) {
                 match trouble {
                     Trouble::FirstLink => {}
+                    Trouble::Replace { node, .. } => assert!((3..nodes).contains(&node) || nodes <= 3, "{trouble:?}"),
+                    Trouble::CrashInRepair { first, second, .. } => {
+                        assert!(first < nodes && second < nodes && first != second, "{trouble:?}");
+                    }
                     Trouble::Loss { link, .. } => assert!(link < links.len()),
                     Trouble::StopWaiting { holder, node } => assert!(holder < nodes && node < nodes && holder != node),
                     Trouble::KillWaiter { holder: node, .. }
@@ -322,7 +456,12 @@ mod tests {
                     | Trouble::StatusStorm { node }
                     | Trouble::PauseNode { node, .. }
                     | Trouble::StopNode { node, .. }
-                    | Trouble::FullDisk { node, .. } => assert!(node < nodes, "{trouble:?}"),
+                    | Trouble::FullDisk { node, .. }
+                    | Trouble::Crash { node, .. }
+                    | Trouble::Blackout { late: node, .. }
+                    | Trouble::Isolate { node, .. }
+                    | Trouble::Resize { node, .. }
+                    | Trouble::Make { node, .. } => assert!(node < nodes, "{trouble:?}"),
                 }
             }
         }

@@ -26,6 +26,13 @@ pub(super) struct Report {
     /// Grants that were lost: their clients were killed or overstayed, or their node stopped.
     pub(super) lost: u64,
     pub(super) packets_lost: u64,
+    pub(super) recovery: String,
+    /// Tokens that were lost and made anew.
+    pub(super) remade: u64,
+    /// How often a node learned that another is gone.
+    pub(super) declared: u64,
+    /// How often a node learned that it is gone itself, and began anew.
+    pub(super) begun_anew: u64,
     #[serde(flatten)]
     pub(super) done: Done,
     /// What each node used in the end.
@@ -79,6 +86,12 @@ impl Report {
             ("bad links, packets lost", format!("{}, {}", self.done.bad_links, self.packets_lost)),
             ("nodes paused, stopped cleanly", format!("{}, {}", self.done.node_pauses, self.done.clean_stops)),
             ("clients killed, paused", format!("{}, {}", self.done.clients_killed, self.done.clients_paused)),
+            ("recovery", self.recovery.clone()),
+            ("nodes killed, in blackouts", format!("{}, {}", self.done.node_kills, self.done.blackouts)),
+            ("nodes isolated, replaced", format!("{}, {}", self.done.isolated, self.done.replaced)),
+            ("tokens made anew", self.remade.to_string()),
+            ("nodes that began anew", self.begun_anew.to_string()),
+            ("resources made, resized", format!("{}, {}", self.done.made, self.done.resizes)),
             ("crowds, full disks", format!("{}, {}", self.done.crowds, self.done.full_disks)),
             ("questions about the mesh", self.done.questions.to_string()),
             ("largest memory in the end", format!("{} MiB", most(|one| one.vitals.resident) >> 20)),

@@ -15,12 +15,13 @@ use super::first_link;
 use super::history::{Company, How};
 use super::mesh::{Mesh, ended, first_line, send};
 use super::plan::{Ending, LONG_OWNER, Trouble, Use};
+use super::sizes::Sizes;
 use super::user::{Scene, User, live};
 use super::verdict::Finding;
 
 /// How long the next one may wait for a resource that nobody holds. It is milliseconds; this is for busy machines and
-/// for links that come back.
-pub(super) const SERVED_WITHIN: Duration = Duration::from_secs(25);
+/// for links that come back, and nodes that lost their standing and get it again.
+pub(super) const SERVED_WITHIN: Duration = Duration::from_secs(60);
 /// The lease of a waiter that is killed: what it blocks must be seen.
 const LONG_LEASE: Duration = Duration::from_secs(120);
 /// The lease of a holder that is killed or paused.
@@ -45,6 +46,15 @@ pub(super) struct Done {
     /// Disks that should have been full, where the system does not let them be.
     pub(super) full_disks_skipped: u64,
     pub(super) crowds: u64,
+    pub(super) node_kills: u64,
+    /// All nodes were killed at once; they are counted above too.
+    pub(super) blackouts: u64,
+    /// Nodes that lost all links.
+    pub(super) isolated: u64,
+    /// Members that ended for good, with another in their place.
+    pub(super) replaced: u64,
+    pub(super) resizes: u64,
+    pub(super) made: u64,
 }
 
 /// Carries them out.
@@ -56,13 +66,15 @@ pub(super) struct Conductor {
     pub(super) crowd: JoinSet<()>,
     /// Tells requests apart.
     pub(super) serial: u64,
+    /// What is known of the resource whose capacity changes.
+    pub(super) sizes: Sizes,
 }
 
-type Outcome = anyhow::Result<Option<Finding>>;
+pub(super) type Outcome = anyhow::Result<Option<Finding>>;
 
 impl Conductor {
     pub(super) fn new(mesh: Mesh, scene: Scene) -> Self {
-        Self { mesh, scene, done: Done::default(), crowd: JoinSet::new(), serial: 0 }
+        Self { mesh, scene, done: Done::default(), crowd: JoinSet::new(), serial: 0, sizes: Sizes::default() }
     }
 
     pub(super) async fn carry_out(&mut self, trouble: Trouble) -> Outcome {
@@ -116,6 +128,23 @@ impl Conductor {
                 }
                 Ok(None)
             }
+            Trouble::Crash { node, away, again } => self.crash_and_return(node, away, again).await,
+            Trouble::CrashInRepair { first, second, after, away } => {
+                self.crash_in_repair(first, second, after, away).await
+            }
+            Trouble::Blackout { late, away } => self.blackout(late, away).await,
+            Trouble::Isolate { node, lasts } => {
+                self.mesh.links_of(node).for_each(|link| link.lose(100, true, lasts));
+                self.done.isolated += 1;
+                sleep(lasts).await;
+                Ok(None)
+            }
+            Trouble::Replace { node, farewell, away } => self.replace(node, farewell, away).await,
+            Trouble::Resize { node, capacity } => {
+                self.resize(node, capacity).await;
+                Ok(None)
+            }
+            Trouble::Make { node, user, flood } => self.make(node, user, flood).await,
         }
     }
 
@@ -124,7 +153,7 @@ impl Conductor {
         self.done.full_disks_skipped += u64::from(!is_full);
     }
 
-    async fn stop(&mut self, node: usize) -> Option<Finding> {
+    pub(super) async fn stop(&mut self, node: usize) -> Option<Finding> {
         self.done.clean_stops += 1;
         match self.mesh.stop(node).await {
             Ok(status) if status.success() => None,
@@ -136,7 +165,7 @@ impl Conductor {
         }
     }
 
-    async fn begin(&mut self, node: usize) -> Option<Finding> {
+    pub(super) async fn begin(&mut self, node: usize) -> Option<Finding> {
         let error = self.mesh.begin(node).await.err()?;
         Some(Finding::new("start", format!("n{node} does not start again: {error:#}\n{}", self.mesh.log(node))))
     }
@@ -249,7 +278,7 @@ impl Conductor {
             let answered = pairs.join_all().await;
             let silent = answered.iter().filter(|answered| !**answered).count();
             if silent > 0 {
-                let text = format!("{silent} of {} `status` at once had no answer within 25 s", answered.len());
+                let text = format!("{silent} of {} `status` at once had no answer within 60 s", answered.len());
                 return Some(Finding::new("status", text));
             }
         }
@@ -378,7 +407,7 @@ pub(super) fn plain(resource: &Resource, session: &str, lease: Duration) -> Use 
     let mut wanted = of_mutex(&resource.name, lease);
     match resource.usage {
         Usage::Mutex | Usage::Readers => {}
-        Usage::Units(_) => wanted.company = Company::Anybody,
+        Usage::Units(_) | Usage::Resized => wanted.company = Company::Anybody,
         Usage::Deadlines(_) => {
             wanted.asks.urgency = Some(Urgency::Deadline(0));
             wanted.company = Company::Anybody;

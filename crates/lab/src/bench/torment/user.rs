@@ -162,7 +162,8 @@ impl<'a> User<'a> {
     /// Holds and renews for as long as wanted; until when it is safe then. Nothing if it was lost.
     async fn hold(&mut self, mut safe_until: Time) -> Option<Time> {
         let end = self.history.now() + self.wanted.hold;
-        let mut due = safe_until.saturating_sub(self.lease * 2 / 3);
+        // A node may grant for less than was asked for; what it told is what counts.
+        let mut due = third(self.history.now(), safe_until);
         loop {
             let now = self.history.now();
             if now >= end {
@@ -182,7 +183,7 @@ impl<'a> User<'a> {
                 Some(answer) => match standing(&answer) {
                     Standing::Granted { expires_in, .. } => {
                         safe_until = now + expires_in;
-                        due = now + self.lease / 3;
+                        due = third(now, safe_until);
                         self.history.note(self.handle, |claim, _| {
                             if let Some(grant) = &mut claim.grant {
                                 grant.safe_until = safe_until;
@@ -221,6 +222,11 @@ impl<'a> User<'a> {
             return self.history.end(self.handle, how);
         }
     }
+}
+
+/// When a third of the time is over.
+fn third(from: Time, until: Time) -> Time {
+    from + until.saturating_sub(from) / 3
 }
 
 /// What an answer says about a request.

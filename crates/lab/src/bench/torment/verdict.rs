@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::cast;
 use super::history::{Claim, Company, End, Fences, How, Rules};
+use super::sizes::Sizes;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,7 +34,7 @@ impl fmt::Display for Finding {
 pub(super) type Floors = BTreeMap<String, u64>;
 
 /// Everything that is wrong with these claims. Resources that are not listed were made on first use.
-pub(super) fn check(claims: &[Claim], rules: &BTreeMap<String, Rules>, floors: &Floors) -> Vec<Finding> {
+pub(super) fn check(claims: &[Claim], rules: &BTreeMap<String, Rules>, sizes: &Sizes, floors: &Floors) -> Vec<Finding> {
     let mut of: BTreeMap<&str, Vec<&Claim>> = BTreeMap::new();
     for claim in claims {
         of.entry(&claim.resource).or_default().push(claim);
@@ -41,7 +43,8 @@ pub(super) fn check(claims: &[Claim], rules: &BTreeMap<String, Rules>, floors: &
     let mut found = Vec::new();
     for (name, claims) in of {
         let rules = rules.get(name).copied().unwrap_or(made_on_first_use);
-        exclusion(&claims, rules, &mut found);
+        let sizes = Some(sizes).filter(|_| name == cast::RESIZED);
+        exclusion(&claims, rules, sizes, &mut found);
         fences(&claims, rules, floors.get(name).copied().unwrap_or_default(), &mut found);
         leases(&claims, &mut found);
     }
@@ -59,7 +62,7 @@ pub(super) fn raise(floors: &mut Floors, claims: &[Claim]) {
     }
 }
 
-fn exclusion(claims: &[&Claim], rules: Rules, found: &mut Vec<Finding>) {
+fn exclusion(claims: &[&Claim], rules: Rules, sizes: Option<&Sizes>, found: &mut Vec<Finding>) {
     let mut holds: Vec<_> = claims.iter().filter_map(|claim| Some((claim.held()?, *claim))).collect();
     holds.sort_by_key(|((from, _), _)| *from);
     let mut inside: Vec<(_, &Claim)> = Vec::new();
@@ -71,9 +74,12 @@ fn exclusion(claims: &[&Claim], rules: Rules, found: &mut Vec<Finding>) {
         }
         inside.push((until, claim));
         let units: u32 = inside.iter().map(|(_, claim)| claim.units).sum();
-        if units > rules.capacity {
+        // Whoever is inside stays when there are less units; so what counts is what there was since the first asked.
+        let first = inside.iter().map(|(_, claim)| claim.asked).min().unwrap_or(from);
+        let capacity = sizes.and_then(|sizes| sizes.largest(first, from)).unwrap_or(rules.capacity);
+        if units > capacity {
             let all: Vec<String> = inside.iter().map(|(_, claim)| who(claim)).collect();
-            let text = format!("{units} units of {} are held by {}: {}", rules.capacity, all.join(", "), moment(claim));
+            let text = format!("{units} units of {capacity} are held by {}: {}", all.join(", "), moment(claim));
             found.push(Finding::new("capacity", text));
         }
     }

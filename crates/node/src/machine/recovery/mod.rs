@@ -5,6 +5,7 @@
 //! resources are pictured before the next frame is handled.
 
 mod standing;
+mod told;
 mod voting;
 
 use std::fmt;
@@ -21,8 +22,9 @@ pub(crate) use standing::Promises;
 
 use super::alarms::Alarm;
 use super::instance::Instance;
+use super::observe::Observer;
 use super::registry::REGISTRY;
-use super::saved::SavedError;
+use super::saved::{SavedError, saved_report};
 use super::{Machine, Now};
 use crate::mesh::Member;
 use crate::wire::{Entry, Frame, Number, encode};
@@ -50,6 +52,8 @@ pub struct RecoverySetup {
     pub disk: Box<dyn Disk>,
     /// How long clients of a former run may still hold on: until then this node says nothing.
     pub wait: Duration,
+    /// Looks on from the first event on.
+    pub observer: Option<Box<dyn Observer + Send>>,
 }
 
 /// This node's part in recoveries.
@@ -71,6 +75,8 @@ pub(crate) struct Recovery {
     pub(crate) grew: Now,
     /// Resources whose tokens this node made anew.
     pub(crate) remade: u64,
+    /// How often the census grew.
+    pub(crate) facts: u64,
     /// The catalogue is to be written at this time.
     catalogue_due: Option<Now>,
     /// The catalogue has changed and waits to be written.
@@ -88,10 +94,13 @@ impl Machine {
 
     /// The same, at this moment.
     pub(crate) fn recovering_at(now: Now, settings: super::Settings, setup: RecoverySetup) -> Self {
-        let RecoverySetup { census, voting, catalogue, disk, wait } = setup;
+        let RecoverySetup { census, voting, catalogue, disk, wait, observer } = setup;
         let declared = settings.declared.clone();
         let mut machine = Self::new(super::Settings { declared: Default::default(), ..settings });
         machine.settings.declared = declared;
+        if let Some(observer) = observer {
+            machine.set_recorder(observer);
+        }
         machine.recover_with(census, voting, disk);
         for entry in catalogue {
             if let Err(reason) = machine.learn(now, machine.settings.id, entry) {
@@ -110,17 +119,28 @@ impl Machine {
         saved: &[u8],
         setup: RecoverySetup,
     ) -> Result<Self, SavedError> {
-        let RecoverySetup { census, voting, catalogue: _, disk, wait: _ } = setup;
-        let mut machine = Self::resume(settings, saved)?;
+        let RecoverySetup { census, voting, catalogue: _, disk, wait: _, observer } = setup;
+        // Nothing may be done under the registry's lock before it is known that this node is not gone.
+        let declared = settings.declared.clone();
+        let mut machine = Self::resume(super::Settings { declared: Default::default(), ..settings }, saved)?;
+        if let Some(observer) = observer {
+            machine.set_recorder(observer);
+        }
         let waits_for_link = voting.is_none() && census.living().count() > 1;
         machine.recover_with(census, voting, disk);
+        let told = saved_report(saved);
         let now = Now::default();
         if waits_for_link {
             machine.suspend_for_link();
         }
-        machine.report();
+        machine.settings.declared = declared;
+        for known in machine.resources.values_mut() {
+            known.compare(machine.settings.declared.get(&known.entry.name));
+        }
+        machine.go_on_reporting(told);
         machine.vote(now, Voting::wake);
         machine.repair(now);
+        machine.declare(now);
         Ok(machine)
     }
 
@@ -180,6 +200,7 @@ impl Machine {
             waits_for_link: false,
             grew: Now::default(),
             remade: 0,
+            facts: 0,
             catalogue_due: None,
             catalogue: None,
         });
@@ -224,6 +245,7 @@ impl Machine {
         let before = recovery.keeper.census().clone();
         recovery.keeper.learn(grown.clone());
         recovery.grew = now;
+        recovery.facts += 1;
         self.tell_facts(now, &before, &grown);
         if self.census().is_some_and(|census| census.is_gone(self.settings.id)) {
             self.expel(now, "others declared it gone while it was out of reach");
@@ -252,6 +274,22 @@ impl Machine {
         let rows = self.resources.iter().map(row).collect();
         let report = recovery.keeper.report(rows);
         self.post_to_all(&report_frame(&report), None);
+    }
+
+    /// What was told of this node when its census grew last, for the next start.
+    pub(super) fn told_report(&self) -> Option<(Report, bool)> {
+        let keeper = &self.recovery.as_ref()?.keeper;
+        keeper.own_report().map(|report| (report.clone(), keeper.is_decided()))
+    }
+
+    /// Reports as before a clean stop; anew only if the census has grown since, which nobody has heard of then.
+    fn go_on_reporting(&mut self, told: Option<(Report, bool)>) {
+        let goes_on = |(report, is_decided)| {
+            self.recovery.as_mut().is_some_and(|recovery| recovery.keeper.go_on(report, is_decided))
+        };
+        if !told.is_some_and(goes_on) {
+            self.report();
+        }
     }
 
     /// A neighbour tells what a node had when its census grew.
@@ -367,6 +405,10 @@ impl Machine {
             known.company = None;
             known.desk = Default::default();
         }
+        // The former incarnation has nothing to do with what comes now.
+        if let Some(next) = self.observer.take().and_then(|former| former.of_next(&self.settings)) {
+            self.set_recorder(next);
+        }
         for number in self.numbers() {
             self.link_step(now, number, Event::Census { census: census.clone() });
         }
@@ -391,6 +433,12 @@ impl Machine {
         let goodbye = census.goodbye(self.settings.id);
         self.post_to_all(&encode(&Frame::Census(goodbye)), None);
         true
+    }
+
+    /// Whether the state of this node may be used by the next start: voters have it on record, and nobody holds it for
+    /// gone. Otherwise there is nothing in it that others need.
+    pub fn may_go_on(&self) -> bool {
+        !self.is_expelled() && !self.is_silent() && self.voting().is_none_or(Voting::is_registered)
     }
 
     /// The catalogue has changed: it is to be kept, soon.

@@ -47,6 +47,11 @@ impl Machine {
         self.recovery.as_ref().and_then(|recovery| recovery.suspended.as_deref())
     }
 
+    /// The same, for those outside.
+    pub fn why_not_granting(&self) -> Option<&str> {
+        self.suspended()
+    }
+
     /// Grants nothing new until the first link is up: others may know that this node is gone.
     pub(crate) fn suspend_for_link(&mut self) {
         if let Some(recovery) = &mut self.recovery {

@@ -7,15 +7,32 @@ use std::collections::BTreeSet;
 
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::{Act, List, Time, Voting, Word};
+use meshlock_core::recovery::voters::{Act, List, Time, Voter, Voting, Word};
 
 use super::super::alarms::Alarm;
 use super::super::{Machine, Now};
+use crate::links::{LONGEST_FRAME, Outgoing};
 use crate::mesh::Member;
 use crate::wire::{Frame, encode};
 
-/// How many words go into one frame: most are below 100 bytes, and one with a census below 10 for each member.
+/// How many words go into one frame at most, if they fit: most are below 100 bytes.
 const MOST_WORDS: usize = 200;
+
+/// Words in frames that links take at once. One word with a census of all members that there can be fits.
+fn frames_of(words: &[Word]) -> Vec<Outgoing> {
+    let mut frames = Vec::new();
+    for part in words.chunks(MOST_WORDS) {
+        let frame = encode(&Frame::Words(part.to_vec()));
+        if frame.len() <= LONGEST_FRAME || part.len() == 1 {
+            frames.push(frame);
+        } else {
+            let (first, second) = part.split_at(part.len() / 2);
+            frames.extend(frames_of(first));
+            frames.extend(frames_of(second));
+        }
+    }
+    frames
+}
 
 /// When something could not be made durable, it is tried again after this.
 const DISK_AGAIN_MS: u64 = 1_000;
@@ -83,8 +100,8 @@ impl Machine {
                 }
             }
         }
-        for part in words.chunks(MOST_WORDS) {
-            self.post_to_all(&encode(&Frame::Words(part.to_vec())), None);
+        for frame in frames_of(&words) {
+            self.post_to_all(&frame, None);
         }
     }
 
@@ -132,9 +149,30 @@ impl Machine {
     }
 
     /// What a new neighbour has to hear of voters.
-    pub(crate) fn word_frames(&self) -> Vec<Frame> {
+    pub(crate) fn word_frames(&self) -> Vec<Outgoing> {
         let words: Vec<Word> = self.voting().into_iter().flat_map(|voting| voting.words().all()).cloned().collect();
-        words.chunks(MOST_WORDS).map(|part| Frame::Words(part.to_vec())).collect()
+        frames_of(&words)
+    }
+
+    /// The list in force and those who could vote, where there are voters.
+    pub fn voters_known(&self) -> Option<(List, Vec<Voter>)> {
+        let voting = self.voting()?;
+        let ready = |word: &Word| if let Word::Ready { voter, .. } = word { Some(*voter) } else { None };
+        let ready = voting.words().all().filter_map(ready);
+        Some((voting.list()?.clone(), ready.collect()))
+    }
+
+    /// An operator wants other voters. An error says why these cannot be.
+    pub fn propose_voters(&mut self, now: Now, list: List) -> Result<(), String> {
+        if !self.permits(&list) || list.permission.is_empty() {
+            return Err("the mesh's authority did not sign this list of voters".to_owned());
+        }
+        let in_force = self.voting().and_then(|voting| voting.list()).map(List::id);
+        if list.parent() != in_force {
+            return Err("the voters have changed since this list was signed; repeat `meshlock mesh voters`".to_owned());
+        }
+        self.vote(now, |voting, time| voting.hear(time, Word::List(list)));
+        Ok(())
     }
 
     /// Facts that could not be stored are tried again, and voters and standing are looked at.

@@ -77,7 +77,6 @@ impl Write for Part {
 fn record(net: &mut Net, recorder: &Recorder) {
     for machine in &mut net.machines {
         machine.set_recorder(recorder.observer(machine.settings()));
-        recorder.present(machine.settings().id);
     }
 }
 

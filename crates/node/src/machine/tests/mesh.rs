@@ -9,8 +9,9 @@ use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::{self, DiskId, List, Span, Start, StartId, Voter, VoterRecord, Voting};
 
-use super::super::{Disk, Machine, RecoverySetup, Settings, Ticket};
+use super::super::{Disk, Machine, Observer, RecoverySetup, Settings, Ticket};
 use super::{Net, settings};
+use crate::record::Recorder;
 use crate::wire::Entry;
 
 /// A disk that forgets nothing, and fails on demand.
@@ -57,12 +58,21 @@ pub(super) struct Mesh {
     /// There are voters.
     votes: bool,
     starts: u64,
+    /// One for each node, where they are recorded. Who is killed then is not heard any more.
+    pub(super) recorders: Vec<Recorder>,
 }
 
 impl Mesh {
     /// A line of nodes that do not recover.
     pub(super) fn plain(nodes: u32) -> Self {
-        Self { net: Net::line(nodes), disks: Vec::new(), dead: BTreeSet::new(), votes: false, starts: 0 }
+        Self {
+            net: Net::line(nodes),
+            disks: Vec::new(),
+            dead: BTreeSet::new(),
+            votes: false,
+            starts: 0,
+            recorders: vec![],
+        }
     }
 
     /// Whether a node's disk is full.
@@ -88,6 +98,11 @@ impl Mesh {
 
     /// All are linked with all.
     pub(super) fn full(nodes: u32) -> Self {
+        Self::recorded(nodes, Vec::new())
+    }
+
+    /// The same, each recorded by one of these from its first event on.
+    pub(super) fn recorded(nodes: u32, recorders: Vec<Recorder>) -> Self {
         let all: Vec<NodeId> = (0..nodes).map(NodeId).collect();
         let disks: Vec<Memory> = (0..nodes).map(|_| Memory::default()).collect();
         let mut net = Net::new(nodes);
@@ -95,9 +110,11 @@ impl Mesh {
         for node in 0..nodes {
             // Every invitation names all others.
             let census = Census::of_living(all.iter().copied());
-            net.machines.push(machine(settings(node), census, Vec::new(), &disks[node as usize]));
+            let settings = settings(node);
+            let observer = recorders.get(node as usize).map(|recorder| recorder.observer(&settings));
+            net.machines.push(machine(settings, census, Vec::new(), &disks[node as usize], observer));
         }
-        let mut mesh = Self { net, disks, dead: BTreeSet::new(), votes: false, starts: 0 };
+        let mut mesh = Self { net, disks, dead: BTreeSet::new(), votes: false, starts: 0, recorders };
         for a in 0..nodes as usize {
             for b in a + 1..nodes as usize {
                 mesh.net.link(a, b);
@@ -116,12 +133,35 @@ impl Mesh {
         }
         self.dead.insert(node);
         self.net.settle();
+        if !self.recorders.is_empty() {
+            self.net.machines[node].fall_silent(self.net.now);
+        }
     }
 
     /// It starts again as the next incarnation, with its disk, and links with all.
     pub(super) fn restart(&mut self, node: usize) {
         let former = self.net.machines[node].settings.id;
         self.start(node, NodeId::of(former.member(), former.incarnation() + 1));
+    }
+
+    /// It is stopped cleanly with something that is saved, and goes on as itself, without voters.
+    pub(super) fn stop_and_resume(&mut self, node: usize) {
+        let saved = self.net.machines[node].save();
+        self.kill(node);
+        let census = self.disks[node].0.lock().unwrap().census.clone().unwrap_or_default();
+        let disk = Box::new(self.disks[node].clone());
+        let setup =
+            RecoverySetup { census, voting: None, catalogue: Vec::new(), disk, wait: Duration::ZERO, observer: None };
+        let settings = Settings { id: self.net.machines[node].settings.id, ..settings(node as u32) };
+        self.net.machines[node] = Machine::resume_recovering(settings, &saved, setup).expect("its own");
+        self.dead.remove(&node);
+        for other in (0..self.net.machines.len())
+            .filter(|other| *other != node && !self.dead.contains(other))
+            .collect::<Vec<_>>()
+        {
+            self.net.link(node, other);
+        }
+        self.net.settle();
     }
 
     fn start(&mut self, node: usize, id: NodeId) {
@@ -136,10 +176,11 @@ impl Mesh {
             Machine::recovering_at(
                 began,
                 settings,
-                RecoverySetup { census, voting: Some(voting), catalogue, disk, wait: Duration::ZERO },
+                RecoverySetup { census, voting: Some(voting), catalogue, disk, wait: Duration::ZERO, observer: None },
             )
         } else {
-            machine(settings, census.merged(&Census::living_fact(id)), catalogue, &self.disks[node])
+            let observer = self.recorders.get(node).map(|recorder| recorder.observer(&settings));
+            machine(settings, census.merged(&Census::living_fact(id)), catalogue, &self.disks[node], observer)
         };
         self.dead.remove(&node);
         for other in 0..self.net.machines.len() {
@@ -180,11 +221,6 @@ impl Mesh {
         }
     }
 
-    /// Whether there are voters.
-    pub(super) fn votes(&self) -> bool {
-        self.votes
-    }
-
     /// Lets time pass, with everything delivered.
     pub(super) fn run_ms(&mut self, ms: u64) {
         self.net.settle();
@@ -201,11 +237,17 @@ impl Mesh {
     }
 }
 
-fn machine(settings: Settings, census: Census, catalogue: Vec<Entry>, disk: &Memory) -> Machine {
+fn machine(
+    settings: Settings,
+    census: Census,
+    catalogue: Vec<Entry>,
+    disk: &Memory,
+    observer: Option<Box<dyn Observer + Send>>,
+) -> Machine {
     let mut disk = disk.clone();
     disk.keep_census(&census).unwrap();
     Machine::recovering(
         settings,
-        RecoverySetup { census, voting: None, catalogue, disk: Box::new(disk), wait: Duration::ZERO },
+        RecoverySetup { census, voting: None, catalogue, disk: Box::new(disk), wait: Duration::ZERO, observer },
     )
 }

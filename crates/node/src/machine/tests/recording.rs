@@ -6,10 +6,12 @@ use std::path::Path;
 
 use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State, What as Told};
 use meshlock_audit::{Audited, audit};
+use meshlock_core::recovery::Census;
 use meshlock_trace::{Reader, Record, What, merge};
 use tempfile::{TempDir, tempdir};
 
 use super::super::{Machine, Noticed, Now, Observer, Step};
+use super::mesh::Mesh;
 use super::{Net, semaphore, settings, wants};
 use crate::record::Recorder;
 use crate::wire::Entry;
@@ -148,6 +150,131 @@ fn recordings_of_several_processes_are_merged_into_one_story() {
             assert!(told.exact && told.warnings.is_empty(), "{told:?}");
             fine(name, &audit(Cursor::new(merged)).expect("readable"));
         }
+    }
+}
+
+/// Nodes crash with a token and with grants, and come back; one is declared gone while it lives, and begins anew.
+fn some_crashes(mesh: &mut Mesh, restarted: impl Fn(&mut Mesh, usize)) {
+    mesh.net.define(0, "gpus", semaphore(3));
+    mesh.net.define(1, "room", sessions(Protocol::ReverseLink));
+    mesh.net.define(2, "belt", NewResource { protocol: Some(Protocol::Flood), ..NewResource::default() });
+    mesh.net.define(0, "hall", sessions(Protocol::Group));
+    let request = |name: &str| {
+        let session = ["room", "hall"].contains(&name).then(|| "s".to_owned());
+        let units = (name == "gpus").then_some(2);
+        NewRequest { lease_ms: Some(86_400_000), session, units, ..wants(name) }
+    };
+    for round in 0..4 {
+        let (victim, other) = (1 + round % 2, 2 - round % 2);
+        let held: Vec<_> = RESOURCES.iter().map(|name| mesh.net.ask(victim, request(name))).collect();
+        mesh.net.settle();
+        for ticket in &held {
+            assert_eq!(mesh.state(victim, *ticket), State::Granted, "round {round}");
+        }
+        let waits: Vec<_> = RESOURCES.iter().map(|name| mesh.net.ask(other, request(name))).collect();
+        mesh.net.settle();
+        mesh.kill(victim);
+        if round == 2 {
+            let gone = mesh.net.machines[victim].settings.id;
+            mesh.net.machines[0].learn_facts(mesh.net.now, &Census::gone_fact(gone)).expect("durable");
+            mesh.net.collect(0);
+            mesh.net.settle();
+            // What is made now must have fences above all that was lost with those who knew it.
+            let name = "later";
+            mesh.net.define(other, name, NewResource::default());
+            let ticket = mesh.net.ask(0, wants(name));
+            mesh.net.settle();
+            assert_eq!(mesh.state(0, ticket), State::Granted);
+        }
+        restarted(mesh, victim);
+        mesh.restart(victim);
+        for (name, ticket) in RESOURCES.iter().zip(waits) {
+            for _ in 0..10 {
+                mesh.run_ms(1_000);
+            }
+            assert_eq!(mesh.state(other, ticket), State::Granted, "round {round}: {name}");
+            mesh.net.release(other, ticket);
+        }
+        mesh.net.settle();
+    }
+    let gone = mesh.net.machines[2].settings.id;
+    let held = mesh.net.ask(2, request("gpus"));
+    mesh.net.settle();
+    mesh.net.cut(0, 2);
+    mesh.net.cut(1, 2);
+    mesh.net.machines[0].learn_facts(mesh.net.now, &Census::gone_fact(gone)).expect("durable");
+    mesh.net.collect(0);
+    mesh.net.settle();
+    mesh.net.link(0, 2);
+    mesh.net.settle();
+    assert_eq!(mesh.state(2, held), State::Revoked);
+    mesh.tend();
+    mesh.net.settle();
+    let again = mesh.net.ask(2, request("gpus"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(2, again), State::Granted);
+}
+
+fn fine_after_crashes(what: &str, nodes: u64, audited: &Audited) {
+    assert_eq!(audited.difference, None, "{what}");
+    assert_eq!((audited.skipped.as_slice(), audited.unchecked_messages), (&[][..], 0), "{what}");
+    assert_eq!((audited.nodes, audited.events), (nodes, audited.replayed), "{what}");
+}
+
+#[test]
+fn crashes_and_repairs_are_recorded_and_run_again() {
+    let place = tempdir().expect("a directory");
+    let recorder = Recorder::new(&place.path().join("run.jsonl")).expect("it can be written");
+    let mut mesh = Mesh::recorded(3, vec![recorder.clone(); 3]);
+    some_crashes(&mut mesh, |mesh, node| {
+        mesh.recorders[node].crashed(&mesh.net.machines[node].settings.name);
+    });
+    recorder.finish().expect("written");
+    for name in RESOURCES.iter().chain(&["meshlock%3Aregistry", "later"]) {
+        let path = place.path().join(format!("run.{name}.jsonl"));
+        let audited = audit(BufReader::new(File::open(&path).expect("recorded"))).expect("readable");
+        // Three members, four restarts, and one that began anew.
+        fine_after_crashes(name, if *name == "later" { 5 } else { 8 }, &audited);
+        let all = records(&path);
+        let crashes =
+            all.iter().filter(|record| matches!(&record.what, What::Move(it) if it.crashed && it.gone)).count();
+        assert_eq!(crashes, if *name == "later" { 1 } else { 4 }, "{name}");
+    }
+    let all = records(&place.path().join("run.gpus.jsonl"));
+    let remade = |record: &&Record| matches!(&record.what, What::Event(it) if matches!(it.event, meshlock_core::Event::Remake { .. }));
+    assert!(all.iter().filter(remade).count() >= 5, "a lost token is made anew each time");
+}
+
+#[test]
+fn recordings_of_processes_that_were_killed_are_merged_and_run_again() {
+    let place = tempdir().expect("a directory");
+    let new = |name: &str| Recorder::new(&place.path().join(name)).expect("it can be written");
+    let first = (0..3).map(|node| new(&format!("n{node}.0.jsonl"))).collect();
+    let mut mesh = Mesh::recorded(3, first);
+    let runs = std::cell::RefCell::new([1; 3]);
+    some_crashes(&mut mesh, |mesh, node| {
+        // The file of the former process has no end.
+        mesh.recorders[node].flush().expect("written");
+        let run = &mut runs.borrow_mut()[node];
+        mesh.recorders[node] = new(&format!("n{node}.{run}.jsonl"));
+        *run += 1;
+    });
+    for recorder in &mesh.recorders {
+        recorder.finish().expect("written");
+    }
+    for name in RESOURCES {
+        let mut inputs = Vec::new();
+        for (node, runs) in runs.borrow().iter().enumerate() {
+            for run in 0..*runs {
+                let path = place.path().join(format!("n{node}.{run}.{name}.jsonl"));
+                inputs.push((format!("n{node}.{run}"), BufReader::new(File::open(path).expect("recorded"))));
+            }
+        }
+        let mut merged = Vec::new();
+        merge(inputs, &mut merged).expect("they belong together");
+        let audited = audit(Cursor::new(merged)).expect("readable");
+        assert_eq!((audited.difference, audited.skipped.as_slice()), (None, &[][..]), "{name}");
+        assert_eq!((audited.nodes, audited.events), (8, audited.replayed), "{name}");
     }
 }
 

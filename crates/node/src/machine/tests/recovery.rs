@@ -91,6 +91,27 @@ fn who_is_declared_gone_begins_anew_and_its_waiting_clients_stay() {
 }
 
 #[test]
+fn an_heir_that_stopped_cleanly_and_goes_on_makes_no_token_twice() {
+    let mut mesh = Mesh::full(3);
+    let first = mesh.net.ask(0, wants("dock"));
+    mesh.net.settle();
+    mesh.net.release(0, first);
+    // The census grows while the token is at the heir; then the token moves.
+    mesh.kill(2);
+    mesh.restart(2);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(1, held), State::Granted);
+    mesh.stop_and_resume(0);
+    let second = mesh.net.ask(0, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(0, second), State::Queued, "its token is alive at another node");
+    mesh.net.release(1, held);
+    mesh.net.settle();
+    assert_eq!(mesh.state(0, second), State::Granted);
+}
+
+#[test]
 fn all_lost_comes_back_with_all() {
     let mut mesh = Mesh::full(3);
     let held = mesh.net.ask(1, wants("dock"));

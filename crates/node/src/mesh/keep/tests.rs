@@ -4,7 +4,7 @@ use meshlock_api::Definition;
 
 use super::super::faults::FailingDisk;
 use super::super::testing::{found, member_of};
-use super::super::{Founding, Member, state};
+use super::super::{Founding, state};
 use super::*;
 use meshlock_core::recovery::voters::Voter;
 

@@ -17,7 +17,7 @@ fn group(name: &str, bars: impl IntoIterator<Item = Bar>) -> BarGroup {
 }
 
 /// Upper and lower edge and colour of each bar of each group.
-fn edges(drawing: &Drawing<'_>) -> Vec<Vec<(f64, f64, String)>> {
+fn edges(drawing: &Drawing) -> Vec<Vec<(f64, f64, String)>> {
     let edges = |node: roxmltree::Node<'_, '_>| {
         let top = number(node, "y");
         (top, top + number(node, "height"), node.attribute("fill").unwrap().to_owned())
@@ -39,11 +39,9 @@ fn stacked_bars_stand_on_each_other_and_equal_names_share_a_colour() {
         group("flood", [bar("request", 2.0), bar("token", 3.0)]),
         group("group", [bar("token", 1.0), bar("reply", 4.0)]),
     ];
-    let svg = bars(groups, true).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(bars(groups, true).svg());
     let edges = edges(&drawing);
-    let tick = |label: &str| drawing.ticks("y-axis").into_iter().find(|(_, text)| text == label).unwrap().0;
+    let tick = |label: &str| drawing.tick("y-axis", label);
     let [request, token] = &edges[0][..] else { panic!("two bars") };
     assert!(close(request.1, tick("0")) && close(request.0, tick("2")));
     assert!(close(token.1, request.0) && close(token.0, tick("5")));
@@ -57,10 +55,8 @@ fn stacked_bars_stand_on_each_other_and_equal_names_share_a_colour() {
 #[test]
 fn bars_side_by_side_start_at_zero_and_have_intervals() {
     let measured = Bar { low: 8.0, high: 12.0, ..bar("a", 10.0) };
-    let svg = bars(vec![group("g", [measured, bar("b", -4.0), bar("c", f64::NAN)])], false).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
-    let tick = |label: &str| drawing.ticks("y-axis").into_iter().find(|(_, text)| text == label).unwrap().0;
+    let drawing = Drawing::of(bars(vec![group("g", [measured, bar("b", -4.0), bar("c", f64::NAN)])], false).svg());
+    let tick = |label: &str| drawing.tick("y-axis", label);
     let edges = edges(&drawing);
     assert_eq!(edges[0].len(), 2, "what is not a number is left out");
     assert!(close(edges[0][0].1, tick("0")) && close(edges[0][0].0, tick("10")));
@@ -74,9 +70,7 @@ fn bars_side_by_side_start_at_zero_and_have_intervals() {
 fn many_groups_with_long_names_are_slanted_and_widen_the_chart() {
     let group_of = |n: u32| group(&format!("reverse-link with {n} nodes"), [bar("a", f64::from(n)), bar("b", 2.0)]);
     let width = |count: u32, stacked: bool| {
-        let svg = bars((0..count).map(group_of).collect(), stacked).svg();
-        let drawing = Drawing::parse(&svg);
-        drawing.check();
+        let drawing = Drawing::of(bars((0..count).map(group_of).collect(), stacked).svg());
         assert_eq!(drawing.words("group-name").len(), count as usize);
         let [left, _, right, _] = drawing.plot();
         right - left
@@ -93,13 +87,11 @@ fn extreme_bars_are_drawn_and_no_bars_are_no_data() {
             let named = values.iter().enumerate().map(|(index, value)| bar(&format!("kind {index}"), *value));
             let mut bars = bars(vec![group("a", named), group("empty", [])], stacked);
             bars.y.log = log;
-            Drawing::parse(&bars.svg()).check();
+            Drawing::of(bars.svg());
         }
     }
     for groups in [vec![], vec![group("empty", [])], vec![group("nan", [bar("a", f64::NAN)])]] {
-        let svg = bars(groups, true).svg();
-        let drawing = Drawing::parse(&svg);
-        drawing.check();
+        let drawing = Drawing::of(bars(groups, true).svg());
         assert_eq!(drawing.words("no-data"), ["no data"]);
     }
 }

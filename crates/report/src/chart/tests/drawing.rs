@@ -5,7 +5,7 @@ use roxmltree::{Document, Node};
 use crate::text::pixels;
 
 /// A parsed chart.
-pub(super) struct Drawing<'a>(Document<'a>);
+pub(super) struct Drawing(Document<'static>);
 
 /// A text with the box it takes; none for slanted text, which has no upright box.
 #[derive(Debug)]
@@ -15,13 +15,17 @@ pub(super) struct Written {
     pub(super) area: Option<[f64; 4]>,
 }
 
-impl<'a> Drawing<'a> {
-    pub(super) fn parse(svg: &'a str) -> Self {
-        Self(Document::parse(svg).unwrap())
+impl Drawing {
+    /// Reads a chart, and checks what holds for every one.
+    pub(super) fn of(svg: String) -> Self {
+        // Its elements point into the text; a test does not live long.
+        let drawing = Self(Document::parse(svg.leak()).unwrap());
+        drawing.check();
+        drawing
     }
 
     /// All elements with this class, in the order of the drawing.
-    pub(super) fn all(&self, class: &str) -> Vec<Node<'_, 'a>> {
+    pub(super) fn all(&self, class: &str) -> Vec<Node<'_, 'static>> {
         self.0.descendants().filter(|node| has_class(*node, class)).collect()
     }
 
@@ -48,14 +52,18 @@ impl<'a> Drawing<'a> {
         marks.zip(labels).collect()
     }
 
+    /// Where the tick with this label is.
+    pub(super) fn tick(&self, axis: &str, label: &str) -> f64 {
+        self.ticks(axis).into_iter().find(|(_, text)| text == label).unwrap().0
+    }
+
     /// Left, top, right, bottom of the plot.
     pub(super) fn plot(&self) -> [f64; 4] {
         let (spine, foot) = (self.all("spine")[0], self.all("foot")[0]);
         [number(spine, "x1"), number(spine, "y1"), number(foot, "x2"), number(spine, "y2")]
     }
 
-    /// Checks what holds for every chart.
-    pub(super) fn check(&self) {
+    fn check(&self) {
         self.numbers_are_finite();
         self.texts_keep_apart();
         self.dark_colours_are_complete();

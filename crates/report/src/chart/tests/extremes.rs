@@ -27,9 +27,7 @@ fn extreme_data_give_tidy_axes() {
         {
             let axis = |label: &str| Scale { log: logarithmic, from_zero, ..scale(label, unit) };
             let points = points.iter().map(|[x, y]| point(*x, *y));
-            let svg = chart(axis("across"), axis("up"), vec![series("data", points)]).svg();
-            let drawing = Drawing::parse(&svg);
-            drawing.check();
+            let drawing = Drawing::of(chart(axis("across"), axis("up"), vec![series("data", points)]).svg());
             if drawing.all("no-data").is_empty() {
                 let context = format!("{name}, logarithmic {logarithmic}, from zero {from_zero}");
                 tidy(&drawing.ticks("x-axis"), false, &context);
@@ -55,8 +53,7 @@ fn tidy(ticks: &[(f64, String)], upwards: bool, context: &str) {
 fn ticks_are_the_expected_round_numbers() {
     let labels = |scale: &Scale, values: [f64; 2]| {
         let points = values.map(|value| point(value, value));
-        let svg = chart(scale.clone(), scale.clone(), vec![series("a", points)]).svg();
-        let drawing = Drawing::parse(&svg);
+        let drawing = Drawing::of(chart(scale.clone(), scale.clone(), vec![series("a", points)]).svg());
         let labels = |axis| drawing.ticks(axis).into_iter().map(|(_, label)| label).collect::<Vec<_>>().join(" ");
         (labels("x-axis"), labels("y-axis"), drawing.words("x-label").concat())
     };
@@ -90,9 +87,7 @@ fn ticks_are_the_expected_round_numbers() {
 #[test]
 fn forty_series_are_all_in_the_legend() {
     let line = |n: u32| series(&format!("series number {n}"), (0..5).map(|x| point(f64::from(x), f64::from(n * x))));
-    let svg = chart(scale("x", ""), scale("y", ""), (0..40).map(line).collect()).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(chart(scale("x", ""), scale("y", ""), (0..40).map(line).collect()).svg());
     assert_eq!(drawing.words("name").len(), 40);
     assert_eq!(drawing.all("series").len(), 40);
 }
@@ -102,9 +97,7 @@ fn a_chart_without_data_says_so() {
     let nothing =
         [vec![], vec![series("empty", [])], vec![series("nan", [point(f64::NAN, 1.0), point(1.0, f64::INFINITY)])]];
     for series in nothing {
-        let svg = chart(scale("x", "s"), scale("y", "s"), series).svg();
-        let drawing = Drawing::parse(&svg);
-        drawing.check();
+        let drawing = Drawing::of(chart(scale("x", "s"), scale("y", "s"), series).svg());
         assert_eq!(drawing.words("no-data"), ["no data"]);
         assert_eq!(drawing.words("title"), ["A title"]);
     }

@@ -20,9 +20,7 @@ fn protocols() -> Chart {
 
 #[test]
 fn every_series_has_a_line_its_points_and_an_entry_in_the_legend() {
-    let svg = protocols().svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(protocols().svg());
     let names: Vec<_> = drawing.all("series").iter().map(|group| group.attribute("aria-label").unwrap()).collect();
     assert_eq!(names, ["reverse-link", "flood", "bound"]);
     assert_eq!(drawing.words("name"), ["reverse-link", "flood", "bound"]);
@@ -36,8 +34,7 @@ fn every_series_has_a_line_its_points_and_an_entry_in_the_legend() {
 
 #[test]
 fn small_times_are_shown_in_milliseconds_with_exact_numbers_in_tooltips() {
-    let svg = protocols().svg();
-    let drawing = Drawing::parse(&svg);
+    let drawing = Drawing::of(protocols().svg());
     assert_eq!(drawing.words("y-label"), ["waiting time (ms)"]);
     let labels: Vec<String> = drawing.ticks("y-axis").into_iter().map(|(_, label)| label).collect();
     assert_eq!(labels, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
@@ -50,11 +47,11 @@ fn small_times_are_shown_in_milliseconds_with_exact_numbers_in_tooltips() {
 #[test]
 fn points_and_error_bars_lie_where_the_ticks_say() {
     let measured = Point { x: 2.0, y: 20.0, low: 10.0, high: 40.0 };
-    let svg =
-        chart(scale("x", ""), scale("y", ""), vec![series("a", [point(1.0, 0.0), measured, point(3.0, 50.0)])]).svg();
-    let drawing = Drawing::parse(&svg);
-    let height = |label: &str| drawing.ticks("y-axis").into_iter().find(|(_, text)| text == label).unwrap().0;
-    let across = drawing.ticks("x-axis").into_iter().find(|(_, text)| text == "2.0").unwrap().0;
+    let drawing = Drawing::of(
+        chart(scale("x", ""), scale("y", ""), vec![series("a", [point(1.0, 0.0), measured, point(3.0, 50.0)])]).svg(),
+    );
+    let height = |label: &str| drawing.tick("y-axis", label);
+    let across = drawing.tick("x-axis", "2.0");
     let bar = drawing.all("interval")[0];
     assert_eq!((number(bar, "y1"), number(bar, "y2")), (height("10"), height("40")));
     assert_eq!((number(bar, "x1"), number(bar, "x2")), (across, across));
@@ -67,12 +64,9 @@ fn points_and_error_bars_lie_where_the_ticks_say() {
 fn on_a_logarithmic_scale_factors_are_distances_and_zero_has_no_place() {
     let reaching_zero = Point { x: 10.0, y: 10.0, low: -1.0, high: 100.0 };
     let points = [point(1.0, 1.0), reaching_zero, point(100.0, 1000.0), point(0.0, 5.0), point(5.0, -5.0)];
-    let svg = chart(log("x", ""), log("y", ""), vec![series("a", points)]).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(chart(log("x", ""), log("y", ""), vec![series("a", points)]).svg());
     assert_eq!(drawing.all("point").len(), 3, "zero and less are left out");
-    let ticks = drawing.ticks("y-axis");
-    let at = |label: &str| ticks.iter().find(|(_, text)| text == label).unwrap().0;
+    let at = |label: &str| drawing.tick("y-axis", label);
     let decade = at("1") - at("10");
     assert!((at("10") - at("100") - decade).abs() < 0.02 && (at("100") - at("1000") - decade).abs() < 0.02);
     let bar = drawing.all("interval")[0];
@@ -84,9 +78,7 @@ fn on_a_logarithmic_scale_factors_are_distances_and_zero_has_no_place() {
 fn values_that_are_missing_leave_a_gap_and_intervals_that_are_missing_are_not_drawn() {
     let unsure = Point { low: f64::NEG_INFINITY, high: f64::INFINITY, ..point(5.0, 2.0) };
     let points = [point(1.0, 1.0), point(2.0, 1.5), point(3.0, f64::NAN), point(4.0, 2.0), unsure];
-    let svg = chart(scale("x", ""), scale("y", ""), vec![series("a", points)]).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(chart(scale("x", ""), scale("y", ""), vec![series("a", points)]).svg());
     assert_eq!(drawing.all("line")[0].attribute("d").unwrap().matches('M').count(), 2, "two pieces");
     assert_eq!(drawing.all("point").len(), 4);
     assert_eq!(drawing.all("interval").len(), 0);
@@ -96,9 +88,7 @@ fn values_that_are_missing_leave_a_gap_and_intervals_that_are_missing_are_not_dr
 #[test]
 fn crowded_series_have_few_markers_but_all_tooltips() {
     let line = |name: &str, slope: f64| series(name, (0..300).map(|x| point(f64::from(x), slope * f64::from(x))));
-    let svg = chart(scale("x", ""), scale("y", ""), vec![line("a", 1.0), line("b", 2.0)]).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(chart(scale("x", ""), scale("y", ""), vec![line("a", 1.0), line("b", 2.0)]).svg());
     assert_eq!(drawing.tooltips("point").len(), 600);
     let markers =
         drawing.all("point").into_iter().flat_map(|point| point.children()).filter(|node| has_class(*node, "marker"));
@@ -115,8 +105,7 @@ fn all_text_is_escaped() {
     chart.series[0].name = bad.to_owned();
     let svg = chart.svg();
     assert!(!svg.contains("<script"));
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(svg);
     for class in ["title", "note", "x-label"] {
         assert_eq!(drawing.words(class).join(" "), bad, "{class}");
     }
@@ -134,9 +123,7 @@ fn long_titles_names_and_labels_are_wrapped_and_the_legend_moves_below() {
         series.name = format!("{} {long}", series.name);
     }
     chart.series[1].name = "x".repeat(500);
-    let svg = chart.svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(chart.svg());
     assert!(drawing.words("title").len() > 1);
     assert_eq!(drawing.words("title").join(" "), long.trim());
     let legend_top = drawing
@@ -151,9 +138,7 @@ fn long_titles_names_and_labels_are_wrapped_and_the_legend_moves_below() {
 
 #[test]
 fn a_series_without_a_name_needs_no_legend() {
-    let svg = chart(scale("x", ""), scale("y", ""), vec![series("", [point(1.0, 2.0)])]).svg();
-    let drawing = Drawing::parse(&svg);
-    drawing.check();
+    let drawing = Drawing::of(chart(scale("x", ""), scale("y", ""), vec![series("", [point(1.0, 2.0)])]).svg());
     assert!(drawing.all("legend").is_empty());
     assert_eq!(drawing.all("point").len(), 1);
 }

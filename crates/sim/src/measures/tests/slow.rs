@@ -222,6 +222,8 @@ fn every_name_of_the_catalogue_is_told_by_some_run() {
     ];
     let mut run = outcome(1, requests);
     run.kinds = vec![kind("token", 1, 1, 1)];
+    let outages = vec![Outage { start: at(1.0), end: Some(at(2.0)) }];
+    run.crashes = Some(CrashesSeen { facts: vec![at(1.0)], outages, ..CrashesSeen::default() });
     let mut found = measures(&scenario, &run);
     scenario.warmup = Warmup::Mser5;
     found.extend(measures(&scenario, &run));

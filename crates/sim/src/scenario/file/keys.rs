@@ -2,7 +2,7 @@
 
 use super::kind::{Kind, MOST_NODES};
 use super::quantity::{Quantity, Range};
-use crate::scenario::Name;
+use crate::scenario::{Name, Voting};
 
 pub(super) struct Section {
     /// Such as `traffic.class`; empty for the top of the file.
@@ -47,20 +47,20 @@ pub(super) const SECTIONS: &[Section] = &[
     section("area", "The plane in which nodes stand or move, with [radio]"),
     section("mobility", "How nodes move, with [radio]"),
     section("topology", "A network of given links. A file has this or [radio]"),
-    Section { repeated: true, ..section("topology.change", "A link that comes or goes at a given time") },
+    section("topology.change", "A link that comes or goes at a given time").repeated(),
     section("traffic", "The requests of clients; with classes, what they have in common"),
-    Section { repeated: true, ..section("traffic.class", "One kind of clients. Takes all keys of [traffic]") },
+    section("traffic.class", "One kind of clients. Takes all keys of [traffic]").repeated(),
+    section("crashes", "Nodes that crash, and how the mesh recovers. Without it none does"),
+    section("crashes.script", "A crash at a given time").repeated(),
     section("limits", "What stops a run that would not end: a storm"),
     section("study", "Many runs: what varies, how often, and what is shown"),
-    Section { free: true, ..section("study.axes", "Keys that vary: lists, or \"10..100 step 10\" with both ends") },
-    Section {
-        repeated: true,
-        free: true,
-        ..section("study.variant", "One value of the axis `variant`: a label and keys that are set together")
-    },
+    section("study.axes", "Keys that vary: lists, or \"10..100 step 10\" with both ends").free(),
+    section("study.variant", "One value of the axis `variant`: a label and keys that are set together")
+        .repeated()
+        .free(),
     section("study.stop", "Goes on beyond `repeat` until a measure is known well"),
-    Section { repeated: true, ..section("study.plot", "A picture") },
-    Section { repeated: true, ..section("study.compare", "A paired comparison of the points along an axis") },
+    section("study.plot", "A picture").repeated(),
+    section("study.compare", "A paired comparison of the points along an axis").repeated(),
 ];
 
 /// Keys that exclude each other: setting one removes the others.
@@ -81,7 +81,7 @@ pub(super) const KEYS: &[Key] = &[
         Default("\"5s\""),
         "left out of the measures at the beginning; `mser5` finds it from the waiting times",
     ),
-    key("drain", Kind::Amount(Time, TIME), Default("\"60s\""), "how long the run may go on until nothing is in flight"),
+    key("drain", MOMENT, Default("\"60s\""), "how long the run may go on until nothing is in flight"),
     key("seed", Kind::Whole(0, i64::MAX), Default("1"), "of a single run; a study has its own"),
     // Protocol.
     key("protocol.name", Kind::Word(protocols), Default("\"reverse-link\""), "which"),
@@ -91,10 +91,8 @@ pub(super) const KEYS: &[Key] = &[
         Default("\"repaired\""),
         "what a node runs, or as printed in the paper; the latter for reverse-link, flood and group",
     ),
-    Key {
-        only: "text = \"published\"",
-        ..key("protocol.repairs", Kind::Texts, Default("[]"), "defects that are repaired, by their name in the errata")
-    },
+    key("protocol.repairs", Kind::Texts, Default("[]"), "defects that are repaired, by their name in the errata")
+        .only("text = \"published\""),
     key(
         "protocol.over",
         Kind::Word(|| vec!["links", "relay", "routing"]),
@@ -109,50 +107,27 @@ pub(super) const KEYS: &[Key] = &[
         Default("1"),
         "the k of h-out-of-k; more than 1 for reverse-link, central, raynal and omniscient",
     ),
-    Key {
-        only: "protocols that serve by urgency: reverse-link, central, omniscient",
-        ..key(
-            "protocol.order",
-            Kind::Word(|| vec!["priority", "deadline"]),
-            Default("\"priority\""),
-            "the order in which requests are served",
-        )
-    },
-    Key {
-        only: "order = \"priority\" with reverse-link (repaired), central or omniscient",
-        ..key(
-            "protocol.aging",
-            Kind::Whole(0, u32::MAX as i64),
-            Default("0"),
-            "grants of waiting that are worth one step of priority; 0 is strict priority",
-        )
-    },
-    Key {
-        only: "reverse-link (repaired), central and omniscient",
-        ..key(
-            "protocol.joins",
-            Kind::Whole(0, u32::MAX as i64),
-            Default("0"),
-            "how many requests may join the running session past the front",
-        )
-    },
-    Key {
-        only: "group",
-        ..key(
-            "protocol.levels",
-            Kind::Whole(1, i32::MAX as i64),
-            Default("10"),
-            "the greatest priority; the least is 1",
-        )
-    },
-    Key {
-        only: "reverse-link (published)",
-        ..key("protocol.epsilon", Kind::Whole(0, u32::MAX as i64), Default("0"), "what the paper's aging adds")
-    },
-    Key {
-        only: "flood (repaired) and group (repaired)",
-        ..key("protocol.retry", Kind::Retry, Default("\"1s..2s\""), "how long a node waits before it repeats a message")
-    },
+    key(
+        "protocol.order",
+        Kind::Word(|| vec!["priority", "deadline"]),
+        Default("\"priority\""),
+        "the order in which requests are served",
+    )
+    .only("protocols that serve by urgency: reverse-link, central, omniscient"),
+    key(
+        "protocol.aging",
+        NUMBER,
+        Default("0"),
+        "grants of waiting that are worth one step of priority; 0 is strict priority",
+    )
+    .only("order = \"priority\" with reverse-link (repaired), central or omniscient"),
+    key("protocol.joins", NUMBER, Default("0"), "how many requests may join the running session past the front")
+        .only("reverse-link (repaired), central and omniscient"),
+    key("protocol.levels", Kind::Whole(1, i32::MAX as i64), Default("10"), "the greatest priority; the least is 1")
+        .only("group"),
+    key("protocol.epsilon", NUMBER, Default("0"), "what the paper's aging adds").only("reverse-link (published)"),
+    key("protocol.retry", Kind::Retry, Default("\"1s..2s\""), "how long a node waits before it repeats a message")
+        .only("flood (repaired) and group (repaired)"),
     // Radio.
     key(
         "radio.range",
@@ -161,24 +136,16 @@ pub(super) const KEYS: &[Key] = &[
         "nodes nearer than this are linked",
     ),
     key("radio.bandwidth", Kind::Amount(Rate, Range::POSITIVE), Default("\"1Mbps\""), "of a sender"),
-    key(
-        "radio.latency",
-        Kind::Amount(Time, TIME),
-        Default("\"300us\""),
-        "from the end of a transmission to its handling",
-    ),
-    key("radio.error", Kind::Real(Range::between(0.0, 1.0)), Default("0.0"), "the probability that a reception fails"),
+    key("radio.latency", MOMENT, Default("\"300us\""), "from the end of a transmission to its handling"),
+    key("radio.error", SHARE, Default("0.0"), "the probability that a reception fails"),
     key(
         "radio.message",
         Kind::AmountOr(Size, BYTES, "encoded"),
         Default("\"200B\""),
         "the length of a message; `encoded`: as on the wire, plus `header`",
     ),
-    Key {
-        only: "message = \"encoded\"",
-        ..key("radio.header", Kind::Amount(Size, BYTES), Default("\"34B\""), "in front of every encoded message")
-    },
-    key("radio.ack", Kind::Amount(Size, BYTES), Default("\"14B\""), "the length of an acknowledgement"),
+    key("radio.header", LENGTH, Default("\"34B\""), "in front of every encoded message").only("message = \"encoded\""),
+    key("radio.ack", LENGTH, Default("\"14B\""), "the length of an acknowledgement"),
     key(
         "radio.retries",
         Kind::Whole(0, 1000),
@@ -187,90 +154,61 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("radio.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is in flight"),
     // Area.
-    Key {
-        only: "models other than trace, which brings its own area",
-        ..key(
-            "area.size",
-            Kind::Pair(Length, Range::above_to(0.0, FAR)),
-            Default("[\"600m\", \"600m\"]"),
-            "from west to east and from south to north",
-        )
-    },
-    Key {
-        only: "models other than trace, which brings its own area",
-        ..key(
-            "area.degree",
-            Kind::Real(Range::POSITIVE),
-            Optional,
-            "instead of `size`: a square in which a node has so many neighbours on average, whatever `nodes` is",
-        )
-    },
+    key(
+        "area.size",
+        Kind::Pair(Length, Range::above_to(0.0, FAR)),
+        Default("[\"600m\", \"600m\"]"),
+        "from west to east and from south to north",
+    )
+    .only("models other than trace, which brings its own area"),
+    key(
+        "area.degree",
+        Kind::Real(Range::POSITIVE),
+        Optional,
+        "instead of `size`: a square in which a node has so many neighbours on average, whatever `nodes` is",
+    )
+    .only("models other than trace, which brings its own area"),
     // Mobility.
     key("mobility.model", Kind::Word(models), Default("\"static\""), "how nodes move"),
-    Key {
-        only: "linear, direction, waypoint, gauss-markov and walk",
-        ..key(
-            "mobility.speed",
-            Kind::Draw(Speed, Range::POSITIVE),
-            Depends("\"3mps\" for gauss-markov, else \"uniform(1mps, 5mps)\""),
-            "a mean for gauss-markov; a constant or uniform for waypoint",
-        )
-    },
-    Key {
-        only: "direction and waypoint",
-        ..key("mobility.pause", Kind::Draw(Time, Range::NOT_NEGATIVE), Default("\"0s\""), "rest before the next leg")
-    },
-    Key {
-        only: "gauss-markov",
-        ..key("mobility.step", Kind::Amount(Time, LONG), Default("\"1s\""), "between changes")
-    },
-    Key {
-        only: "gauss-markov",
-        ..key("mobility.memory", Kind::Real(Range::between(0.0, 1.0)), Default("0.75"), "0 forgets, 1 never changes")
-    },
-    Key {
-        only: "gauss-markov",
-        ..key("mobility.speed_deviation", Kind::Amount(Speed, Range::NOT_NEGATIVE), Default("\"1mps\""), "of the speed")
-    },
-    Key {
-        only: "gauss-markov",
-        ..key(
-            "mobility.direction_deviation",
-            Kind::Amount(Angle, Range::NOT_NEGATIVE),
-            Default("\"30deg\""),
-            "of the direction",
-        )
-    },
-    Key {
-        only: "walk",
-        ..key("mobility.leg", Kind::Draw(Time, Range::POSITIVE), Default("\"10s\""), "how long a node goes straight")
-    },
-    Key {
-        only: "walk",
-        ..key("mobility.turn", Kind::Amount(Angle, TURN), Default("\"45deg\""), "how far the direction turns at most")
-    },
-    Key {
-        only: "static",
-        ..key(
-            "mobility.placement",
-            Kind::Word(|| vec!["random", "grid", "file"]),
-            Default("\"random\""),
-            "where nodes stand",
-        )
-    },
-    Key {
-        only: "trace, and static with placement = \"file\"",
-        ..key("mobility.file", Kind::File, Needed, "a trace, or lines `x,y` in metres; looked for beside the scenario")
-    },
-    Key {
-        only: "trace",
-        ..key(
-            "mobility.format",
-            Kind::Word(formats),
-            Default("\"auto\""),
-            "of the trace; `auto` goes by the end of its name",
-        )
-    },
+    key(
+        "mobility.speed",
+        Kind::Draw(Speed, Range::POSITIVE),
+        Depends("\"3mps\" for gauss-markov, else \"uniform(1mps, 5mps)\""),
+        "a mean for gauss-markov; a constant or uniform for waypoint",
+    )
+    .only("linear, direction, waypoint, gauss-markov and walk"),
+    key("mobility.pause", DRAWN_TIME, Default("\"0s\""), "rest before the next leg").only("direction and waypoint"),
+    key("mobility.step", Kind::Amount(Time, LONG), Default("\"1s\""), "between changes").only("gauss-markov"),
+    key("mobility.memory", SHARE, Default("0.75"), "0 forgets, 1 never changes").only("gauss-markov"),
+    key("mobility.speed_deviation", Kind::Amount(Speed, Range::NOT_NEGATIVE), Default("\"1mps\""), "of the speed")
+        .only("gauss-markov"),
+    key(
+        "mobility.direction_deviation",
+        Kind::Amount(Angle, Range::NOT_NEGATIVE),
+        Default("\"30deg\""),
+        "of the direction",
+    )
+    .only("gauss-markov"),
+    key("mobility.leg", Kind::Draw(Time, Range::POSITIVE), Default("\"10s\""), "how long a node goes straight")
+        .only("walk"),
+    key("mobility.turn", Kind::Amount(Angle, TURN), Default("\"45deg\""), "how far the direction turns at most")
+        .only("walk"),
+    key(
+        "mobility.placement",
+        Kind::Word(|| vec!["random", "grid", "file"]),
+        Default("\"random\""),
+        "where nodes stand",
+    )
+    .only("static"),
+    key("mobility.file", Kind::File, Needed, "a trace, or lines `x,y` in metres; looked for beside the scenario")
+        .only("trace, and static with placement = \"file\""),
+    key(
+        "mobility.format",
+        Kind::Word(formats),
+        Default("\"auto\""),
+        "of the trace; `auto` goes by the end of its name",
+    )
+    .only("trace"),
     // Topology.
     key(
         "topology.shape",
@@ -278,40 +216,21 @@ pub(super) const KEYS: &[Key] = &[
         Depends("links if `links` is given, else complete"),
         "which links there are",
     ),
-    Key {
-        only: "random",
-        ..key(
-            "topology.connectivity",
-            Kind::Real(Range::between(0.0, 1.0)),
-            Default("0.3"),
-            "the share of all possible links, at least a spanning tree",
-        )
-    },
-    Key { only: "tree", ..key("topology.arity", Kind::Whole(1, 100_000), Default("2"), "children per node") },
-    Key { only: "shape = \"links\"", ..key("topology.links", Kind::Links, Needed, "such as [[0, 1], [1, 2]]") },
-    key(
-        "topology.delay",
-        Kind::Draw(Time, Range::NOT_NEGATIVE),
-        Default("\"1ms\""),
-        "of a message, from sending to handling",
-    ),
+    key("topology.connectivity", SHARE, Default("0.3"), "the share of all possible links, at least a spanning tree")
+        .only("random"),
+    key("topology.arity", Kind::Whole(1, 100_000), Default("2"), "children per node").only("tree"),
+    key("topology.links", Kind::Links, Needed, "such as [[0, 1], [1, 2]]").only("shape = \"links\""),
+    key("topology.delay", DRAWN_TIME, Default("\"1ms\""), "of a message, from sending to handling"),
     key("topology.fifo", Kind::Flag, Default("true"), "whether a message waits for those sent before it on its link"),
-    key(
-        "topology.loss",
-        Kind::Real(Range::between(0.0, 1.0)),
-        Default("0.0"),
-        "the probability that a message is lost",
-    ),
+    key("topology.loss", SHARE, Default("0.0"), "the probability that a message is lost"),
     key(
         "topology.message",
         Kind::AmountOr(Size, BYTES, "encoded"),
         Default("\"200B\""),
         "for counting bytes; `encoded`: as on the wire, plus `header`",
     ),
-    Key {
-        only: "message = \"encoded\"",
-        ..key("topology.header", Kind::Amount(Size, BYTES), Default("\"54B\""), "in front of every encoded message")
-    },
+    key("topology.header", LENGTH, Default("\"54B\""), "in front of every encoded message")
+        .only("message = \"encoded\""),
     key("topology.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is in flight"),
     key(
         "topology.change_every",
@@ -320,7 +239,7 @@ pub(super) const KEYS: &[Key] = &[
         "mean time between random changes: one link goes, one comes",
     ),
     key("topology.keep_connected", Kind::Flag, Default("false"), "never cut a link that holds the network together"),
-    key("topology.change.at", Kind::Amount(Time, TIME), Needed, "when"),
+    key("topology.change.at", MOMENT, Needed, "when"),
     key("topology.change.up", Kind::Link, Optional, "the link that comes, such as [0, 1]"),
     key("topology.change.cut", Kind::Link, Optional, "the link that goes"),
     // Traffic.
@@ -331,21 +250,11 @@ pub(super) const KEYS: &[Key] = &[
         Default("\"all\""),
         "where clients run: \"all\", 3, [0, 1] or \"0..9\" with both ends",
     ),
-    key(
-        "traffic.think",
-        Kind::Draw(Time, Range::NOT_NEGATIVE),
-        Default("\"uniform(0s, 1s)\""),
-        "between a release and the next request",
-    ),
-    key(
-        "traffic.gap",
-        Kind::Draw(Time, Range::NOT_NEGATIVE),
-        Optional,
-        "instead of `think`: between requests, whether answered or not",
-    ),
+    key("traffic.think", DRAWN_TIME, Default("\"uniform(0s, 1s)\""), "between a release and the next request"),
+    key("traffic.gap", DRAWN_TIME, Optional, "instead of `think`: between requests, whether answered or not"),
     key("traffic.burst", Kind::Whole(1, 100_000), Optional, "instead of `think`: so many requests per node at once"),
-    Key { only: "burst", ..key("traffic.at", Kind::Amount(Time, TIME), Default("\"0s\""), "when the burst comes") },
-    key("traffic.holding", Kind::Draw(Time, Range::NOT_NEGATIVE), Default("\"10ms\""), "how long a grant is held"),
+    key("traffic.at", MOMENT, Default("\"0s\""), "when the burst comes").only("burst"),
+    key("traffic.holding", DRAWN_TIME, Default("\"10ms\""), "how long a grant is held"),
     key(
         "traffic.units",
         Kind::Draw(Count, Range::between(1.0, u32::MAX as f64)),
@@ -358,12 +267,7 @@ pub(super) const KEYS: &[Key] = &[
         Default("1"),
         "higher is more urgent",
     ),
-    key(
-        "traffic.deadline",
-        Kind::Draw(Time, Range::NOT_NEGATIVE),
-        Optional,
-        "instead of `priority`: due so long after it was asked for",
-    ),
+    key("traffic.deadline", DRAWN_TIME, Optional, "instead of `priority`: due so long after it was asked for"),
     key(
         "traffic.session",
         Kind::Draw(Count, Range::between(0.0, u32::MAX as f64)),
@@ -371,8 +275,62 @@ pub(super) const KEYS: &[Key] = &[
         "requests of the same session may be inside together; reverse-link (repaired), group, central, omniscient",
     ),
     key("traffic.patience", Kind::Draw(Time, Range::POSITIVE), Optional, "how long a client waits before it cancels"),
-    key("traffic.start", Kind::Amount(Time, TIME), Default("\"0s\""), "asks from this moment on"),
-    key("traffic.stop", Kind::Amount(Time, TIME), Optional, "asks no more from this moment on"),
+    key("traffic.start", MOMENT, Default("\"0s\""), "asks from this moment on"),
+    key("traffic.stop", MOMENT, Optional, "asks no more from this moment on"),
+    // Crashes.
+    key("crashes.per_hour", Kind::Real(CRASHES), Default("0.0"), "crashes of each node per hour, at random times"),
+    key(
+        "crashes.back",
+        DRAWN_TIME,
+        Default("\"exponential(10s)\""),
+        "from a random crash to the return, links included. It takes longer if clients may still hold on",
+    )
+    .only("per_hour"),
+    key("crashes.never", SHARE, Default("0.0"), "the share of random crashes after which the node never returns")
+        .only("per_hour"),
+    key(
+        "crashes.recovery",
+        Kind::Word(|| vec!["voters", "restart", "none"]),
+        Default("\"voters\""),
+        "how others learn that a node is gone: from voters or its return; from its return or an operator; never",
+    ),
+    key(
+        "crashes.lease",
+        Kind::Amount(Time, LONG),
+        Default("\"10s\""),
+        "how long clients hold on without word of their node, which renews three times in that",
+    ),
+    key(
+        "crashes.removal",
+        MOMENT,
+        Default("\"60s\""),
+        "from its crash until an operator removes a node that never returns",
+    )
+    .only("recovery = \"restart\""),
+    key(
+        "crashes.voters",
+        Kind::Whole(1, 5),
+        Depends("3, or 1 with fewer nodes"),
+        "how many vote: the first 1, 3 or 5 nodes",
+    )
+    .only("recovery = \"voters\""),
+    key(
+        "crashes.standing",
+        Kind::Amount(Time, LONG),
+        Default("\"10s\""),
+        "how long a node may act without word of most voters. After 1.02 times this and 0.2 s it is declared gone",
+    )
+    .only("recovery = \"voters\""),
+    key(
+        "crashes.drift",
+        Kind::Real(Range::between(0.0, Voting::MOST_DRIFT)),
+        Default("0.001"),
+        "clocks run slower or faster by at most this share",
+    )
+    .only("recovery = \"voters\""),
+    key("crashes.script.at", MOMENT, Needed, "when"),
+    key("crashes.script.node", Kind::Whole(0, MOST_NODES as i64), Needed, "which node"),
+    key("crashes.script.for", MOMENT, Optional, "how long it is down; not given: it never returns"),
     // Limits.
     key("limits.events", Kind::Whole(1, i64::MAX), Default("1000000000"), "the most events of a run"),
     key(
@@ -430,7 +388,21 @@ pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.section() == section)
 }
 
+impl Section {
+    const fn repeated(self) -> Self {
+        Self { repeated: true, ..self }
+    }
+
+    const fn free(self) -> Self {
+        Self { free: true, ..self }
+    }
+}
+
 impl Key {
+    const fn only(self, only: &'static str) -> Self {
+        Self { only, ..self }
+    }
+
     pub(super) fn section(&self) -> &'static str {
         self.path.rsplit_once('.').map_or("", |(section, _)| section)
     }
@@ -473,5 +445,12 @@ fn formats() -> Vec<&'static str> {
 const TIME: Range = Range::between(0.0, 1e7);
 const LONG: Range = Range::above_to(0.0, 1e7);
 const FAR: f64 = 1e7;
+/// More than one in a second is no crash any more.
+const CRASHES: Range = Range::between(0.0, 3600.0);
 const BYTES: Range = Range::between(0.0, 1e9);
+const NUMBER: Kind = Kind::Whole(0, u32::MAX as i64);
+const SHARE: Kind = Kind::Real(Range::between(0.0, 1.0));
+const MOMENT: Kind = Kind::Amount(Time, TIME);
+const DRAWN_TIME: Kind = Kind::Draw(Time, Range::NOT_NEGATIVE);
+const LENGTH: Kind = Kind::Amount(Size, BYTES);
 const TURN: Range = Range::between(0.0, std::f64::consts::PI);

@@ -1,5 +1,6 @@
 //! From the keys of a document to a scenario, with all checks that concern more than one key.
 
+mod crashes;
 mod mobility;
 mod network;
 mod protocol;
@@ -36,9 +37,10 @@ pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scena
     let network = network::network(source, reader, nodes, duration)?;
     protocol.over = protocol::over(reader, &protocol, &network)?;
     let traffic = traffic::traffic(reader, nodes, duration, &protocol)?;
+    let crashes = crashes::crashes(reader, nodes, duration, &protocol, &network)?;
     let limits = limits(reader, nodes)?;
     nothing_is_unused(reader, &protocol)?;
-    Ok(Scenario { name, nodes, duration, warmup, drain, protocol, network, traffic, limits })
+    Ok(Scenario { name, nodes, duration, warmup, drain, protocol, network, traffic, crashes, limits })
 }
 
 fn limits(reader: &mut Reader<'_>, nodes: u32) -> Result<Limits, Problem> {

@@ -95,7 +95,7 @@ fn whats() -> impl Strategy<Value = What<Message>> {
         4 => happenings().prop_map(What::Event),
         1 => (pairs(), any::<bool>()).prop_map(|(between, up)| What::Link(Link { between, up })),
         1 => (nodes(), positions(), option::of(positions()))
-            .prop_map(|(node, position, velocity)| What::Move(Move { node, position, velocity, gone: false })),
+            .prop_map(|(node, position, velocity)| What::Move(Move { node, position, velocity, gone: false, crashed: false })),
         1 => (pairs(), messages(), option::of(any::<u64>()))
             .prop_map(|((from, to), message, cause)| What::Lost(Lost { from, to, message, cause })),
         1 => (name, option::of(positions()), option::of(views()))

@@ -2,7 +2,7 @@
 
 /** @import { Action, SceneNode, Viewer } from "../types.d.ts" */
 
-import { urgencyWords } from "../words.js";
+import { unitWords, urgencyWords } from "../words.js";
 import { button, fill, h } from "./dom.js";
 import { say } from "./notices.js";
 
@@ -26,7 +26,7 @@ export function actions(viewer, element) {
   /** A request can be given back or given up. @param {SceneNode} node */
   const requests = (node) =>
     node.open.map(({ request, units, urgency, granted }) => {
-      const words = `${granted === null ? "waits for" : "holds"} ${units === 1 ? "1 unit" : `${units} units`}`;
+      const words = `${granted === null ? "waits for" : "holds"} ${unitWords(units)}`;
       const end = () => act({ do: "release", tape: viewer.tape, node: node.id, request });
       const label = granted === null ? "Give up" : "Release";
       return h(

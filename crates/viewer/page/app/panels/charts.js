@@ -175,37 +175,12 @@ export function numbersOf(chart, figures, clock) {
 /** @param {import("./chartdraw.js").Chart} chart @param {Figures} figures @param {"step" | "time_ns"} clock */
 function table(chart, figures, clock) {
   const { head, rows } = numbersOf(chart, figures, clock);
-  return h(
-    "details",
-    {},
-    h("summary", { "data-key": `numbers-${chart.title}` }, "Numbers"),
-    h(
-      "div",
-      { class: "scroll", tabindex: 0 },
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            head.map((name) => h("th", { class: "number" }, name)),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map((row) =>
-            h(
-              "tr",
-              {},
-              row.map((words) => h("td", { class: "number" }, words)),
-            ),
-          ),
-        ),
-      ),
-    ),
-  );
+  const line = (/** @type {"th" | "td"} */ tag, /** @type {string[]} */ words) => {
+    const cells = words.map((one) => h(tag, { class: "number" }, one));
+    return h("tr", {}, cells);
+  };
+  const lines = rows.map((row) => line("td", row));
+  const whole = h("table", {}, h("thead", {}, line("th", head)), h("tbody", {}, lines));
+  const summary = h("summary", { "data-key": `numbers-${chart.title}` }, "Numbers");
+  return h("details", {}, summary, h("div", { class: "scroll", tabindex: 0 }, whole));
 }

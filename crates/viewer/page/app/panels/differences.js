@@ -2,7 +2,8 @@
 
 /** @import { Claimant, NodeId, Urgency, View, Viewer } from "../types.d.ts" */
 
-import { urgencyWords } from "../words.js";
+import { UNKNOWN_LEVEL } from "../stage/look.js";
+import { unitWords, urgencyWords } from "../words.js";
 import { minus, session } from "./format.js";
 
 /** @typedef {keyof View} Field */
@@ -25,9 +26,6 @@ export const FIELDS = /** @type {const} */ ({
   by_permission: "By permission",
   leaving: "Leaving",
 });
-
-/** Heights above this level mean that a node has not heard of the token yet. */
-const UNKNOWN_LEVEL = 2 ** 40;
 
 /**
  * The fields that differ.
@@ -98,7 +96,7 @@ export function claimWords(claim, nameOf, urgency) {
  * @param {Urgency | null} [urgency] what was asked for, if it is known
  */
 export function demandWords({ units, rank, session: of }, urgency = null) {
-  const words = [units === 1 ? "1 unit" : `${units} units`];
+  const words = [unitWords(units)];
   if (urgency !== null) words.push(minus(urgencyWords(urgency)));
   if (rank !== undefined) words.push(minus(`rank ${rank}`));
   if (of !== undefined && of !== null) words.push(`session ${session(of)}`);

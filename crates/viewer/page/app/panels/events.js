@@ -73,7 +73,7 @@ export function events(viewer, element) {
 
   /** Searches on until a page is found. @param {number} line @param {boolean} back */
   async function search(line, back) {
-    /** @type {import("./listing.js").Row[]} */
+    /** @type {import("./causality.js").Row[]} */
     const found = [];
     /** @type {number | null} */
     let more = line;

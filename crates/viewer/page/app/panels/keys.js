@@ -3,6 +3,7 @@
 /** @import { MarkKind, Viewer } from "../types.d.ts" */
 
 import { typing } from "./dom.js";
+import { say } from "./notices.js";
 
 /** @type {Record<string, MarkKind>} */
 const JUMPS = { g: "grant", v: "violation", l: "link" };
@@ -47,5 +48,5 @@ export function playOrPause(viewer) {
 export async function jump(viewer, kind, back) {
   if (await viewer.jump(kind, back)) return;
   const words = kind === "link" ? "change of a link" : kind;
-  window.dispatchEvent(new CustomEvent("say", { detail: `No ${words} ${back ? "before" : "after"} this moment.` }));
+  say(`No ${words} ${back ? "before" : "after"} this moment.`);
 }

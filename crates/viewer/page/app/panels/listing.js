@@ -1,9 +1,9 @@
 // A stretch of the list of records. The whole list may have millions of lines and a filter may leave few of them, so
 // its length is not known: a stretch grows at the end to which one scrolls and is cut at the other.
 
-/** @import { Record_ } from "../types.d.ts" */
+import { lowerBound } from "../scene.js";
 
-/** @typedef {{ line: number, record: Record_ }} Row */
+/** @import { Row } from "./causality.js" */
 
 /** So many rows are kept; enough to scroll without waiting, few enough to be quick. */
 export const MOST = 1200;
@@ -54,13 +54,7 @@ export class Listing {
 
   /** The row of a line, or the last one before it; -1 if it lies before all. @param {number} line */
   at(line) {
-    let [low, high] = [0, this.rows.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.rows[middle].line <= line) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return lowerBound(this.rows, (row) => row.line <= line) - 1;
   }
 
   /** Whether the place of a line is inside, so that its neighbours are known. @param {number} line */

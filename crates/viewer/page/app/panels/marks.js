@@ -62,13 +62,3 @@ export function heights(sums) {
 export function fraction(at, last) {
   return last > 0 ? Math.min(1, Math.max(0, at / last)) : 0;
 }
-
-/**
- * The moment at a place of a track, from its left edge.
- * @param {number} x
- * @param {number} width
- * @param {Moment} last
- */
-export function momentAt(x, width, last) {
-  return width > 0 ? Math.min(1, Math.max(0, x / width)) * last : 0;
-}

@@ -3,7 +3,7 @@
 /** @import { Claimant, NodeId, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
 
 import { urgencyOf } from "../claims.js";
-import { messageWords, urgencyWords } from "../words.js";
+import { messageWords, unitWords, urgencyWords } from "../words.js";
 import { actions } from "./actions.js";
 import { changedFields, claimWords, demandWords, FIELDS, fenceWords, fieldWords, viewBefore } from "./differences.js";
 import { button, fill, h, paced } from "./dom.js";
@@ -132,7 +132,7 @@ function special(viewer, node, view, field) {
 function tokenFacts(viewer, node, view) {
   const nameOf = namer(viewer);
   const ledger = (view.token?.ledger ?? []).map(({ grant, units, session: of }) => {
-    const words = ` holds ${units === 1 ? "1 unit" : `${units} units`}${of === null ? "" : `, session ${session(of)}`}`;
+    const words = ` holds ${unitWords(units)}${of === null ? "" : `, session ${session(of)}`}`;
     return [nodeButton(viewer, grant.node, "ledger"), words];
   });
   const queue = (view.token?.queue ?? []).map((claim) => {
@@ -147,7 +147,7 @@ function tokenFacts(viewer, node, view) {
 function fromRequests(viewer, node) {
   const { scene } = viewer;
   const words = (/** @type {OpenRequest} */ open) => {
-    const parts = [open.units === 1 ? "1 unit" : `${open.units} units`, urgencyWords(open.urgency)];
+    const parts = [unitWords(open.units), urgencyWords(open.urgency)];
     if (open.session !== null) parts.push(`session ${session(open.session)}`);
     return [`${parts.join(", ")}${fenceWords(open.fence)}`, since(viewer, node, open)];
   };

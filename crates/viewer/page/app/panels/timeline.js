@@ -2,10 +2,11 @@
 
 /** @import { MarkKind, Viewer } from "../types.d.ts" */
 
+import { watchTheme } from "../stage/theme.js";
 import { h, paced, s } from "./dom.js";
 import { moment } from "./format.js";
 import { jump } from "./keys.js";
-import { byColumn, extentOf, fraction, heights, marksOf, momentAt } from "./marks.js";
+import { byColumn, extentOf, fraction, heights, marksOf } from "./marks.js";
 import { clockOf } from "./names.js";
 
 /** The rows of marks from top to bottom; heights in pixels, colours as names of custom properties. */
@@ -36,7 +37,7 @@ export function timeline(viewer, element) {
   /** @param {PointerEvent} event */
   const pointed = (event) => {
     const box = track.getBoundingClientRect();
-    return momentAt(event.clientX - box.left, box.width, last());
+    return fraction(event.clientX - box.left, box.width) * last();
   };
   let dragging = false;
   track.addEventListener("pointerdown", (event) => {
@@ -49,8 +50,7 @@ export function timeline(viewer, element) {
     if (dragging) viewer.seekTo(at);
     tip.hidden = false;
     tip.textContent = moment(at, clockOf(viewer));
-    const place = Math.min(1, Math.max(0, fraction(at, last())));
-    tip.style.left = `clamp(3rem, ${place * 100}%, calc(100% - 3rem))`;
+    tip.style.left = `clamp(3rem, ${fraction(at, last()) * 100}%, calc(100% - 3rem))`;
   });
   const end = () => {
     dragging = false;
@@ -76,8 +76,7 @@ export function timeline(viewer, element) {
     draw();
   }
   for (const name of /** @type {const} */ (["moment", "summary", "figures", "check"])) viewer.on(name, update);
-  document.addEventListener("themechange", draw);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  watchTheme(draw);
   new ResizeObserver(draw).observe(track);
   update();
 }

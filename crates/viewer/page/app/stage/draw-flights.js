@@ -3,7 +3,7 @@
 import { withAlpha } from "./paint.js";
 
 /** @import { Flight } from "../types.d.ts" */
-/** @import { Dot, Frame } from "./frame.js" */
+/** @import { Dot, Frame, Painter } from "./frame.js" */
 /** @typedef {CanvasRenderingContext2D} Context */
 
 /** Where steps have no time, messages that wait for theirs stand in a queue on their link, from here on. */
@@ -42,10 +42,7 @@ export function looksOf(kind) {
   return LOOKS[kind] ?? OTHER;
 }
 
-/**
- * @param {Context} context
- * @param {Frame} frame
- */
+/** @type {Painter} */
 export function drawFlights(context, frame) {
   const { flights } = frame;
   if (flights.length === 0) return;

@@ -3,15 +3,11 @@
 import { slope } from "./look.js";
 
 /** @import { NodeId } from "../types.d.ts" */
-/** @import { Dot, Frame } from "./frame.js" */
+/** @import { Dot, Frame, Painter } from "./frame.js" */
 
 /** @typedef {CanvasRenderingContext2D} Context */
 
-/**
- * The border of the area, and how far the radio of a chosen node reaches.
- * @param {Context} context
- * @param {Frame} frame
- */
+/** The border of the area, and how far the radio of a chosen node reaches. @type {Painter} */
 export function drawGround(context, frame) {
   const { camera, theme } = frame;
   if (frame.area) {
@@ -60,11 +56,7 @@ function metres(value) {
   return value >= 1000 ? `${value / 1000} km` : `${value} m`;
 }
 
-/**
- * Links in one path for each style: thousands of them must not cost thousands of strokes.
- * @param {Context} context
- * @param {Frame} frame
- */
+/** Links in one path for each style: thousands of them must not cost thousands of strokes. @type {Painter} */
 export function drawLinks(context, frame) {
   const { theme, byId, detail } = frame;
   const sure = new Path2D();
@@ -105,11 +97,7 @@ export function drawLinks(context, frame) {
   context.stroke(askedArrows);
 }
 
-/**
- * The link that is selected, also if it is cut.
- * @param {Context} context
- * @param {Frame} frame
- */
+/** The link that is selected, also if it is cut. @type {Painter} */
 export function drawChosenLink(context, frame) {
   if (!frame.chosenLink) return;
   const [one, other] = frame.chosenLink;

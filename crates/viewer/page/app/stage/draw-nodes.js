@@ -4,8 +4,7 @@ import { hasOwnName, labelOf } from "./look.js";
 import { circle, outlined, pill, withAlpha } from "./paint.js";
 import { inkOn, sessionColour, sessionLabel } from "./theme.js";
 
-/** @import { Dot, Frame } from "./frame.js" */
-/** @typedef {CanvasRenderingContext2D} Context */
+/** @import { Dot, DotPainter, DotsPainter, Painter } from "./frame.js" */
 
 /** Units up to this capacity are drawn one by one. */
 const MOST_SLOTS = 12;
@@ -14,10 +13,7 @@ const MOST_CHIPS = 4;
 const FULL_TURN = 2 * Math.PI;
 const TOP = -Math.PI / 2;
 
-/**
- * @param {Context} context
- * @param {Frame} frame
- */
+/** @type {Painter} */
 export function drawNodes(context, frame) {
   const dots = frame.dots.filter((dot) => dot.visible);
   for (const dot of dots) if (dot.look.token || dot.look.copy) drawToken(context, frame, dot);
@@ -39,12 +35,7 @@ export function drawNodes(context, frame) {
   for (const dot of dots) if (dot.look.waiting) drawClock(context, frame, dot);
 }
 
-/**
- * Circles, one path for each style.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot[]} dots
- */
+/** Circles, one path for each style. @type {DotsPainter} */
 function drawBodies(context, { theme, radius, detail }, dots) {
   /** @type {Map<string, { fill: string, edge: string, alpha: number, path: Path2D }>} */
   const styles = new Map();
@@ -72,12 +63,7 @@ function drawBodies(context, { theme, radius, detail }, dots) {
   context.globalAlpha = 1;
 }
 
-/**
- * The token glows; a copy that is kept is a hollow ring.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
- */
+/** The token glows; a copy that is kept is a hollow ring. @type {DotPainter} */
 function drawToken(context, { theme, radius, pulse }, { x, y, look }) {
   const ring = radius + Math.max(5, radius * 0.42);
   if (look.token) {
@@ -98,12 +84,7 @@ function drawToken(context, { theme, radius, pulse }, { x, y, look }) {
   context.setLineDash([]);
 }
 
-/**
- * Units in use here out of all units, as parts of a ring.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
- */
+/** Units in use here out of all units, as parts of a ring. @type {DotPainter} */
 function drawSlots(context, { theme, radius, capacity }, { x, y, look }) {
   if (capacity <= 1) return;
   const ring = radius * 0.74;
@@ -132,12 +113,7 @@ function drawSlots(context, { theme, radius, capacity }, { x, y, look }) {
   context.stroke(full);
 }
 
-/**
- * Who waits has a small clock at the upper right.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
- */
+/** Who waits has a small clock at the upper right. @type {DotPainter} */
 function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
   if (node.gone) return;
   const size = detail === "full" ? 6.5 : detail === "names" ? 5.5 : 3.5;
@@ -161,11 +137,7 @@ function drawClock(context, { theme, radius, detail }, { x, y, look, node }) {
   context.lineCap = "butt";
 }
 
-/**
- * What is selected, focused, or broken.
- * @param {Context} context
- * @param {Frame} frame
- */
+/** What is selected, focused, or broken. @type {Painter} */
 function drawMarks(context, frame) {
   const { theme, radius } = frame;
   const broken = frame.broken === undefined ? undefined : frame.byId.get(frame.broken);
@@ -195,12 +167,7 @@ function drawMarks(context, frame) {
   });
 }
 
-/**
- * A node with its label, name and session.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
- */
+/** A node with its label, name and session. @type {DotPainter} */
 function drawWhole(context, frame, dot) {
   const { theme, radius, detail } = frame;
   const { node, look, x, y } = dot;
@@ -231,11 +198,7 @@ function drawWhole(context, frame, dot) {
   context.globalAlpha = 1;
 }
 
-/**
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot[]} dots
- */
+/** @type {DotsPainter} */
 function drawQueues(context, frame, dots) {
   const chosen = [frame.hovered, frame.focused, frame.chosen];
   for (const dot of dots) {
@@ -245,11 +208,7 @@ function drawQueues(context, frame, dots) {
   }
 }
 
-/**
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
- */
+/** @type {DotPainter} */
 function drawChips(context, { theme, radius }, { node, look, x, y }) {
   const shown = look.chips.slice(0, MOST_CHIPS);
   const more = look.chips.length - shown.length;

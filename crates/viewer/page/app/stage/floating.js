@@ -1,5 +1,7 @@
 // Buttons over the picture: nearer, farther, all; and at a selected link, cut or restore.
 
+import { button, h } from "../panels/dom.js";
+
 /** @import { NodeId } from "../types.d.ts" */
 /** @import { Stage } from "./index.js" */
 
@@ -9,19 +11,20 @@
  */
 export function addFloating(stage) {
   const { viewer, camera, element } = stage;
-  const tools = document.createElement("div");
-  tools.className = "stage-tools";
-  tools.append(
-    button("+", "Nearer (key +)", () => zoom(1.4)),
-    button("−", "Farther (key -)", () => zoom(1 / 1.4)),
-    button("⤢", "Show all (key 0)", stage.fit),
+  const tool = (/** @type {string} */ text, /** @type {string} */ title, /** @type {() => void} */ press) =>
+    button(text, press, { title, "aria-label": title });
+  const tools = h(
+    "div",
+    { class: "stage-tools" },
+    tool("+", "Nearer (key +)", () => zoom(1.4)),
+    tool("−", "Farther (key -)", () => zoom(1 / 1.4)),
+    tool("⤢", "Show all (key 0)", stage.fit),
   );
-  const cut = button("Cut", "", () => {
+  const cutOrRestore = () => {
     const link = chosenLink();
     if (link) viewer.act({ do: "link", between: link, up: !isUp(link) }).catch(() => {}); // the viewer told the user
-  });
-  cut.className = "stage-float";
-  cut.hidden = true;
+  };
+  const cut = button("Cut", cutOrRestore, { class: "stage-float", hidden: true });
   element.append(cut, tools);
 
   /** @param {number} factor */
@@ -55,19 +58,4 @@ export function addFloating(stage) {
       cut.style.transform = `translate(${(a.x + b.x) / 2}px, ${(a.y + b.y) / 2}px) translate(-50%, 12px)`;
     },
   };
-}
-
-/**
- * @param {string} text
- * @param {string} title
- * @param {() => void} press
- */
-function button(text, title, press) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = text;
-  made.title = title;
-  if (title) made.setAttribute("aria-label", title);
-  made.addEventListener("click", press);
-  return made;
 }

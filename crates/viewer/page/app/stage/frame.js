@@ -39,6 +39,10 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {number} pulse 0 to 1, while time goes by; 0 otherwise
  */
 
+/** @typedef {(context: CanvasRenderingContext2D, frame: Frame) => void} Painter draws a part of a frame */
+/** @typedef {(context: CanvasRenderingContext2D, frame: Frame, dot: Dot) => void} DotPainter draws a part of a node */
+/** @typedef {(context: CanvasRenderingContext2D, frame: Frame, dots: Dot[]) => void} DotsPainter */
+
 const LARGEST = 22;
 const SMALLEST = 2.5;
 /** From these radii on nodes are drawn with everything; with names; and with links that point. */

@@ -1,5 +1,6 @@
 // The picture of the mesh: nodes, links, the token and messages, on a canvas.
 
+import { h } from "../panels/dom.js";
 import { Camera } from "./camera.js";
 import { drawFlights } from "./draw-flights.js";
 import { drawChosenLink, drawGround, drawLinks } from "./draw-links.js";
@@ -46,10 +47,7 @@ const WORDS_EVERY = 1000;
 export function stage(viewer, element) {
   addStyle();
   element.classList.add("stage");
-  const canvas = document.createElement("canvas");
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-roledescription", "picture of the mesh");
+  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture of the mesh" });
   element.append(canvas);
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
@@ -144,10 +142,9 @@ export function stage(viewer, element) {
     theme = readTheme(element);
     shared.redraw();
   });
-  viewer.on("moment", shared.redraw);
-  viewer.on("selection", shared.redraw);
-  viewer.on("transport", shared.redraw);
-  viewer.on("summary", shared.redraw);
+  for (const name of /** @type {const} */ (["moment", "selection", "transport", "summary"])) {
+    viewer.on(name, shared.redraw);
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 // The picture by keyboard.
 
+import { h } from "../panels/dom.js";
 import { canDrag, dragger } from "./drag.js";
 import { nodeWords } from "./look.js";
 
@@ -22,9 +23,7 @@ export function addKeys(stage, menu) {
   const { canvas, camera, viewer, pointer } = stage;
   const drag = dragger(stage);
   // What screen readers say when one goes through the nodes.
-  const spoken = document.createElement("div");
-  spoken.className = "stage-spoken";
-  spoken.setAttribute("aria-live", "polite");
+  const spoken = h("div", { class: "stage-spoken", "aria-live": "polite" });
   stage.element.append(spoken);
 
   /** @param {1 | -1} by */

@@ -6,7 +6,7 @@ import { unitWords } from "../words.js";
 /** @import { Header, Height, Scene, SceneNode, Urgency, Viewer } from "../types.d.ts" */
 
 /** Heights from this level on mean that a node has not heard of the token yet. */
-const UNKNOWN_LEVEL = 2 ** 40;
+export const UNKNOWN_LEVEL = 2 ** 40;
 
 /**
  * @typedef {object} Look

@@ -1,5 +1,7 @@
 // The menu of a node, and of the ground: what one may do there.
 
+import { button, h } from "../panels/dom.js";
+
 /** @import { Action, NodeId, Position, SceneNode } from "../types.d.ts" */
 /** @import { Stage } from "./index.js" */
 
@@ -37,28 +39,18 @@ export function addMenu(stage) {
     close();
     const items = node ? nodeItems(stage, node) : groundItems(stage, point);
     if (items.length === 0) return;
-    const menu = document.createElement("div");
-    menu.className = "stage-menu";
-    menu.setAttribute("role", "menu");
-    menu.setAttribute("aria-label", node ? `What to do with ${node.name}` : "What to do here");
-    if (node) {
-      const title = document.createElement("div");
-      title.className = "title";
-      title.textContent = node.name;
-      menu.append(title);
-    }
-    for (const { words, run } of items) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.setAttribute("role", "menuitem");
-      button.textContent = words;
-      button.addEventListener("click", () => {
-        close();
-        canvas.focus({ preventScroll: true });
-        run();
-      });
-      menu.append(button);
-    }
+    const press = (/** @type {() => void} */ run) => () => {
+      close();
+      canvas.focus({ preventScroll: true });
+      run();
+    };
+    const name = node ? `What to do with ${node.name}` : "What to do here";
+    const menu = h(
+      "div",
+      { class: "stage-menu", role: "menu", "aria-label": name },
+      node && h("div", { class: "title" }, node.name),
+      items.map(({ words, run }) => button(words, press(run), { role: "menuitem" })),
+    );
     menu.addEventListener("keydown", (event) => onKey(event, menu));
     element.append(menu);
     shown = menu;

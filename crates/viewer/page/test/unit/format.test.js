@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { changedFields, fieldWords, viewBefore } from "../../app/panels/differences.js";
 import { count, decimalsFor, moment, plural, session, significant, span, speed } from "../../app/panels/format.js";
 import { protocolWords } from "../../app/panels/legend.js";
-import { byColumn, fraction, heights, marksOf, momentAt } from "../../app/panels/marks.js";
+import { byColumn, fraction, heights, marksOf } from "../../app/panels/marks.js";
 import { pretty } from "../../app/panels/record.js";
 
 const nameOf = (/** @type {number} */ id) => `n${id}`;
@@ -65,13 +65,11 @@ test("every mark is in exactly one column", () => {
   assert.deepEqual(heights([0, 1, 4]), [0, 0.5, 1]);
 });
 
-test("places on the timeline and back", () => {
+test("places on the timeline", () => {
   assert.equal(fraction(5, 10), 0.5);
   assert.equal(fraction(5, 0), 0);
   assert.equal(fraction(50, 10), 1);
-  assert.equal(momentAt(30, 60, 10), 5);
-  assert.equal(momentAt(-5, 60, 10), 0);
-  assert.equal(momentAt(5, 0, 10), 0);
+  assert.equal(fraction(-5, 60), 0);
 });
 
 test("marks of a place in a check are counted where they happened", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeRecord, isTokenMessage, messageKind, messageWords, spanWords } from "../../app/words.js";
+import { describeRecord, isTokenMessage, messageKind, messageWords } from "../../app/words.js";
 import { asksFor } from "./samples.js";
 
 const nameOf = (/** @type {number} */ id) => ["ann", "bob", "cat"][id] ?? String(id);
@@ -59,11 +59,4 @@ test("records as sentences, with what followed", () => {
   assert.deepEqual(describeRecord({ ...asksFor(1, 0, 1, 9), misuse: "over-capacity" }, nameOf).details, [
     "refused: over capacity",
   ]);
-});
-
-test("spans of time in units that fit", () => {
-  assert.equal(spanWords(850_000, "time_ns"), "850 µs");
-  assert.equal(spanWords(3_200_000, "time_ns"), "3.20 ms");
-  assert.equal(spanWords(12e9, "time_ns"), "12.0 s");
-  assert.equal(spanWords(1, "step"), "1 step");
 });

@@ -35,7 +35,7 @@ fn session(name: &str, claim: Claim) -> Claim {
 
 fn rules_broken(claims: &[Claim], capacity: u32, fences: Fences) -> Vec<&'static str> {
     let rules = BTreeMap::from([("gate".to_owned(), Rules { capacity, fences })]);
-    check(claims, &rules, &Floors::new()).into_iter().map(|finding| finding.rule).collect()
+    check(claims, &rules, &Sizes::default(), &Floors::new()).into_iter().map(|finding| finding.rule).collect()
 }
 
 #[test]
@@ -64,6 +64,21 @@ fn units_are_counted() {
     let claims = |units| [some(2, "a", 1, [0, 1, 9]), some(1, "b", 2, [0, 2, 3]), some(units, "c", 3, [0, 4, 8])];
     assert_eq!(rules_broken(&claims(1), 3, Fences::OfGrants), [""; 0]);
     assert_eq!(rules_broken(&claims(2), 3, Fences::OfGrants), ["capacity"]);
+}
+
+#[test]
+fn a_new_capacity_counts_for_those_who_ask_since() {
+    let tank = |id: &str, fence, times| Claim {
+        resource: cast::RESIZED.to_owned(),
+        ..with(Company::Anybody, 1, claim(id, fence, times))
+    };
+    let mut sizes = Sizes::default();
+    sizes.note(2, ms(0), Some(ms(0)));
+    sizes.note(1, ms(10), Some(ms(20)));
+    let rules = BTreeMap::from([(cast::RESIZED.to_owned(), Rules { capacity: 2, fences: Fences::OfGrants })]);
+    let found = |claims: &[Claim]| check(claims, &rules, &sizes, &Floors::new()).len();
+    assert_eq!(found(&[tank("a", 1, [1, 2, 50]), tank("b", 2, [1, 30, 50])]), 0, "both asked before");
+    assert_eq!(found(&[tank("a", 1, [21, 22, 50]), tank("b", 2, [23, 30, 50])]), 1);
 }
 
 #[test]
@@ -99,7 +114,7 @@ fn who_attends_a_session_together_may_have_one_fence() {
 fn fences_of_earlier_rounds_are_remembered() {
     let mut floors = Floors::new();
     raise(&mut floors, &[claim("a", 7, [0, 1, 2])]);
-    let found = |fence| check(&[claim("b", fence, [0, 1, 2])], &BTreeMap::new(), &floors).len();
+    let found = |fence| check(&[claim("b", fence, [0, 1, 2])], &BTreeMap::new(), &Sizes::default(), &floors).len();
     assert_eq!((found(8), found(7)), (0, 1));
 }
 

@@ -1,0 +1,98 @@
+//! Processes of nodes are killed with locks in hand, and the others go on.
+
+use crate::process::until;
+use crate::world::{World, full};
+
+/// A standing as short as links of 500 ms allow with room to spare on a busy machine.
+const VOTERS: &[&str] = &["--standing", "3s"];
+const RESTART: &[&str] = &["--recovery", "restart"];
+
+const TELL_FENCE: &[&str] = &["lock", "dock", "--", "sh", "-c", "echo $MESHLOCK_FENCE"];
+
+/// Three nodes, of which the second has the lock and the third waits for it.
+fn contended(flags: &[&str]) -> (World, crate::process::Running, crate::process::Running) {
+    let world = World::start_with(3, full(3), "", flags);
+    let holder = world.go(1, &["lock", "dock", "--lease", "2s", "--", "sleep", "600"]);
+    world.until_counts(0, "dock", 1, 0);
+    let waiter = world.go(2, TELL_FENCE);
+    world.until_counts(0, "dock", 1, 1);
+    (world, holder, waiter)
+}
+
+fn fence(out: &str) -> u64 {
+    out.trim().parse().unwrap_or_else(|_| panic!("no fence: {out:?}"))
+}
+
+#[test]
+fn voters_declare_a_killed_holder_gone_and_the_waiter_is_served() {
+    let (mut world, holder, waiter) = contended(VOTERS);
+    world.kill(1);
+    let served = waiter.end();
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    assert!(fence(&served.out) > 1);
+    assert!(!holder.end().err.is_empty(), "its client was told that it has lost the lock");
+    let recovery = world.status(0, None).recovery.expect("it recovers");
+    assert_eq!((recovery.gone, recovery.voters.len()), (vec!["node1".to_owned()], 3));
+    // It comes back as another node, and takes part.
+    world.begin(1);
+    let again = world.run(1, TELL_FENCE);
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert!(fence(&again.out) > fence(&served.out));
+}
+
+#[test]
+fn without_voters_a_killed_holder_is_waited_for() {
+    let (mut world, _holder, waiter) = contended(RESTART);
+    world.kill(1);
+    until("it is told whom the repair waits for, or nothing is known yet", || {
+        world.status(2, None).missing.iter().any(|missing| missing.name == "node1")
+    });
+    world.begin(1);
+    let served = waiter.end();
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    assert!(fence(&served.out) > 1);
+}
+
+#[test]
+fn who_never_comes_back_is_removed_by_a_person() {
+    let (mut world, _holder, waiter) = contended(RESTART);
+    world.kill(1);
+    world.mesh(world.dir(0), &["remove", "node1", "--gone"]);
+    let served = waiter.end();
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    assert!(fence(&served.out) > 1);
+}
+
+#[test]
+fn a_power_failure_of_all_loses_no_lock() {
+    let (mut world, _holder, waiter) = contended(VOTERS);
+    for node in 0..3 {
+        world.kill(node);
+    }
+    drop(waiter);
+    for node in 0..3 {
+        world.begin(node);
+    }
+    let served = world.run(2, TELL_FENCE);
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    assert!(fence(&served.out) > 1);
+}
+
+#[test]
+fn voters_are_shown_and_changed() {
+    let world = World::start_with(4, full(4), "", VOTERS);
+    let voters = || world.mesh(world.dir(0), &["voters"])["voters"].as_array().unwrap().len();
+    until("three vote", || voters() == 3);
+    let shown = world.mesh(world.dir(0), &["voters"]);
+    let ready: Vec<String> = serde_json::from_value(shown["ready"].clone()).unwrap();
+    let mut wanted: Vec<String> = serde_json::from_value(shown["voters"].clone()).unwrap();
+    assert_eq!((ready.len(), wanted.len()), (1, 3), "{shown}");
+    let former = std::mem::replace(&mut wanted[2], ready[0].clone());
+    let words: Vec<&str> = std::iter::once("voters").chain(wanted.iter().map(String::as_str)).collect();
+    world.mesh(world.dir(0), &words);
+    until("others vote", || {
+        let now = world.status(3, None).recovery.unwrap().voters;
+        now.contains(&ready[0]) && !now.contains(&former)
+    });
+    assert_eq!(world.run(3, TELL_FENCE).code, Some(0));
+}
