@@ -51,6 +51,11 @@ fn recovery_holds() {
 }
 
 #[test]
+fn recovery_of_flood_and_group_holds() {
+    all_as_expected(|entry| is_of(entry, "recovery-"));
+}
+
+#[test]
 fn flood_holds() {
     all_as_expected(|entry| is_of(entry, "flood/"));
 }
