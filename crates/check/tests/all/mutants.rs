@@ -220,26 +220,27 @@ fn group_recovers_over_a_relay_that_does_not_look_at_who_is_gone() {
 }
 
 fn plant_into_flood(node: &mut Node, bug: flood::Bug) {
-    match node {
-        Node::Flood(node) => node.plant(bug),
-        Node::Recovering(member) => member.resources_mut().iter_mut().for_each(|node| plant_into_flood(node, bug)),
-        other => panic!("no such bug in {other:?}"),
+    if let Node::Flood(node) = node {
+        node.plant(bug);
+    } else if let Node::Recovering(member) = node {
+        member.resources_mut().iter_mut().for_each(|node| plant_into_flood(node, bug));
+    } else {
+        panic!("no such bug in {node:?}");
     }
 }
 
 fn plant_into_group(node: &mut Node, bug: Option<group::Bug>, careless: bool) {
-    match node {
-        Node::Group(node) => bug.into_iter().for_each(|bug| node.plant(bug)),
-        Node::Relayed(relay) => {
-            if careless {
-                relay.be_careless();
-            }
-            plant_into_group(relay.inner_mut(), bug, careless);
+    if let Node::Group(node) = node {
+        bug.into_iter().for_each(|bug| node.plant(bug));
+    } else if let Node::Relayed(relay) = node {
+        if careless {
+            relay.be_careless();
         }
-        Node::Recovering(member) => {
-            member.resources_mut().iter_mut().for_each(|node| plant_into_group(node, bug, careless));
-        }
-        other => panic!("no such bug in {other:?}"),
+        plant_into_group(relay.inner_mut(), bug, careless);
+    } else if let Node::Recovering(member) = node {
+        member.resources_mut().iter_mut().for_each(|node| plant_into_group(node, bug, careless));
+    } else {
+        panic!("no such bug in {node:?}");
     }
 }
 
