@@ -113,7 +113,7 @@ fn every_mistake_is_named_with_its_line_and_what_is_right() {
         (
             r#"{"step":1,"node":0,"event":{"cancle":{"request":1}}}"#,
             "line 2, byte 36: unknown variant `cancle`, expected one of `request`, `cancel`, `reprioritize`, `release`, \
-             `link-up`, `link-down`, `receive`, `expired`, `resize`, `leave`, `resume`",
+             `link-up`, `link-down`, `receive`, `expired`, `resize`, `leave`, `resume`, `census`, `remake`",
         ),
         (
             r#"{"step":1,"node":9,"event":{"cancel":{"request":1}}}"#,
