@@ -2,7 +2,7 @@
 
 import { INCARNATION } from "./census.js";
 
-/** @import { Census, Effect, Event, Message, Moment, NodeId, Record_, Urgency } from "./types.d.ts" */
+/** @import { Census, Effect, Event, Message, NodeId, Record_, Urgency } from "./types.d.ts" */
 
 /** @typedef {(id: NodeId) => string} NameOf */
 
@@ -115,7 +115,10 @@ export function describeRecord(record, nameOf) {
   }
   if (record.move) {
     const { node, gone, velocity, crashed } = record.move;
-    return { title: `${nameOf(node)} ${crashed ? "crashes" : gone ? "is gone" : velocity ? "moves on" : "stands still"}`, details: [] };
+    return {
+      title: `${nameOf(node)} ${crashed ? "crashes" : gone ? "is gone" : velocity ? "moves on" : "stands still"}`,
+      details: [],
+    };
   }
   if (record.lost) {
     const { from, to, message } = record.lost;

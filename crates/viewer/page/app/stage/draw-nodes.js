@@ -202,9 +202,7 @@ function drawWhole(context, frame, dot) {
 
 /**
  * Who is gone is crossed out.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
+ * @type {DotPainter}
  */
 function drawCross(context, { theme, radius }, { x, y, node }) {
   const arm = radius * 0.8;
@@ -220,9 +218,7 @@ function drawCross(context, { theme, radius }, { x, y, node }) {
 
 /**
  * What a node has to do with a crash: it is the one, makes anew what was lost, or has not reported yet.
- * @param {Context} context
- * @param {Frame} frame
- * @param {Dot} dot
+ * @type {DotPainter}
  */
 function drawPart(context, { theme, radius, repair }, { x, y, node, look }) {
   const missing = repair?.missing.has(node.id) ?? false;

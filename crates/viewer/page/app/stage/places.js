@@ -85,7 +85,9 @@ export class Places {
       if (record?.link?.up) links.push(record.link.between);
     }
     // Later incarnations of a node need no place of their own.
-    const sorted = [...ids].sort((a, b) => a - b).filter((id, at, all) => !all.slice(0, at).some((o) => isSameMember(o, id)));
+    const sorted = [...ids]
+      .sort((a, b) => a - b)
+      .filter((id, at, all) => !all.slice(0, at).some((o) => isSameMember(o, id)));
     this.#linkless = links.length === 0;
     this.#laid = layout(sorted, links.length > 0 ? links : knownNeighbours(scene.nodes));
   }

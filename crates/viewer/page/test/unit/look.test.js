@@ -14,7 +14,18 @@ import { asksFor, header } from "./samples.js";
  * @returns {SceneNode}
  */
 function node(view, name = "ann") {
-  return { id: 0, name, position: null, velocity: null, moved: 0, gone: false, view, open: [] };
+  return {
+    id: 0,
+    name,
+    position: null,
+    velocity: null,
+    moved: 0,
+    gone: false,
+    crashed: false,
+    census: null,
+    view,
+    open: [],
+  };
 }
 
 /** @param {number} level @param {number} depth @param {number} id */
