@@ -4,7 +4,7 @@ mod settle;
 
 use meshlock_core::recovery::Census;
 use meshlock_core::{Aging, Demand, NodeId, Order, Protocol, Timer, Units, Urgency};
-use meshlock_properties::{RuleSet, Setting};
+use meshlock_properties::{Rule, RuleSet, Setting};
 use meshlock_protocols::Node;
 
 use crate::members::{Careless, MemberBudgets};
@@ -80,7 +80,8 @@ impl Model {
                 joins: 0,
                 overtaking_bound: u32::MAX,
             },
-            rules: RuleSet::ALL,
+            // Only a mesh that recovers promises that there is a token in the end.
+            rules: RuleSet::ALL.without(Rule::Repaired),
             max_level: None,
             max_channel: 16,
             wait_when_full: None,

@@ -65,7 +65,7 @@ fn is_entry(entry: &LedgerView, used: &InUse) -> bool {
 #[cfg(test)]
 mod tests {
     use meshlock_core::view::{TokenView, View};
-    use meshlock_core::{GrantId, NodeId};
+    use meshlock_core::{Fence, Grant, GrantId, NodeId, Session};
 
     use crate::history::{History, Occurrence};
     use crate::rule::{Rule, RuleSet};
@@ -112,5 +112,21 @@ mod tests {
     #[test]
     fn a_token_that_was_never_made_anew_breaks_the_rule() {
         assert_eq!(broken(&after(&[ENDED]), None), Some(Rule::Repaired));
+    }
+
+    #[test]
+    fn those_inside_share_a_fence_where_the_token_has_no_ledger() {
+        let fenced = |fence| Grant { fence: Some(Fence(fence)), session: Some(Session(7)), ..grant(1, 1) };
+        let inside = |fence| View { holding: vec![fenced(fence)], ..View::default() };
+        let captain = View { token: Some(TokenView::default()), ..inside(4) };
+        let broken = |fence| {
+            let follower = inside(fence);
+            let nodes = [(NodeId(0), &captain), (NodeId(1), &follower)];
+            let snapshot = Snapshot { nodes: &nodes, flights: &[], quiet: false, parts: &[0, 0] };
+            History::new(RULES, SETTING).check_in_use(&snapshot).err().map(|violation| violation.to_string())
+        };
+        assert_eq!(broken(4), None);
+        let other = "ledger broken at node 1: it is inside with fence 5, and node 0 with another one";
+        assert_eq!(broken(5).as_deref(), Some(other));
     }
 }

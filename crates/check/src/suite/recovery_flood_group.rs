@@ -141,6 +141,18 @@ fn flood() -> Vec<Entry> {
             flooding("triangle", FENCE, &[0, 0, 1]),
             419_729,
         ),
+        Entry::holds(
+            "recovery-flood/line-3-twice",
+            "two crashes of three members",
+            flooding("line:3", TWO_CRASHES, &[0, 0, 1]),
+            126_957,
+        ),
+        Entry::holds(
+            "recovery-flood/triangle-lossy",
+            "a crash on a triangle, 1 message lost",
+            lossy(flooding("triangle", CRASH, &[0, 0, 1]), 1, 0),
+            252_896,
+        ),
     ]
 }
 
@@ -217,6 +229,18 @@ fn group() -> Vec<Entry> {
             "a crash on a triangle: the census overtakes the token",
             grouped("triangle", CRASH, &[&[], &[], &[X]]),
             140_562,
+        ),
+        Entry::holds(
+            "recovery-group/line-3-twice",
+            "two crashes of three members",
+            grouped("line:3", TWO_CRASHES, &[&[], &[], &[X]]),
+            157_987,
+        ),
+        Entry::holds(
+            "recovery-group/triangle-lossy",
+            "a crash on a triangle, 1 message lost",
+            lossy(grouped("triangle", CRASH, &[&[], &[], &[X]]), 1, 0),
+            434_424,
         ),
     ]
 }
