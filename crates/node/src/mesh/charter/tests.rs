@@ -114,7 +114,7 @@ fn a_node_is_held_against_the_charter() {
 #[test]
 fn the_newest_charter_of_a_directory_counts_whichever_step_fails() {
     let (authority, ann, first) = mesh();
-    let terms = Terms::changed(authority.charter.as_ref(), Recovery::Restart, None, 4).unwrap();
+    let terms = Terms::changed(authority.charter.as_ref(), Recovery::Restart, Some(seconds(7)), 4).unwrap();
     let second = Charter::sign(&authority, &terms).unwrap();
     for step in 0.. {
         let place = tempfile::tempdir().unwrap();
