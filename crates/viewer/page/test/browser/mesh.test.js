@@ -102,6 +102,10 @@ test("a busy mesh: no node is inside while the token is still on its way to it, 
   const page = await open(test, address);
   await show(page, "gate");
   await watchFrames(page);
+  await until(
+    page,
+    '/How to read the picture/.test(document.querySelector("#tab-node-panel .stack")?.textContent ?? "")',
+  );
   const words = await selectAll(page, "#tab-node-panel .stack");
   assert.match(words, /What happens here[\s\S]*How to read the picture/);
   await until(page, "window.seen.flying > 20");
