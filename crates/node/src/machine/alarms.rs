@@ -41,6 +41,11 @@ impl Alarms {
         self.due.remove(&(at, alarm));
     }
 
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.due.len()
+    }
+
     pub(crate) fn next(&self) -> Option<Now> {
         self.due.first().map(|(at, _)| *at)
     }

@@ -33,6 +33,8 @@ pub(crate) struct Promises {
     holders: usize,
     /// Nothing is held, which is to be noted.
     over: bool,
+    /// It is looked soon whether anything is held: one alarm, however many locks come and go.
+    is_watched: bool,
 }
 
 /// A note reaches this much further than it has to, so that it is not written for every lease.
@@ -159,12 +161,15 @@ impl Machine {
 
     pub(crate) fn uncount_holder(&mut self, now: Now) {
         self.promises.holders = self.promises.holders.saturating_sub(1);
-        if self.promises.holders == 0 && self.promises.noted > now && self.recovery.is_some() {
+        let is_last = self.promises.holders == 0 && self.promises.noted > now && self.recovery.is_some();
+        if is_last && !self.promises.is_watched {
+            self.promises.is_watched = true;
             self.alarms.set(now.plus_ms(OVER_MS), Alarm::Promises);
         }
     }
 
     pub(crate) fn promises_due(&mut self) {
+        self.promises.is_watched = false;
         self.promises.over = self.promises.holders == 0 && self.promises.noted > Now::default();
     }
 

@@ -5,6 +5,7 @@ use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::StartId;
 
+use super::super::{Now, Promise};
 use super::mesh::Mesh;
 use super::wants;
 
@@ -230,4 +231,19 @@ fn with_voters_all_lost_comes_back() {
     mesh.run_ms(12_000);
     assert_eq!(mesh.state(0, next), State::Granted);
     assert!(mesh.fence(0, next) > fence);
+}
+
+#[test]
+fn many_short_locks_leave_no_alarms_behind() {
+    let mut mesh = Mesh::voting(1);
+    for _ in 0..1_000 {
+        let held = mesh.net.ask(0, wants("dock"));
+        assert_eq!(mesh.state(0, held), State::Granted);
+        let _ = mesh.net.machines[0].take_promise();
+        mesh.net.release(0, held);
+        mesh.net.now = Now(mesh.net.now.0 + 1_000);
+    }
+    assert!(mesh.net.machines[0].alarms.len() < 10, "{} alarms", mesh.net.machines[0].alarms.len());
+    mesh.run_ms(200);
+    assert_eq!(mesh.net.machines[0].take_promise(), Some(Promise::Nothing));
 }
