@@ -90,7 +90,7 @@ impl Inner {
         };
         if let Err(error) = noted {
             tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
-            self.machine.suspend_granting(now, "this node cannot note what its clients hold; see its log");
+            self.machine.suspend(now, "this node cannot note what its clients hold; see its log");
         }
     }
 }
@@ -200,7 +200,7 @@ impl Hub {
     pub async fn until_granting(&self, patience: Duration) -> Result<(), String> {
         let until = Instant::now() + patience;
         loop {
-            let reason = self.with(|machine, _| machine.why_not_granting().map(str::to_owned));
+            let reason = self.with(|machine, _| machine.suspended().map(str::to_owned));
             match reason {
                 None => return Ok(()),
                 Some(reason) if Instant::now() >= until => return Err(reason),

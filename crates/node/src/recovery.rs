@@ -55,14 +55,16 @@ pub(crate) fn begin(
         (Some(_), Some(_)) => LastRun::Clean,
         (Some(_), None) => LastRun::Crashed,
     };
-    let default_lease = Duration::from_millis(meshlock_api::resource::DEFAULT_LEASE_MS);
+    // With voters no lease ends after the standing.
+    let votes = charter.recovery() == Recovery::Voters;
+    let lease = Duration::from_millis(meshlock_api::resource::DEFAULT_LEASE_MS);
+    let lease = if votes { lease.min(charter.standing()) } else { lease };
     let dir = run.dir();
-    let promises =
-        Promises::open(dir, last, charter.standing() / 6, default_lease.min(longest_lease(charter, default_lease)))?;
+    let promises = Promises::open(dir, last, charter.standing() / 6, lease)?;
     let wait = if last == LastRun::Crashed { promises.wait_needed() } else { Duration::ZERO };
     let never_ran = on_disk.is_none();
     let mut disk = OnDisk { keep: Keep::of(run), identity: Arc::clone(identity) };
-    let (census, voting) = if charter.recovery() == Recovery::Voters {
+    let (census, voting) = if votes {
         let census = on_disk.unwrap_or_default();
         let voting = voting(identity, charter, &mut disk, &census, settings.id, resumed)?;
         (census, Some(voting))
@@ -83,11 +85,6 @@ pub(crate) fn begin(
         None => Machine::recovering(settings, setup),
     };
     Ok((machine, Begun { keep, promises, wait }))
-}
-
-/// With voters no lease ends after the standing.
-fn longest_lease(charter: &Charter, default: Duration) -> Duration {
-    if charter.recovery() == Recovery::Voters { charter.standing() } else { default }
 }
 
 fn voting(
@@ -346,7 +343,7 @@ mod tests {
         let mut fences = Vec::new();
         for _ in 0..3 {
             let (run, mut machine) = start(dir);
-            assert_eq!(machine.why_not_granting(), None);
+            assert_eq!(machine.suspended(), None);
             assert!(grants(&mut machine));
             fences.push(machine.request_infos(Now(2))[0].fence);
             drop(run);
@@ -362,7 +359,7 @@ mod tests {
         drop(start(dir));
         std::fs::remove_file(dir.join("state/voter")).unwrap();
         let (_run, machine) = start(dir);
-        assert!(machine.why_not_granting().is_some(), "nobody can say what it had promised");
+        assert!(machine.suspended().is_some(), "nobody can say what it had promised");
     }
 
     #[test]
@@ -376,7 +373,7 @@ mod tests {
         assert!(machine.may_go_on());
         run.end(&machine.save()).unwrap();
         let (run, machine) = start(dir);
-        assert_eq!((run.incarnation.0, machine.why_not_granting()), (0, None), "it is its own voter");
+        assert_eq!((run.incarnation.0, machine.suspended()), (0, None), "it is its own voter");
         drop(run);
         assert_eq!(start(dir).0.incarnation.0, 1);
     }

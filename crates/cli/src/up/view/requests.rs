@@ -116,7 +116,7 @@ impl LiveMesh {
         let Some(number) = number else {
             let over = info.reason.filter(|_| info.state.is_over());
             let _ = hub.release(&info.id);
-            if let Some(reason) = hub.with(|machine, _| machine.why_not_granting().map(str::to_owned)) {
+            if let Some(reason) = hub.with(|machine, _| machine.suspended().map(str::to_owned)) {
                 return Err(Refusal::new(format!("{name} grants nothing now: {reason}")));
             }
             return Err(Refusal::new(over.unwrap_or_else(|| {

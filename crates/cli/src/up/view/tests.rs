@@ -133,7 +133,7 @@ impl Bed {
             mesh.iter().flat_map(LocalMesh::nodes).map(|node| Arc::clone(node.hub())).collect()
         };
         until("everybody knows everything", || hubs.iter().all(|hub| hub.resources().len() == 4)).await;
-        let acts = |hub: &Arc<Hub>| hub.with(|machine, _| machine.why_not_granting().is_none());
+        let acts = |hub: &Arc<Hub>| hub.with(|machine, _| machine.suspended().is_none());
         until("everybody may act", || hubs.iter().all(acts)).await;
     }
 

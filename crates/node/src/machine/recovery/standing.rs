@@ -45,13 +45,8 @@ const OVER_MS: u64 = 100;
 
 impl Machine {
     /// Why this node grants nothing now, if that is so.
-    pub(crate) fn suspended(&self) -> Option<&str> {
+    pub fn suspended(&self) -> Option<&str> {
         self.recovery.as_ref().and_then(|recovery| recovery.suspended.as_deref())
-    }
-
-    /// The same, for those outside.
-    pub fn why_not_granting(&self) -> Option<&str> {
-        self.suspended()
     }
 
     /// Grants nothing new until the first link is up: others may know that this node is gone.
@@ -72,7 +67,7 @@ impl Machine {
     }
 
     /// Grants nothing from now on: clients lose what they hold, those that wait go on waiting.
-    pub(crate) fn suspend(&mut self, now: Now, reason: &str) {
+    pub fn suspend(&mut self, now: Now, reason: &str) {
         let Some(recovery) = self.recovery.as_mut() else { return };
         let was = recovery.suspended.replace(reason.to_owned());
         if was.is_some() {
@@ -80,11 +75,6 @@ impl Machine {
         }
         self.end_grants(now, reason);
         self.withhold(now);
-    }
-
-    /// The same, from outside of the machine.
-    pub fn suspend_granting(&mut self, now: Now, reason: &str) {
-        self.suspend(now, reason);
     }
 
     /// Grants again.
