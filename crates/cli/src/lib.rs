@@ -141,7 +141,7 @@ pub fn finish(run: impl FnOnce(&[OsString]) -> anyhow::Result<Exit>) -> ExitCode
         // The reader of our output has seen enough.
         Err(error) if is_broken_pipe(&error) => Exit::PipeClosed.into(),
         Err(error) => {
-            anstream::eprintln!("{} {error:#}", styled(style::ERROR, "error:"));
+            anstream::eprintln!("{} {}", styled(style::ERROR, "error:"), text::with_causes(&error));
             Exit::Failed.into()
         }
     }

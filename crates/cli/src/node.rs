@@ -31,8 +31,12 @@ use self::tapes::Tapes;
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = NodeConfig::load(args.settings()?, args.config.as_deref())?;
-    let problems = config.check();
+    let mut problems = config.check();
     if args.check_config {
+        let beside = config.socket.parent().unwrap_or(Path::new("/"));
+        problems
+            .0
+            .extend([("node.dir", config.dir.as_path()), ("api.socket", beside)].into_iter().filter_map(unusable));
         return check(args, &config, &problems.0);
     }
     anyhow::ensure!(problems.0.is_empty(), "{problems}");
@@ -104,6 +108,17 @@ pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Res
             Ok(Some(Recorder::live(outlets).context("cannot record for the page")?))
         }
     }
+}
+
+/// Why a directory cannot be written to, or made where it is missing.
+fn unusable((key, wanted): (&str, &Path)) -> Option<String> {
+    // An empty path is the directory we are in.
+    let there = wanted.ancestors().find(|place| place.exists()).filter(|place| *place != Path::new(""));
+    let there = there.unwrap_or(Path::new("."));
+    let tried = tempfile::Builder::new().prefix(".meshlock-").tempdir_in(there);
+    let error = tried.err()?;
+    let reason = error.get_ref().map_or_else(|| error.to_string(), ToString::to_string);
+    Some(format!("{key}: {} cannot be used: {reason}; choose another, or run as another user", wanted.display()))
 }
 
 /// A recording of before is never overwritten: the next one gets a number, and that is told.
