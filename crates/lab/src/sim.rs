@@ -36,7 +36,6 @@ use crate::{document, interrupt};
 pub(crate) use self::args::Args;
 pub(crate) use self::view::as_change;
 
-/// A scenario that can be run.
 struct Subject {
     /// As it was named on the command line, if it was.
     file: Option<String>,
@@ -45,7 +44,6 @@ struct Subject {
     seed: u64,
 }
 
-/// A run that has ended.
 struct Ran {
     outcome: Outcome,
     measures: Measures,

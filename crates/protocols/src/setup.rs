@@ -37,10 +37,8 @@ pub const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
 /// Why nodes cannot be set up so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// A repair that does not exist.
     #[error("{protocol} has no repair called {name}; there are {known}")]
     NoSuchRepair { protocol: Name, name: String, known: String },
-    /// A reading that does not exist.
     #[error("{protocol} has no other reading called {name}; there are {known}")]
     NoSuchReading { protocol: Name, name: String, known: String },
     /// Only printed texts have readings.

@@ -10,13 +10,11 @@ pub(crate) const F: [&str; 7] = ["f1", "f2", "f3", "f4", "f5", "f6", "f7"];
 /// The repairs of the printed group protocol.
 pub(crate) const G: [&str; 10] = ["g1", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g10"];
 
-/// A text under test.
 pub(crate) type Variant = (verdict::Text, Text);
 
 /// The text that a node runs.
 pub(crate) const REPAIRED: Variant = (verdict::Text::Repaired, Text::Repaired);
 
-/// The printed text with these repairs.
 pub(crate) fn with(repairs: &[&str]) -> Variant {
     (verdict::with(repairs), Text::with_repairs(repairs))
 }

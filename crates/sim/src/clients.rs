@@ -41,7 +41,6 @@ struct Client {
     burst: u32,
 }
 
-/// What a request will do.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     /// `None`: it was made by hand.
@@ -156,7 +155,6 @@ impl Clients {
         self.note(node, BY_HAND, demand, Detail { client: None, holding: None, life, orphan: false }, (now, sent))
     }
 
-    /// Where a client runs.
     pub(crate) fn node_of(&self, client: u32) -> u32 {
         self.clients[client as usize].node
     }
@@ -205,7 +203,6 @@ impl Clients {
         }
     }
 
-    /// A node has forgotten all of its requests.
     pub(crate) fn forget_queue(&mut self, node: u32) {
         self.queued[node as usize].clear();
         self.busy[node as usize] = false;
@@ -235,7 +232,6 @@ impl Clients {
         index
     }
 
-    /// The number of the next request at a node.
     pub(crate) fn next_number(&self, node: u32) -> RequestId {
         RequestId(self.last[node as usize] + 1)
     }
@@ -260,7 +256,6 @@ impl Clients {
         self.open[node as usize].iter().map(|(_, index)| *index).collect()
     }
 
-    /// The place of an open request.
     pub(crate) fn find_open(&self, node: u32, request: RequestId) -> Option<u32> {
         self.open[node as usize].iter().find(|(number, _)| *number == request).map(|(_, index)| *index)
     }

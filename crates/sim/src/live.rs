@@ -47,11 +47,9 @@ pub struct Live {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is to be run, and how.
 pub struct Start {
     pub scenario: Scenario,
     pub seed: u64,
-    /// For the trace.
     pub about: About,
     /// Where the trace goes: whole lines, the header first.
     pub output: Box<dyn Write + Send>,
@@ -63,7 +61,6 @@ pub struct Start {
     pub on_change: OnChange,
 }
 
-/// The state of a live run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub paused: bool,
@@ -79,20 +76,15 @@ pub struct State {
     pub edits: usize,
 }
 
-/// What can be done in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
     /// There are places, a range and a pace.
     pub air: bool,
-    /// Links can be cut.
     pub links: bool,
-    /// Nodes may come.
     pub join: bool,
-    /// Nodes may go.
     pub leave: bool,
 }
 
-/// A live run that has ended.
 #[derive(Debug)]
 pub struct Ending {
     /// All changes, and the moment of the end.
@@ -106,7 +98,6 @@ pub struct Ending {
 
 type Answer<T> = Sender<Result<T, EditError>>;
 
-/// A command to the thread.
 #[derive(Debug)]
 enum Command {
     Play(Answer<()>),
@@ -118,7 +109,6 @@ enum Command {
     Finish(Sender<Ending>),
 }
 
-/// The real clock.
 #[allow(clippy::disallowed_types, reason = "it paces the run and decides nothing in it")]
 pub fn wall_clock() -> Clock {
     let start = std::time::Instant::now();
@@ -171,12 +161,10 @@ impl Live {
         Ok(Self { commands, state, abilities, thread: Some(thread) })
     }
 
-    /// Time goes on.
     pub fn play(&self) -> Result<(), EditError> {
         self.ask(Command::Play)
     }
 
-    /// Time stands still.
     pub fn pause(&self) -> Result<(), EditError> {
         self.ask(Command::Pause)
     }
@@ -235,7 +223,6 @@ impl Drop for Live {
     }
 }
 
-/// The published state of the run.
 struct Board {
     state: Arc<Shared<State>>,
     on_change: OnChange,

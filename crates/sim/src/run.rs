@@ -22,7 +22,6 @@ pub trait Progress {
     fn report(&mut self, now: Time, events: u64) -> bool;
 }
 
-/// Ignores progress.
 impl Progress for () {
     fn report(&mut self, _now: Time, _events: u64) -> bool {
         true
@@ -32,7 +31,6 @@ impl Progress for () {
 /// Events between two reports of progress.
 const REPORT_EVERY: u64 = 4_096;
 
-/// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Outcome, RunError> {
     Ok(drive(world(scenario, seed)?, scenario, progress, &mut ()))
 }
@@ -52,7 +50,6 @@ pub fn watched(choice: &ProtocolChoice) -> RuleSet {
     promised(choice)
 }
 
-/// With edits or without.
 pub(crate) fn drive_either(
     world: World,
     scenario: &Scenario,
@@ -130,17 +127,14 @@ fn conclude(
 /// A world on its way, and what was measured when clients stopped asking.
 pub(crate) struct Course {
     pub(crate) world: World,
-    /// Clients stop asking.
     pub(crate) end: Time,
     measured: Option<Measured>,
 }
 
-/// How far a course has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advance {
     /// Everything until the moment has happened, and it is that moment now.
     There,
-    /// There is more to happen.
     More,
     /// A broken rule or a limit has ended the run.
     Stopped,

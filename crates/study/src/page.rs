@@ -11,7 +11,6 @@ use crate::methods::methods;
 use crate::plan::{Plan, set_option};
 use crate::summary::{PointSummary, Summary, wanted_measures};
 
-/// Where a study comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Background<'a> {
     pub file: &'a str,
@@ -20,7 +19,6 @@ pub struct Background<'a> {
     pub command: &'a str,
 }
 
-/// The report of a study.
 pub fn report(plan: &Plan, summary: &Summary, figures: &[Figure], background: &Background<'_>) -> Page {
     let runs: usize = summary.points.iter().map(|point| point.runs).sum();
     let mut blocks = Vec::new();

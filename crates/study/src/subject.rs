@@ -22,13 +22,11 @@ pub trait Subject {
     fn resolve(&self, settings: &[Setting]) -> Result<(Scenario, String), String>;
 }
 
-/// Something that runs scenarios.
 pub trait Runner: Sync {
     /// Runs a scenario to its end. An error means that it cannot be run at all.
     fn run(&self, scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Finished, String>;
 }
 
-/// What is kept of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     /// Its numbers. What is not finite is not kept.
@@ -40,20 +38,16 @@ pub struct Finished {
     pub storm: Option<String>,
 }
 
-/// A rule that broke in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenRule {
     pub rule: String,
-    /// How often it broke.
     pub times: u64,
     /// When first, in simulated seconds.
     pub at_s: f64,
-    /// Where first.
     pub node: Option<u32>,
     pub words: String,
 }
 
-/// The simulator of meshlock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulator;
 

@@ -20,35 +20,28 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     (!samples.is_empty()).then(|| Estimate::of(samples, LEVEL))
 }
 
-/// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     pub experiment: String,
     pub code_version: String,
     /// Whether all runs are there.
     pub complete: bool,
-    /// What is known of every point.
     pub points: Vec<PointSummary>,
     pub comparisons: Vec<Comparison>,
     /// Runs that a broken rule ended.
     pub violations: Vec<Violation>,
     /// Runs that a limit ended.
     pub storms: Vec<Storm>,
-    /// Runs that could not be run.
     pub failures: Vec<NotRun>,
     /// What a user of the numbers should know.
     pub warnings: Vec<String>,
 }
 
-/// What is known of a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointSummary {
-    /// Its axes and labels.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
-    /// The name of its scenario.
     pub scenario_hash: String,
-    /// How many runs are there.
     pub runs: usize,
     /// How many of these a broken rule or a storm ended; they count for no mean.
     pub stopped: usize,
@@ -58,7 +51,6 @@ pub struct PointSummary {
     pub measures: BTreeMap<String, MeasureSummary>,
 }
 
-/// What is known of a measure at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeasureSummary {
     /// Runs that have it.
@@ -77,7 +69,6 @@ pub struct MeasureSummary {
 /// A run that a broken rule ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
-    /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
     pub replication: u32,
@@ -91,10 +82,8 @@ pub struct Violation {
     pub settings: Vec<(String, String)>,
 }
 
-/// A run that a limit ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Storm {
-    /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
     pub replication: u32,
@@ -105,10 +94,8 @@ pub struct Storm {
     pub settings: Vec<(String, String)>,
 }
 
-/// A run that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotRun {
-    /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
     pub replication: u32,
@@ -117,7 +104,6 @@ pub struct NotRun {
 }
 
 impl Summary {
-    /// Of all runs so far.
     pub fn of(plan: &Plan, results: &Results) -> Self {
         let points: Vec<PointSummary> =
             (0..plan.points.len()).map(|place| PointSummary::of(plan, results, place)).collect();
@@ -149,7 +135,6 @@ impl Summary {
         reasons
     }
 
-    /// The names of all measures, in order.
     pub fn measure_names(&self) -> BTreeSet<&str> {
         self.points.iter().flat_map(|point| point.measures.keys().map(String::as_str)).collect()
     }

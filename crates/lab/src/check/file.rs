@@ -8,12 +8,9 @@ use anyhow::Context;
 use super::args::Output;
 use super::job::Done;
 
-/// Where to write the trace of a model, if at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Traces {
-    /// Nowhere.
     None,
-    /// Into this file.
     File(PathBuf),
     /// Into this directory, under the name of the model.
     Directory(PathBuf),
@@ -33,7 +30,6 @@ impl Traces {
         }
     }
 
-    /// Whether traces are wanted.
     pub(super) fn wanted(&self) -> bool {
         *self != Self::None
     }

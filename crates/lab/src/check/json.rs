@@ -9,7 +9,6 @@ use super::job::{Done, Judgement};
 
 pub(super) use meshlock_cli::output::json as print;
 
-/// A model that was run.
 #[derive(Debug, Serialize)]
 pub(super) struct Model<'a> {
     name: &'a str,
@@ -140,7 +139,6 @@ impl From<&Expected> for ExpectedJson {
     }
 }
 
-/// A standard model in a list.
 #[derive(Debug, Serialize)]
 pub(super) struct Listed<'a> {
     name: &'a str,
@@ -157,7 +155,6 @@ impl<'a> From<&'a Entry> for Listed<'a> {
     }
 }
 
-/// A rule in a list.
 #[derive(Debug, Serialize)]
 pub(super) struct RuleJson {
     name: &'static str,

@@ -24,7 +24,6 @@ pub(super) fn models(entries: &[Entry], as_json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Lists all rules.
 pub(super) fn rules(as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return json::print(&Rule::ALL.map(RuleJson::from));

@@ -23,7 +23,6 @@ pub(super) fn announce(out: &mut impl Write, job: &Job) -> io::Result<()> {
     out.flush()
 }
 
-/// Says what came of it.
 pub(super) fn conclude(out: &mut impl Write, done: &Done) -> io::Result<()> {
     writeln!(out)?;
     if let Some(shown) = &done.report.broken {

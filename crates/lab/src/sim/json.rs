@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::{Ran, Subject};
 
-/// A run that has ended.
 #[derive(Serialize)]
 pub(super) struct Run<'a> {
     name: &'a str,
@@ -54,7 +53,6 @@ struct KindJson {
 struct BrokenJson<'a> {
     rule: &'static str,
     times: u64,
-    /// The first time.
     at_s: f64,
     node: Option<u32>,
     words: &'a str,

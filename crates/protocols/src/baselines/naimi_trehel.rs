@@ -35,13 +35,11 @@ meshlock_core::bugs! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// This node wants the token.
     Request {
         /// The node that asked; others pass it on.
         site: NodeId,
     },
     Token {
-        /// Of the latest grant.
         fence: Fence,
     },
 }
@@ -60,7 +58,6 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
-    /// Plants a bug into this node.
     #[cfg(feature = "mutants")]
     #[doc(hidden)]
     pub fn plant(&mut self, bug: Bug) {

@@ -43,7 +43,6 @@ impl Config {
     }
 }
 
-/// A tree over the members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -78,15 +77,12 @@ meshlock_core::bugs! {
     GiveWhileInside,
 }
 
-/// What travels along the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// A node on this side wants the token.
     Request,
-    /// The token.
     Privilege {
-        /// Of the latest grant.
         fence: Fence,
     },
 }
@@ -105,7 +101,6 @@ enum Holder {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Algorithm {
     planted: Planted<Bug>,
-    /// In the tree.
     neighbours: BTreeSet<NodeId>,
     holder: Holder,
     /// Neighbours that want the token through this node, and the node itself, each at most once.
@@ -117,7 +112,6 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
-    /// Plants a bug into this node.
     #[cfg(feature = "mutants")]
     #[doc(hidden)]
     pub fn plant(&mut self, bug: Bug) {

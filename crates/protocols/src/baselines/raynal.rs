@@ -76,7 +76,6 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
-    /// Plants a bug into this node.
     #[cfg(feature = "mutants")]
     #[doc(hidden)]
     pub fn plant(&mut self, bug: Bug) {

@@ -33,7 +33,6 @@ pub trait Algorithm: Clone + Debug + Eq + Hash {
         Units(1)
     }
 
-    /// The caller has begun to wait.
     fn ask(&mut self, turn: &mut Turn<'_, Self::Message>);
 
     /// The caller has left and gave back these units.
@@ -47,7 +46,6 @@ pub trait Algorithm: Clone + Debug + Eq + Hash {
         turn: &mut Turn<'_, Self::Message>,
     ) -> Result<(), Rejection>;
 
-    /// The token, if it is here.
     fn token(&self, caller: &Caller) -> Option<TokenView> {
         let _ = caller;
         None
@@ -103,7 +101,6 @@ pub enum Phase {
     Inside(Units, Option<Fence>),
 }
 
-/// The one request of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Caller {
     /// The latest number used.
@@ -112,7 +109,6 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// What it is doing.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -122,7 +118,6 @@ impl Caller {
         matches!(self.phase, Phase::Waiting(_))
     }
 
-    /// It uses what it was granted.
     pub fn is_inside(&self) -> bool {
         matches!(self.phase, Phase::Inside(..))
     }
@@ -236,7 +231,6 @@ impl<A: Algorithm> Node<A> {
         Self { id, others: members, caller: Caller { last: None, phase: Phase::Away }, algorithm }
     }
 
-    /// For planting bugs.
     #[cfg(feature = "mutants")]
     pub(super) fn algorithm_mut(&mut self) -> &mut A {
         &mut self.algorithm

@@ -33,7 +33,6 @@ meshlock_core::bugs! {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// This node wants the token.
     Request {
         site: NodeId,
         /// Counts the requests that needed a message.
@@ -48,7 +47,6 @@ pub struct Token {
     pub served: BTreeMap<NodeId, u64>,
     /// The nodes to be served next (the paper's Q), each at most once.
     pub queue: VecDeque<NodeId>,
-    /// Of the latest grant.
     pub fence: Fence,
 }
 
@@ -63,7 +61,6 @@ pub struct Algorithm {
 pub type Node = single::Node<Algorithm>;
 
 impl Node {
-    /// Plants a bug into this node.
     #[cfg(feature = "mutants")]
     #[doc(hidden)]
     pub fn plant(&mut self, bug: Bug) {

@@ -366,7 +366,6 @@ fn raynal_does_not_confuse_permits_of_two_requests() {
     story.releases("ann").settles().expect_holding(["cy"]);
 }
 
-/// Three units, in this order, with this cap on joining.
 fn three_units(order: Order, joins: u32) -> Story<central::Node> {
     story(move |id, n| {
         central::Node::new(central::Config {

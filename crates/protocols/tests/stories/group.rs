@@ -46,7 +46,6 @@ fn roles<P: Protocol>(story: &Story<P>) -> String {
     CAST.map(|name| story.view(name).role).join(" ")
 }
 
-/// The sessions in use, by node.
 fn sessions<P: Protocol>(story: &Story<P>) -> Vec<(&'static str, u64)> {
     let attends = |name| story.view(name).holding.iter().filter_map(|grant| grant.session).next();
     CAST.into_iter().filter_map(|name| attends(name).map(|Session(session)| (name, session))).collect()

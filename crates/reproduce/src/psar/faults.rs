@@ -36,7 +36,6 @@ fn cut_off(lab: &Lab, seeds: u64) -> Samples {
     )
 }
 
-/// Names of numbers.
 pub(super) const TWO_INSIDE: &str = "times that a second one entered";
 pub(super) const TWO_TOKENS: &str = "looks with two tokens";
 pub(super) const ENTRIES: &str = "entries";
@@ -183,7 +182,6 @@ fn lossy(protocol: ProtocolChoice, nodes: u32, loss: f64, duration: f64) -> Scen
     scenario
 }
 
-/// A network with trouble, for any protocol.
 type Trouble = Box<dyn Fn(ProtocolChoice) -> Scenario>;
 
 /// P-13.

@@ -73,7 +73,6 @@ pub(super) fn wired(protocol: ProtocolChoice, shape: Shape, every: Option<f64>) 
     scenario(protocol, Network::Wired(wired), 8)
 }
 
-/// Runs of every kind.
 fn all() -> Vec<Scenario> {
     let printed =
         ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(Name::ReverseLink, Over::Links) };
@@ -112,12 +111,10 @@ impl Sink {
     }
 }
 
-/// A user who plays a world.
 pub(super) trait Hand {
     fn play(&mut self, player: &mut Player);
 }
 
-/// Plays a scenario: how it ended, and its trace.
 pub(super) fn play(scenario: &Scenario, seed: u64, earlier: Edits, hand: &mut dyn Hand) -> (Ending, String) {
     let sink = Sink::default();
     let world = world(scenario, seed).unwrap();

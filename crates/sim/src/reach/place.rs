@@ -17,7 +17,6 @@ impl Reach {
         self.area
     }
 
-    /// The range, in metres.
     pub(crate) fn range(&self) -> f64 {
         self.range
     }

@@ -33,7 +33,6 @@ pub struct Document {
     content: Content,
 }
 
-/// The `[study]` part of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudySpec {
     /// What varies, in the order of the file; the last varies fastest.
@@ -52,7 +51,6 @@ pub struct StudySpec {
     pub compare: Vec<Compare>,
 }
 
-/// A key that varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// As for `--set`, such as `radio.range`.
@@ -72,7 +70,6 @@ pub struct Constraint {
     pub right: String,
 }
 
-/// When enough replications were run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
     /// The measure that must be known well.
@@ -88,13 +85,10 @@ pub struct PlotSpec {
     pub title: String,
     /// The axis key along x.
     pub x: String,
-    /// The measure along y.
     pub y: String,
     /// The axis key with one line per value, if any.
     pub lines: Option<String>,
-    /// Axes with logarithmic scale.
     pub log_x: bool,
-    /// The same for y.
     pub log_y: bool,
 }
 
@@ -102,7 +96,6 @@ pub struct PlotSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compare {
     pub axis: String,
-    /// The value everything is compared with.
     pub baseline: String,
     pub measures: Vec<String>,
 }
@@ -141,7 +134,6 @@ impl Document {
         set::value(&self.content, key).map(value::Value::to_toml)
     }
 
-    /// The seed of a single run.
     pub fn seed(&self) -> u64 {
         Reader::new(&self.content).part("").whole("seed").unwrap_or(1)
     }
@@ -151,7 +143,6 @@ impl Document {
         self.read().map(|(scenario, _)| scenario).map_err(|problem| self.source.error(problem))
     }
 
-    /// The `[study]` part, if there is one.
     pub fn study(&self) -> Result<Option<StudySpec>, FileError> {
         study::study(&self.content).map_err(|problem| self.source.error(problem))
     }
@@ -162,7 +153,6 @@ impl Document {
         self.read().map(|(_, canonical)| canonical).unwrap_or_default()
     }
 
-    /// The scenario and its canonical form.
     fn read(&self) -> Result<(Scenario, String), Problem> {
         let mut reader = Reader::new(&self.content);
         let scenario = resolve::scenario(&self.source, &mut reader)?;

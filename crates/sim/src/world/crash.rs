@@ -25,7 +25,6 @@ use crate::time::{Span, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
     plan: Crashes,
-    /// By node.
     streams: Vec<Stream>,
     /// Wires that would be up if both of their ends ran, the lower id first.
     latent: BTreeSet<(u32, u32)>,

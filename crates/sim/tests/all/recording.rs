@@ -105,7 +105,6 @@ fn a_trace_has_every_event_and_every_message_names_its_sending() {
     }
 }
 
-/// What stands in a line.
 fn happening(records: &[Record], line: u64) -> &Happening {
     let What::Event(happening) = &records[line as usize - 2].what else { panic!("line {line} is no event") };
     happening

@@ -1,6 +1,5 @@
 //! Numbers with units, as scenario files have them: enough to compare them and to draw them along an axis.
 
-/// A number and its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity<'a> {
     /// As written.

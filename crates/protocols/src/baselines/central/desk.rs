@@ -19,7 +19,6 @@ pub(super) struct Rules {
     pub(super) planted: Planted<Bug>,
 }
 
-/// A request that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Entry {
     id: GrantId,
@@ -28,7 +27,6 @@ struct Entry {
     claim: Claim,
 }
 
-/// Requests and grants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Desk {
     /// Everything in use, in the same ledger as the token of our own protocol; here it stays at the coordinator.
@@ -38,7 +36,6 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// A desk without requests.
     pub(super) fn new(capacity: Units) -> Self {
         Self { ledger: Token::new(Capacity::first(capacity)), queue: Vec::new() }
     }

@@ -12,7 +12,6 @@ pub(super) enum Quantity {
     Rate,
     /// In bytes.
     Size,
-    /// In radians.
     Angle,
     /// A whole number without a unit.
     Count,
@@ -105,7 +104,6 @@ impl Quantity {
         Err((message, self.how()))
     }
 
-    /// How to write it.
     pub(super) fn how(self) -> String {
         match self {
             Self::Count => "write a whole number without a unit, such as 1".to_owned(),
@@ -139,9 +137,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Zero or more.
     pub(super) const NOT_NEGATIVE: Self = Self::between(0.0, f64::INFINITY);
-    /// More than zero.
     pub(super) const POSITIVE: Self = Self::above_to(0.0, f64::INFINITY);
 
     /// Both ends are allowed.

@@ -17,19 +17,15 @@ pub(super) struct Reader<'a> {
     content: &'a Content,
     /// Everything that was read, by path, in TOML.
     canonical: BTreeMap<String, String>,
-    /// The given keys that were read.
     used: BTreeSet<String>,
 }
 
 pub(super) struct Part<'r, 'a> {
     reader: &'r mut Reader<'a>,
-    /// The section in the list of keys.
     section: &'static str,
-    /// Where it is in the document.
     own: String,
     /// Where keys are looked for that are not there.
     inherits: Option<&'static str>,
-    /// Where it is in the canonical form.
     shown: String,
 }
 
@@ -38,7 +34,6 @@ impl<'a> Reader<'a> {
         Self { content, canonical: BTreeMap::new(), used: BTreeSet::new() }
     }
 
-    /// A section that comes once.
     pub(super) fn part(&mut self, section: &'static str) -> Part<'_, 'a> {
         Part { reader: self, section, own: section.to_owned(), inherits: None, shown: section.to_owned() }
     }
@@ -66,7 +61,6 @@ impl<'a> Reader<'a> {
         self.content.count(section)
     }
 
-    /// Where a section begins, if it is there.
     pub(super) fn section(&self, section: &str) -> Option<Place> {
         self.content.sections.get(section).cloned()
     }
@@ -115,7 +109,6 @@ impl Part<'_, '_> {
         if replaced { None } else { items.get(&inherited).map(|item| (inherited, item)) }
     }
 
-    /// Whether a key is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.item(name).is_some()
     }
@@ -126,7 +119,6 @@ impl Part<'_, '_> {
         self.item(name).map(|(_, item)| item.place.clone()).or_else(section).unwrap_or(Place::Whole)
     }
 
-    /// A problem with the value of a key.
     pub(super) fn problem(&self, name: &str, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(&self.place(name), message, help)
     }
@@ -175,12 +167,10 @@ impl Part<'_, '_> {
         self.needed(name, text)
     }
 
-    /// A text, word or file.
     pub(super) fn text(&mut self, name: &str) -> Result<String, Problem> {
         self.text_or(name, "")
     }
 
-    /// A text that may be missing.
     pub(super) fn optional_text(&mut self, name: &str) -> Result<Option<String>, Problem> {
         Ok(if let Some(Read::Text(text)) = self.read(name, None)? { Some(text) } else { None })
     }
@@ -197,7 +187,6 @@ impl Part<'_, '_> {
         self.needed(name, whole)
     }
 
-    /// A whole number that may be missing.
     pub(super) fn optional_whole<T: TryFrom<i64>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
         let read = self.read(name, None)?;
         Ok(if let Some(Read::Whole(number)) = read { T::try_from(number).ok() } else { None })
@@ -212,13 +201,11 @@ impl Part<'_, '_> {
         }
     }
 
-    /// A number or amount.
     pub(super) fn amount(&mut self, name: &str) -> Result<f64, Problem> {
         let amount = self.optional_amount(name)?;
         self.needed(name, amount)
     }
 
-    /// A number or amount that may be missing.
     pub(super) fn optional_amount(&mut self, name: &str) -> Result<Option<f64>, Problem> {
         Ok(if let Some(Read::Real(amount)) = self.read(name, None)? { Some(amount) } else { None })
     }
@@ -227,7 +214,6 @@ impl Part<'_, '_> {
         Ok(Span::from_seconds(self.amount(name)?))
     }
 
-    /// A length of time that may be missing.
     pub(super) fn optional_span(&mut self, name: &str) -> Result<Option<Span>, Problem> {
         Ok(self.optional_amount(name)?.map(Span::from_seconds))
     }
@@ -243,12 +229,10 @@ impl Part<'_, '_> {
         self.draw_or(name, "")
     }
 
-    /// A distribution that may be missing.
     pub(super) fn optional_draw(&mut self, name: &str) -> Result<Option<Distribution>, Problem> {
         Ok(if let Some(Read::Draw(draw)) = self.read(name, None)? { Some(draw) } else { None })
     }
 
-    /// Any other value.
     pub(super) fn any(&mut self, name: &str) -> Result<Option<Read>, Problem> {
         self.read(name, None)
     }

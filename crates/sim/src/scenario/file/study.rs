@@ -57,7 +57,6 @@ pub(super) fn labels(content: &Content) -> Vec<String> {
     (0..content.count("study.variant")).map(label).collect()
 }
 
-/// All axes in the order of the file.
 fn axes(content: &Content) -> Result<Vec<Axis>, Problem> {
     let start = |place: &Place| if let Place::Bytes { start, .. } = place { *start } else { usize::MAX };
     let mut axes: Vec<(usize, Axis)> = Vec::new();

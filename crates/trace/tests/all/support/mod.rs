@@ -17,7 +17,6 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A message type as protocols have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Message {
@@ -36,7 +35,6 @@ pub(crate) struct Trace {
 /// How many nodes every drawn trace has.
 const NODES: u32 = 4;
 
-/// The bytes of a trace.
 pub(crate) fn written(trace: &Trace) -> Result<Vec<u8>, TraceError> {
     let mut writer = Writer::new(Vec::new(), &trace.header)?;
     for record in &trace.records {

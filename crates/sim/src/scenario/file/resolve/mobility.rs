@@ -131,7 +131,6 @@ fn named_file(source: &Source, part: &mut Part<'_, '_>) -> Result<(String, Place
     Ok((name, part.place("file"), bytes))
 }
 
-/// The path of a file that a scenario names.
 fn beside(source: &Source, name: &str) -> PathBuf {
     Path::new(&source.name).parent().unwrap_or(Path::new("")).join(name)
 }

@@ -139,7 +139,6 @@ fn links(part: &mut Part<'_, '_>, key: &str, nodes: u32) -> Result<Vec<(u32, u32
     Ok(links)
 }
 
-/// What to say of a node that does not exist.
 pub(super) fn no_node(node: u32, nodes: u32) -> String {
     format!("there is no node {node}: nodes = {nodes}, so they are numbered 0 to {}", nodes - 1)
 }

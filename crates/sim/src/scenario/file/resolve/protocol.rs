@@ -19,7 +19,6 @@ pub(super) enum Use {
     Always,
 }
 
-/// What a protocol knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
     /// More than one unit.
