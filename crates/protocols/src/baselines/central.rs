@@ -31,7 +31,7 @@ mod desk;
 use desk::{Desk, Rules};
 
 /// How a node is set up. All but `id` must be the same everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     pub id: NodeId,
     /// All nodes. The one with the smallest id coordinates.
@@ -98,13 +98,13 @@ pub enum Message {
 }
 
 /// A request that waits, as its own node sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Wish {
     request: RequestId,
     demand: Demand,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     id: NodeId,
     others: BTreeSet<NodeId>,
