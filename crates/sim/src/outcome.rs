@@ -91,7 +91,7 @@ pub struct Request {
 }
 
 /// Sums over all kinds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Totals {
     /// Messages from one node to one other: a broadcast to five neighbours counts five.
     pub messages: u64,
@@ -100,10 +100,11 @@ pub struct Totals {
     pub bytes: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Kind {
     /// The protocol's word for it.
     pub name: &'static str,
+    #[serde(flatten)]
     pub totals: Totals,
 }
 

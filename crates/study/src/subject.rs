@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use meshlock_sim::measures::{Measures, measures};
+use meshlock_sim::outcome::Broken;
 use meshlock_sim::run::{Progress, run};
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::Document;
@@ -48,19 +49,25 @@ pub struct BrokenRule {
     pub words: String,
 }
 
+impl From<&Broken> for BrokenRule {
+    fn from(broken: &Broken) -> Self {
+        Self {
+            rule: broken.rule.name().to_owned(),
+            times: broken.times,
+            at_s: broken.at.seconds(),
+            node: broken.node.map(|node| node.0),
+            words: broken.words.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Finished, String> {
         let outcome = run(scenario, seed, progress).map_err(|error| error.to_string())?;
-        let broken = outcome.broken.iter().map(|broken| BrokenRule {
-            rule: broken.rule.name().to_owned(),
-            times: broken.times,
-            at_s: broken.at.seconds(),
-            node: broken.node.map(|node| node.0),
-            words: broken.words.clone(),
-        });
+        let broken = outcome.broken.iter().map(BrokenRule::from);
         let mut measures: BTreeMap<String, f64> = measures(scenario, &outcome);
         measures.retain(|_, value| value.is_finite());
         let storm = outcome.storm.map(|storm| storm.to_string());

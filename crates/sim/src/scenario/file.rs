@@ -135,7 +135,7 @@ impl Document {
     }
 
     pub fn seed(&self) -> u64 {
-        Reader::new(&self.content).part("").whole("seed").unwrap_or(1)
+        Reader::new(&self.content).part("").get("seed").unwrap_or(1)
     }
 
     /// Checks everything and reads the files that are named (placements, traces).

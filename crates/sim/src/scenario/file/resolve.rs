@@ -16,8 +16,8 @@ use crate::time::Span;
 pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scenario, Problem> {
     let mut top = reader.part("");
     let name = top.text("name")?;
-    let nodes: u32 = top.whole("nodes")?;
-    let duration = top.span("duration")?;
+    let nodes: u32 = top.get("nodes")?;
+    let duration = top.get("duration")?;
     let warmup = match top.amount_or_word("warmup")? {
         Ok(seconds) => Warmup::Fixed(Span::from_seconds(seconds)),
         Err(_) => Warmup::Mser5,
@@ -31,8 +31,8 @@ pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scena
             help,
         ));
     }
-    let drain = top.span("drain")?;
-    top.whole::<u64>("seed")?;
+    let drain = top.get("drain")?;
+    top.get::<u64>("seed")?;
     let mut protocol = protocol::choice(reader)?;
     let network = network::network(source, reader, nodes, duration)?;
     protocol.over = protocol::over(reader, &protocol, &network)?;
@@ -45,8 +45,8 @@ pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scena
 
 fn limits(reader: &mut Reader<'_>, nodes: u32) -> Result<Limits, Problem> {
     let mut part = reader.part("limits");
-    let in_flight = part.optional_whole("in_flight")?.unwrap_or(Limits::of(nodes).in_flight);
-    Ok(Limits { events: part.whole("events")?, in_flight })
+    let in_flight = part.optional("in_flight")?.unwrap_or(Limits::of(nodes).in_flight);
+    Ok(Limits { events: part.get("events")?, in_flight })
 }
 
 /// The canonical form leaves out what does not decide a run.

@@ -21,8 +21,8 @@ pub(super) fn study(content: &Content) -> Result<Option<StudySpec>, Problem> {
     let axes = axes(content)?;
     let mut reader = Reader::new(content);
     let mut part = reader.part("study");
-    let repeat = part.whole("repeat")?;
-    let seed = part.whole("seed")?;
+    let repeat = part.get("repeat")?;
+    let seed = part.get("seed")?;
     let zip = if let Some(Read::Groups(groups)) = part.any("zip")? { zip(groups, &axes)? } else { Vec::new() };
     let mut constraints = Vec::new();
     if let Some(Read::Texts(texts)) = part.any("constraints")? {
@@ -209,7 +209,7 @@ fn stop(reader: &mut Reader<'_>) -> Result<Option<Stop>, Problem> {
     }
     let mut part = reader.part("study.stop");
     let measure = part.text("measure")?;
-    Ok(Some(Stop { measure, half_width: part.amount("half_width")?, most: part.whole("most")? }))
+    Ok(Some(Stop { measure, half_width: part.get("half_width")?, most: part.get("most")? }))
 }
 
 fn plot(reader: &mut Reader<'_>, index: usize, axes: &[Axis]) -> Result<PlotSpec, Problem> {
@@ -217,12 +217,12 @@ fn plot(reader: &mut Reader<'_>, index: usize, axes: &[Axis]) -> Result<PlotSpec
     let x = part.text("x")?;
     axis(axes, &x, &part.place("x"))?;
     let y = part.text("y")?;
-    let lines = part.optional_text("lines")?;
+    let lines = part.optional::<String>("lines")?;
     if let Some(lines) = &lines {
         axis(axes, lines, &part.place("lines"))?;
     }
-    let title = part.text_or("title", &format!("{y} over {x}"))?;
-    Ok(PlotSpec { title, x, y, lines, log_x: part.flag("log_x")?, log_y: part.flag("log_y")? })
+    let title = part.get_or("title", &format!("{y} over {x}"))?;
+    Ok(PlotSpec { title, x, y, lines, log_x: part.get("log_x")?, log_y: part.get("log_y")? })
 }
 
 fn compare(reader: &mut Reader<'_>, index: usize, axes: &[Axis]) -> Result<Compare, Problem> {
