@@ -1,7 +1,6 @@
-//! What the scenarios of the three papers share: texts, each with its label on the page, and wires.
+//! What the scenarios of the three papers share: texts, each with its label on the page.
 
-use meshlock_sim::distribution::Distribution;
-use meshlock_sim::scenario::{Changes, MessageSize, Shape, Text, Wired};
+use meshlock_sim::scenario::Text;
 
 use crate::verdict;
 
@@ -29,10 +28,4 @@ pub(crate) fn mended(repairs: &[&str]) -> Variant {
 pub(crate) fn all_but(repairs: &[&str], missing: &[&str]) -> Variant {
     let others: Vec<&str> = repairs.iter().copied().filter(|name| !missing.contains(name)).collect();
     (verdict::Text::With(format!("all but {}", missing.join(" and "))), Text::with_repairs(&others))
-}
-
-/// Fixed links that keep the order of messages and lose none.
-pub(crate) fn wired(shape: Shape, delay: Distribution) -> Wired {
-    let message = MessageSize::Encoded { header: 0 };
-    Wired { shape, delay, fifo: true, loss: 0.0, message, gentle: false, changes: Changes::default() }
 }

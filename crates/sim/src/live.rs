@@ -96,16 +96,9 @@ pub struct Ending {
     pub written: Result<(), TraceError>,
 }
 
-type Answer<T> = Sender<Result<T, EditError>>;
-
-#[derive(Debug)]
+/// What the thread is asked to do with its player, at this moment of its clock.
 enum Command {
-    Play(Answer<()>),
-    Pause(Answer<()>),
-    Step(u32, Answer<()>),
-    Speed(f64, Answer<()>),
-    Edit(Change, Answer<Done>),
-    Edits(Answer<Edits>),
+    Do(Box<dyn FnOnce(&mut Player, Duration) + Send>),
     Finish(Sender<Ending>),
 }
 
@@ -162,31 +155,34 @@ impl Live {
     }
 
     pub fn play(&self) -> Result<(), EditError> {
-        self.ask(Command::Play)
+        self.ask(|player, clock| player.play(clock))
     }
 
     pub fn pause(&self) -> Result<(), EditError> {
-        self.ask(Command::Pause)
+        self.ask(|player, _| {
+            player.pause();
+            Ok(())
+        })
     }
 
     /// So many events, while paused.
     pub fn step(&self, events: u32) -> Result<(), EditError> {
-        self.ask(|answer| Command::Step(events, answer))
+        self.ask(move |player, _| player.step(events))
     }
 
     /// Simulated seconds per second, within [`SPEEDS`]. A run that cannot keep up is as fast as it can be.
     pub fn set_speed(&self, speed: f64) -> Result<(), EditError> {
-        self.ask(|answer| Command::Speed(speed, answer))
+        self.ask(move |player, clock| player.set_speed(speed, clock))
     }
 
     /// Makes a change at the present moment, also while paused.
     pub fn edit(&self, change: Change) -> Result<Done, EditError> {
-        self.ask(|answer| Command::Edit(change, answer))
+        self.ask(move |player, _| player.edit(&change))
     }
 
     /// Everything that was done so far, with the present moment as its end.
     pub fn edits(&self) -> Result<Edits, EditError> {
-        self.ask(Command::Edits)
+        self.ask(|player, _| Ok(player.edits()))
     }
 
     pub fn state(&self) -> State {
@@ -204,10 +200,15 @@ impl Live {
         answered.recv().ok()
     }
 
-    fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, EditError> {
+    fn ask<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Player, Duration) -> Result<T, EditError> + Send + 'static,
+    ) -> Result<T, EditError> {
         let (answer, answered) = channel();
         let ended = || EditError::new("the run has ended");
-        self.commands.send(command(answer)).map_err(|_| ended())?;
+        // The caller may have gone: then the answer is dropped.
+        let command = move |player: &mut Player, clock| drop(answer.send(act(player, clock)));
+        self.commands.send(Command::Do(Box::new(command))).map_err(|_| ended())?;
         answered.recv().map_err(|_| ended())?
     }
 }
@@ -271,18 +272,9 @@ fn play(mut player: Player, mut clock: Clock, wanted: &Receiver<Command>, mut bo
                 Err(_) => break,
             },
         };
-        // The sender may have gone: then the answer is dropped.
         match command {
             None => continue,
-            Some(Command::Play(answer)) => drop(answer.send(player.play(clock()))),
-            Some(Command::Pause(answer)) => {
-                player.pause();
-                drop(answer.send(Ok(())));
-            }
-            Some(Command::Step(events, answer)) => drop(answer.send(player.step(events))),
-            Some(Command::Speed(speed, answer)) => drop(answer.send(player.set_speed(speed, clock()))),
-            Some(Command::Edit(change, answer)) => drop(answer.send(player.edit(&change))),
-            Some(Command::Edits(answer)) => drop(answer.send(Ok(player.edits()))),
+            Some(Command::Do(act)) => act(&mut player, clock()),
             Some(Command::Finish(answer)) => return drop(answer.send(player.finish())),
         }
         board.show(player.state(), clock());

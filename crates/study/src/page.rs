@@ -8,7 +8,7 @@ use meshlock_report::table::{Cell, Column, Table};
 use crate::figure::{Figure, cell};
 use crate::measure;
 use crate::methods::methods;
-use crate::plan::{Plan, set_option};
+use crate::plan::Plan;
 use crate::summary::{PointSummary, Summary, wanted_measures};
 
 #[derive(Clone, Copy, Debug)]

@@ -63,7 +63,7 @@ pub(super) fn thirty(connectivity: f64, think: f64, duration: f64) -> Scenario {
 
 /// Links in order that lose nothing; one that fails delivers first, as the paper assumes.
 pub(super) fn wired(shape: Shape, delay: Distribution) -> Network {
-    Network::Wired(Wired { gentle: true, ..scenarios::wired(shape, delay) })
+    Network::Wired(Wired { gentle: true, ..Wired::new(shape, delay) })
 }
 
 /// A scenario as printed, with the lost requests put back, and repaired.

@@ -13,7 +13,7 @@ use super::kit::{
 };
 use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
-use crate::scenarios::{F, REPAIRED, mended, wired, with};
+use crate::scenarios::{F, REPAIRED, mended, with};
 use crate::show::{mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Text};
 

@@ -18,8 +18,8 @@ use crate::random::{Purpose, Stream, Streams};
 use crate::record::{About, Recorder, run_traced_edited};
 use crate::run::{Course, run_edited};
 use crate::scenario::{
-    Area, Changes, Class, Limits, MessageSize, Mobility, Name, Network, Over, ProtocolChoice, Radio, Scenario, Shape,
-    Text, Traffic, Warmup, Wired,
+    Area, Changes, Class, MessageSize, Mobility, Name, Network, Over, ProtocolChoice, Radio, Scenario, Shape, Text,
+    Traffic, Warmup, Wired,
 };
 use crate::time::{Span, Time};
 
@@ -44,12 +44,10 @@ fn scenario(protocol: ProtocolChoice, network: Network, nodes: u32) -> Scenario 
         nodes,
         duration: seconds(3.0),
         warmup: Warmup::Fixed(Span::ZERO),
-        drain: seconds(60.0),
         protocol,
         network,
         traffic: Traffic { classes: vec![class] },
-        crashes: None,
-        limits: Limits::of(100),
+        ..Scenario::reference()
     }
 }
 
@@ -62,20 +60,15 @@ pub(super) fn radio(protocol: ProtocolChoice) -> Scenario {
 
 pub(super) fn wired(protocol: ProtocolChoice, shape: Shape, every: Option<f64>) -> Scenario {
     let wired = Wired {
-        shape,
-        delay: Distribution::Uniform { low: 0.001, high: 0.004 },
-        fifo: true,
-        loss: 0.0,
         message: MessageSize::Encoded { header: 8 },
-        gentle: false,
         changes: Changes { every: every.map(seconds), keep_connected: true, script: Vec::new() },
+        ..Wired::new(shape, Distribution::Uniform { low: 0.001, high: 0.004 })
     };
     scenario(protocol, Network::Wired(wired), 8)
 }
 
 fn all() -> Vec<Scenario> {
-    let printed =
-        ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(Name::ReverseLink, Over::Links) };
+    let printed = ProtocolChoice { text: Text::PRINTED, ..protocol(Name::ReverseLink, Over::Links) };
     let three = ProtocolChoice { capacity: 3, ..protocol(Name::ReverseLink, Over::Links) };
     let random = || Shape::Random { connectivity: 0.4 };
     vec![

@@ -21,6 +21,7 @@ use crate::scenario::Scenario;
 
 pub use place::FileError;
 use place::{Problem, Source};
+pub use quantity::units;
 use reader::Reader;
 pub use reference::reference_table;
 pub use schema::schema;

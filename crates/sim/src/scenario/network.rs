@@ -175,6 +175,14 @@ pub struct ScriptedChange {
     pub up: bool,
 }
 
+impl Wired {
+    /// Links that keep the order of messages, lose none and do not change; messages as encoded.
+    pub fn new(shape: Shape, delay: Distribution) -> Self {
+        let message = MessageSize::Encoded { header: 0 };
+        Self { shape, delay, fifo: true, loss: 0.0, message, gentle: false, changes: Changes::default() }
+    }
+}
+
 impl Radio {
     /// The radio of the report: 120 m, 1 Mb/s, 300 us, 200 bytes, no errors.
     pub const fn report(area: Area, mobility: Mobility) -> Self {

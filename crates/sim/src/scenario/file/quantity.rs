@@ -21,7 +21,15 @@ pub(super) enum Quantity {
 /// last bit and `300 * 1e-6` is not.
 type Unit = (&'static str, f64, f64);
 
+/// All units: the name, what to multiply with, and what to divide by.
+pub fn units() -> impl Iterator<Item = (&'static str, f64, f64)> {
+    Quantity::ALL.iter().flat_map(|quantity| quantity.units()).copied()
+}
+
 impl Quantity {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Length, Self::Time, Self::Speed, Self::Rate, Self::Size, Self::Angle, Self::Count];
+
     /// Its units, the one of our own calculations first.
     pub(super) const fn units(self) -> &'static [Unit] {
         match self {

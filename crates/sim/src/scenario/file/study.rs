@@ -194,8 +194,7 @@ fn constraint(content: &Content, text: &str, place: &Place) -> Result<Constraint
 
 /// A side of a condition is a number, an amount, a word in quotes or a key.
 fn side(content: &Content, text: &str, place: &Place) -> Result<(), Problem> {
-    use Quantity::{Angle, Count, Length, Rate, Size, Speed, Time};
-    let amount = [Angle, Count, Length, Rate, Size, Speed, Time].iter().any(|quantity| quantity.parse(text).is_ok());
+    let amount = Quantity::ALL.iter().any(|quantity| quantity.parse(text).is_ok());
     let word = text.len() >= 2 && text.starts_with(['"', '\'']);
     if amount || word || text.parse::<f64>().is_ok() || text == VARIANT {
         return Ok(());
