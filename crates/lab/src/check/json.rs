@@ -154,15 +154,3 @@ impl<'a> From<&'a Entry> for Listed<'a> {
         Self { name: entry.name, about: entry.about, what, expected: (&entry.expected).into() }
     }
 }
-
-#[derive(Debug, Serialize)]
-pub(super) struct RuleJson {
-    name: &'static str,
-    words: &'static str,
-}
-
-impl From<Rule> for RuleJson {
-    fn from(rule: Rule) -> Self {
-        Self { name: rule.name(), words: rule.words() }
-    }
-}

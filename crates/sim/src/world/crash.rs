@@ -272,7 +272,7 @@ impl World {
         if let Medium::Air { reach, .. } = &mut self.medium
             && self.frozen.is_none()
         {
-            reach.watch_around(node, &self.links, self.now, &mut self.agenda);
+            reach.review(node, &self.links, self.now, &mut self.agenda);
         }
     }
 

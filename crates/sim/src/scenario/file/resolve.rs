@@ -22,14 +22,12 @@ pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scena
         Ok(seconds) => Warmup::Fixed(Span::from_seconds(seconds)),
         Err(_) => Warmup::Mser5,
     };
-    if warmup_is_too_long(warmup, duration) {
+    if let Warmup::Fixed(span) = warmup
+        && span >= duration
+    {
         let given = if top.has("warmup") { "warmup" } else { "duration" };
-        let help = "a shorter warmup, or a longer duration";
-        return Err(top.problem(
-            given,
-            format!("nothing is left to measure: warmup {} of {duration}", shown(warmup)),
-            help,
-        ));
+        let message = format!("nothing is left to measure: warmup {span} of {duration}");
+        return Err(top.problem(given, message, "a shorter warmup, or a longer duration"));
     }
     let drain = top.get("drain")?;
     top.get::<u64>("seed")?;
@@ -51,17 +49,6 @@ fn limits(reader: &mut Reader<'_>, nodes: u32) -> Result<Limits, Problem> {
 
 /// The canonical form leaves out what does not decide a run.
 pub(super) const NOT_DECIDING: [&str; 2] = ["name", "seed"];
-
-fn warmup_is_too_long(warmup: Warmup, duration: Span) -> bool {
-    matches!(warmup, Warmup::Fixed(span) if span >= duration)
-}
-
-fn shown(warmup: Warmup) -> String {
-    match warmup {
-        Warmup::Fixed(span) => span.to_string(),
-        Warmup::Mser5 => "mser5".to_owned(),
-    }
-}
 
 /// A key without effect is an error.
 fn nothing_is_unused(reader: &Reader<'_>, protocol: &ProtocolChoice) -> Result<(), Problem> {
