@@ -32,7 +32,7 @@ impl Progress for () {
 const REPORT_EVERY: u64 = 4_096;
 
 pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Outcome, RunError> {
-    Ok(drive(world(scenario, seed)?, scenario, progress, &mut ()))
+    run_edited(scenario, seed, &Edits::default(), progress)
 }
 
 /// Runs a scenario with edits. An edit that cannot be made is an error.
@@ -42,7 +42,7 @@ pub fn run_edited(
     edits: &Edits,
     progress: &mut dyn Progress,
 ) -> Result<Outcome, RunError> {
-    drive_edited(world(scenario, seed)?, scenario, edits, progress, &mut ())
+    drive(world(scenario, seed)?, scenario, edits, progress, &mut ())
 }
 
 /// The rules that are watched in every run of a protocol.
@@ -50,29 +50,10 @@ pub fn watched(choice: &ProtocolChoice) -> RuleSet {
     promised(choice)
 }
 
-pub(crate) fn drive_either(
-    world: World,
-    scenario: &Scenario,
-    edits: Option<&Edits>,
-    progress: &mut dyn Progress,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
-    match edits {
-        Some(edits) => drive_edited(world, scenario, edits, progress, observer),
-        None => Ok(drive(world, scenario, progress, observer)),
-    }
-}
-
-/// Lets a world run: first until clients stop asking, then until all requests are served, then until it is quiet.
-pub fn drive(world: World, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut dyn Observer) -> Outcome {
-    let mut course = Course::new(world, scenario);
-    let complete = course.go_on(course.end, progress, observer);
-    conclude(course, complete, scenario, progress, observer)
-}
-
-/// The same with edits. If the user ended the run, it ends there; otherwise grants held by hand are given back when
-/// clients stop asking, or after the last edit if that is later.
-pub fn drive_edited(
+/// Lets a world run: first until clients stop asking, then until all requests are served, then until it is quiet. If the
+/// user ended the run, it ends there; otherwise grants held by hand are given back when clients stop asking, or after the
+/// last edit if that is later.
+pub fn drive(
     world: World,
     scenario: &Scenario,
     edits: &Edits,

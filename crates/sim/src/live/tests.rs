@@ -15,7 +15,7 @@ use crate::build::world;
 use crate::distribution::Distribution;
 use crate::edit::{Change, EditError, Edits, file};
 use crate::random::{Purpose, Stream, Streams};
-use crate::record::{About, Recorder, run_traced_edited};
+use crate::record::{About, Recorder, run_traced};
 use crate::run::{Course, run_edited};
 use crate::scenario::{
     Area, Changes, Class, MessageSize, Mobility, Name, Network, Over, ProtocolChoice, Radio, Scenario, Shape, Text,
@@ -213,7 +213,7 @@ fn whatever_somebody_does_the_run_replays_exactly_and_breaks_no_rule() {
             assert_eq!(edits, ending.edits);
             let about = About { views: true, ..About::default() };
             let mut again = Vec::new();
-            let traced = run_traced_edited(scenario, seed, &edits, &mut (), &mut again, &about).unwrap();
+            let traced = run_traced(scenario, seed, &edits, &mut (), &mut again, &about).unwrap();
             assert_eq!(traced.outcome, ending.outcome, "{name} {number}, seed {seed}");
             assert_eq!(records(&String::from_utf8(again).unwrap()), records(&trace), "{name} {number}, seed {seed}");
             // Without its end the run goes on until it is quiet, and more rules can speak.
