@@ -188,6 +188,29 @@ impl Client {
         }
     }
 
+    /// Makes a resource, also in the place of another definition, if no client holds or waits for that one.
+    pub async fn replace(&self, name: &str, wanted: NewResource) -> Result<ResourceInfo, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.replace(name, &wanted, REGISTRY_PATIENCE).await,
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => match hub.define(name, &wanted, REGISTRY_PATIENCE).await {
+                Err(problem) if problem.reason == meshlock_api::Reason::Conflict => {
+                    Ok(hub.retire(name, Some(&wanted), REGISTRY_PATIENCE).await?)
+                }
+                made => Ok(made?),
+            },
+        }
+    }
+
+    /// Removes a resource that no client holds or waits for. Its name can be used again; fences go on where they ended.
+    pub async fn remove(&self, name: &str) -> Result<ResourceInfo, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.remove(name, REGISTRY_PATIENCE).await,
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => Ok(hub.retire(name, None, REGISTRY_PATIENCE).await?),
+        }
+    }
+
     /// Changes the capacity of a resource.
     pub async fn set_capacity(&self, name: &str, capacity: u32) -> Result<ResourceInfo, Error> {
         self.change(name, Some(capacity), None).await

@@ -379,6 +379,24 @@ impl Hub {
         self.made(making, patience).await
     }
 
+    /// Removes a resource that no client uses, or puts another one in its place, at most for so long.
+    pub async fn retire(
+        &self,
+        name: &str,
+        instead: Option<&NewResource>,
+        patience: Duration,
+    ) -> Result<ResourceInfo, Problem> {
+        let instead = instead.map(|wanted| wanted.complete().map_err(Problem::bad_request)).transpose()?;
+        let until = Instant::now() + patience;
+        let timeout_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        let ticket = self.with(|machine, now| machine.seize(now, name, timeout_ms))?;
+        let _give_back = OnDrop(|| self.with_if_sound(|machine, now| machine.release(now, ticket)));
+        // If it is not granted by then, `retire` says so.
+        let _ = timeout(patience, self.changed(ticket, State::Queued)).await;
+        let making = self.with(|machine, now| machine.retire(now, ticket, instead))?;
+        self.made(making, until.saturating_duration_since(Instant::now())).await
+    }
+
     async fn made(&self, making: Making, patience: Duration) -> Result<ResourceInfo, Problem> {
         let number = match making {
             Making::Done(info) => return Ok(info),
@@ -643,6 +661,7 @@ mod tests {
             first_fence: 0,
             create_on_first_use: true,
             declared: BTreeMap::new(),
+            declared_in: None,
             seed: 1,
             began_unix_ms: 0,
             most_requests: 10,

@@ -292,6 +292,7 @@ fn begin(
         first_fence: u64::from(incarnation.0) << 40,
         create_on_first_use: config.create_on_first_use,
         declared: config.resources.clone(),
+        declared_in: config.file.as_ref().map(|file| file.display().to_string()),
         seed: since_1970.as_nanos() as u64 ^ u64::from(identity.member.0),
         began_unix_ms: u64::try_from(since_1970.as_millis()).unwrap_or_default(),
         most_requests: 100_000,

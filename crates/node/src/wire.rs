@@ -139,6 +139,26 @@ pub struct Entry {
     pub home: NodeId,
 }
 
+/// The version of a resource that was removed has this bit; below it is the last fence. No change has such a version.
+pub const REMOVED: u64 = 1 << 63;
+
+impl Entry {
+    /// Whether it says that the resource was removed.
+    pub const fn is_removed(&self) -> bool {
+        self.version >= REMOVED
+    }
+
+    /// That it was removed, by this node, after a last grant with this fence.
+    pub(crate) fn removed(&self, last_fence: u64, home: NodeId) -> Self {
+        Self { version: REMOVED | last_fence, home, ..self.clone() }
+    }
+
+    /// Fences of the next resource of this name begin above this; 0 if it was not removed.
+    pub(crate) const fn last_fence(&self) -> u64 {
+        if self.is_removed() { self.version & !REMOVED } else { 0 }
+    }
+}
+
 /// A question to all nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Query {

@@ -75,6 +75,22 @@ impl Http {
         self.exchange(Method::PUT, path, Some(wanted), patience + PATIENCE).await
     }
 
+    /// Puts another one in the place of a resource that no client uses.
+    pub(crate) async fn replace(
+        &self,
+        name: &str,
+        wanted: &NewResource,
+        patience: Duration,
+    ) -> Result<ResourceInfo, Error> {
+        let path = format!("/v1/resources/{}?replace=true&block_for={}ms", escaped(name), patience.as_millis());
+        self.exchange(Method::PUT, path, Some(wanted), patience + PATIENCE).await
+    }
+
+    pub(crate) async fn remove(&self, name: &str, patience: Duration) -> Result<ResourceInfo, Error> {
+        let path = format!("/v1/resources/{}?block_for={}ms", escaped(name), patience.as_millis());
+        self.exchange(Method::DELETE, path, None::<&()>, patience + PATIENCE).await
+    }
+
     pub(crate) async fn change(
         &self,
         name: &str,

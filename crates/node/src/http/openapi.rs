@@ -21,7 +21,7 @@ use super::{mesh, requests, resources, streams};
     paths(
         requests::ask, requests::list, requests::look, requests::renew, requests::change, requests::release,
         streams::of_request, streams::of_node,
-        resources::list, resources::look, resources::make, resources::change,
+        resources::list, resources::look, resources::make, resources::change, resources::remove,
         mesh::status, mesh::health, mesh::remove, mesh::metrics, serve,
     ),
     components(schemas(Problem, Event)),

@@ -51,7 +51,9 @@ pub(super) fn routes(app: App) -> Router {
         .route("/v1/requests/{id}/events", get(streams::of_request))
         .route("/v1/events", get(streams::of_node))
         .route("/v1/resources", get(resources::list))
-        .route("/v1/resources/{name}", get(resources::look).put(resources::make).patch(resources::change))
+        .route("/v1/resources/{name}", {
+            get(resources::look).put(resources::make).patch(resources::change).delete(resources::remove)
+        })
         .route("/v1/status", get(mesh::status))
         .route(HEALTH, get(mesh::health))
         .route("/v1/removals", post(mesh::remove))

@@ -13,6 +13,10 @@
 //! | `steps` | one event into a protocol, and what comes of it |
 //! | `registry` | how resources are made and changed: under a lock of the mesh itself |
 //! | `wishes` | what this node wants to do under it |
+//! | `first_use` | what the first use of a name makes |
+//! | `differs` | two definitions of one name, in words |
+//! | `estimate` | how long a request will still wait |
+//! | `retiring` | how a resource is removed or replaced |
 //! | `network` | links and frames |
 //! | `queries` | how all nodes are doing: a question that goes to each of them |
 //! | `reports` | what this node answers to it, in parts |
@@ -31,7 +35,10 @@ mod alarms;
 mod answers;
 mod clients;
 mod demand;
+mod differs;
+mod estimate;
 mod events;
+mod first_use;
 mod instance;
 mod kept;
 mod metrics;
@@ -44,6 +51,7 @@ mod registry;
 mod reports;
 mod requests;
 mod resource;
+mod retiring;
 mod saved;
 mod steps;
 mod stopping;
@@ -121,6 +129,8 @@ pub struct Settings {
     pub create_on_first_use: bool,
     /// What the node's file says about resources.
     pub declared: BTreeMap<String, Definition>,
+    /// The path of that file, for people.
+    pub declared_in: Option<String>,
     /// For the delays that protocols leave to chance.
     pub seed: u64,
     /// Milliseconds since 1970 when the node began, for people.
@@ -140,6 +150,7 @@ impl Settings {
             first_fence: 0,
             create_on_first_use: true,
             declared: BTreeMap::new(),
+            declared_in: None,
             seed: 1,
             began_unix_ms: 0,
             most_requests: 1_000,

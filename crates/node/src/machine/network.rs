@@ -107,7 +107,7 @@ impl Machine {
                 }
             }
             Frame::Protocol { resource, message } => {
-                if self.registry.is_superseded(resource) {
+                if self.is_gone(resource) {
                     return Ok(());
                 }
                 let Some(known) = self.resources.get_mut(&resource) else {

@@ -11,6 +11,7 @@ mod questions;
 mod reach;
 mod recording;
 mod recovery;
+mod removal;
 mod resources;
 mod saved;
 mod stopping;
