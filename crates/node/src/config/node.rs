@@ -57,6 +57,8 @@ pub struct NodeConfig {
     pub max_clients: usize,
     /// An address for the page that shows what the node sees; served by the program around the node. Default: none.
     pub view: Option<SocketAddr>,
+    /// Whether it is written down who holds what. Default: yes.
+    pub audit: bool,
     /// The file that was read. Default: none.
     pub file: Option<PathBuf>,
     /// What can be locked, from the file. Default: nothing.
@@ -108,7 +110,8 @@ impl NodeConfig {
 
     /// The same for a program with the node in itself: without the environment, which is meant for the daemon.
     pub fn of_program(settings: Settings) -> Result<Self, Problems> {
-        Self::load_from(settings, |_| None, None)
+        let audit = settings.node.audit.unwrap_or(false);
+        Ok(Self { audit, ..Self::load_from(settings, |_| None, None)? })
     }
 
     fn load_from(
@@ -175,6 +178,7 @@ impl NodeConfig {
             token_file: api.token_file,
             max_clients: api.max_clients.map_or(1_024, |number| usize::try_from(number).unwrap_or(usize::MAX)),
             view,
+            audit: node.audit.unwrap_or(true),
             file: None,
             resources: definitions,
         };

@@ -8,7 +8,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi as Document, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use super::{mesh, requests, resources, streams};
+use super::{mesh, operators, requests, resources, streams};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -22,7 +22,7 @@ use super::{mesh, requests, resources, streams};
         requests::ask, requests::list, requests::look, requests::renew, requests::change, requests::release,
         streams::of_request, streams::of_node,
         resources::list, resources::look, resources::make, resources::change, resources::remove,
-        mesh::status, mesh::health, mesh::remove, mesh::metrics, serve,
+        operators::revoke, operators::audit, mesh::status, mesh::health, mesh::remove, mesh::metrics, serve,
     ),
     components(schemas(Problem, Event)),
     tags(

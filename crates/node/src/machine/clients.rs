@@ -254,8 +254,17 @@ impl Machine {
         self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
     }
 
-    /// Ends a request that is not over yet.
+    /// Ends a request that is not over yet. While the node stops, its client has to hear of it first, and has its lease.
     pub(crate) fn end(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>) {
+        self.end_request(now, ticket, state, reason, self.stopping);
+    }
+
+    /// Ends a request; what it holds goes back when its client has said that it stopped, or its lease is over.
+    pub(crate) fn end_when_stopped(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>) {
+        self.end_request(now, ticket, state, reason, true);
+    }
+
+    fn end_request(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>, lingers: bool) {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
         let was = request.state;
         request.state = state;
@@ -265,12 +274,12 @@ impl Machine {
         let (alarm_at, resource) = (request.alarm_at, request.resource);
         self.alarms.unset(alarm_at, Alarm::Request(ticket));
         self.count_end(now, ticket, was, state);
-        if was == State::Granted && !self.stopping {
+        if was == State::Granted && !lingers {
             self.uncount_holder(now);
         }
-        match resource.filter(|_| was == State::Granted && self.stopping) {
+        match resource.filter(|_| was == State::Granted && lingers) {
             Some(resource) => {
-                self.lingering.insert((resource, ticket)); // its client has to hear of it first, and has its lease
+                self.lingering.insert((resource, ticket));
                 self.requests.end(ticket);
                 self.set_alarm(ticket);
             }

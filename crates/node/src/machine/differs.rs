@@ -24,8 +24,12 @@ fn words(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Object(fields)) => {
             let field = |(name, value): (&String, &Value)| match value {
-                Value::Object(inner) => format!("{name} ({})", inner.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join(", ")),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => format!("{name} {value}"),
+                Value::Object(inner) => {
+                    format!("{name} ({})", inner.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join(", "))
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                    format!("{name} {value}")
+                }
             };
             fields.iter().map(field).collect::<Vec<_>>().join(", ")
         }
@@ -43,7 +47,13 @@ pub(crate) fn refused(name: &str, wanted: &Definition, agreed: &Definition) -> S
 }
 
 /// What a node's file declares is not what the mesh agreed on.
-pub(crate) fn declared(node: &str, file: Option<&str>, name: &str, declared: &Definition, agreed: &Definition) -> String {
+pub(crate) fn declared(
+    node: &str,
+    file: Option<&str>,
+    name: &str,
+    declared: &Definition,
+    agreed: &Definition,
+) -> String {
     let differs = differences((declared, "in the file"), (agreed, "in the mesh"));
     let file = file.map_or_else(|| "its configuration".to_owned(), |file| format!("the file {file}"));
     format!(

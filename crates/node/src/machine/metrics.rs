@@ -86,6 +86,7 @@ impl Machine {
     }
 
     pub(crate) fn count_grant(&mut self, now: Now, ticket: Ticket) {
+        self.audit_grant(now, ticket);
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         resource.usage.waiters.remove(&ticket);
@@ -96,6 +97,7 @@ impl Machine {
     }
 
     pub(crate) fn count_end(&mut self, now: Now, ticket: Ticket, was: State, state: State) {
+        self.audit_end(now, ticket, state);
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         resource.usage.waiters.remove(&ticket);

@@ -16,6 +16,8 @@
 //! | `first_use` | what the first use of a name makes |
 //! | `differs` | two definitions of one name, in words |
 //! | `estimate` | how long a request will still wait |
+//! | `revoking` | an operator takes away what a client holds |
+//! | `audit` | who held what, for those who write it down |
 //! | `retiring` | how a resource is removed or replaced |
 //! | `network` | links and frames |
 //! | `queries` | how all nodes are doing: a question that goes to each of them |
@@ -33,6 +35,7 @@
 mod acquaintance;
 mod alarms;
 mod answers;
+mod audit;
 mod clients;
 mod demand;
 mod differs;
@@ -52,6 +55,7 @@ mod reports;
 mod requests;
 mod resource;
 mod retiring;
+mod revoking;
 mod saved;
 mod steps;
 mod stopping;
@@ -72,6 +76,7 @@ use crate::wire::{self, Number, Removals};
 
 use acquaintance::Acquaintance;
 use alarms::Alarms;
+use audit::Audit;
 use events::Events;
 use metrics::Counts;
 use queries::Queries;
@@ -187,6 +192,7 @@ pub struct Machine {
     pub(crate) recovery: Option<Recovery>,
     pub(crate) promises: Promises,
     pub(crate) events: Events,
+    pub(crate) audit: Audit,
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
@@ -219,6 +225,7 @@ impl Machine {
             recovery: None,
             promises: Promises::default(),
             events: Events::new(settings.began_unix_ms),
+            audit: Audit::default(),
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             stopping: false,
@@ -291,6 +298,11 @@ impl Machine {
             }
         }
         self.requests.forget_old(now);
+    }
+
+    /// What the clock of the wall says now, in milliseconds since 1970: for people only. It may have been set.
+    pub fn set_clock(&mut self, now: Now, unix_ms: u64) {
+        self.settings.began_unix_ms = unix_ms.saturating_sub(now.0 / 1_000_000);
     }
 
     /// The settings.

@@ -103,6 +103,41 @@ impl Machine {
         self.seek_registry(now);
     }
 
+    /// The node's file was read again. What has changed, in words: new resources are made, and those that agree with the
+    /// mesh now are served again. What is no longer declared stays in the mesh.
+    pub fn redeclare(
+        &mut self,
+        now: Now,
+        (declared, declared_in, create_on_first_use): (BTreeMap<String, Definition>, Option<String>, bool),
+    ) -> Vec<String> {
+        let former = std::mem::replace(&mut self.settings.declared, declared);
+        self.settings.declared_in = declared_in;
+        self.settings.create_on_first_use = create_on_first_use;
+        let mut told = Vec::new();
+        let declared = self.settings.declared.clone();
+        for (name, definition) in declared.iter().filter(|(name, definition)| former.get(*name) != Some(*definition)) {
+            let known = self.names.get(name).and_then(|number| self.resources.get_mut(number));
+            let Some(known) = known else {
+                told.push(format!("resources.{name}: it is made now"));
+                continue;
+            };
+            known.compare(Some(definition));
+            let (entry, conflict) = (known.entry.clone(), known.conflict);
+            told.push(match conflict {
+                Some(declared) => self.conflict_words(&entry, &declared),
+                None => format!("resources.{name}: agrees with the mesh"),
+            });
+        }
+        for name in former.keys().filter(|name| !declared.contains_key(*name)) {
+            if let Some(known) = self.names.get(name).and_then(|number| self.resources.get_mut(number)) {
+                known.compare(None);
+            }
+            told.push(format!("resources.{name}: no longer declared; `meshlock resource remove {name}` removes it"));
+        }
+        self.declare(now);
+        told
+    }
+
     /// Whether a resource that is not known here may be made because a client asks for it.
     pub(crate) fn may_be_made(&self, name: &str) -> Result<(), Problem> {
         if !self.registry.wishes.makes(name) && !self.settings.create_on_first_use {

@@ -57,6 +57,7 @@ impl Machine {
             told_ms: lease_ms,
             alive_until: now.plus_ms(lease_ms),
             times_out: Some(now.plus_ms(timeout_ms)),
+            seizes: true,
             ..Request::new(now, asked)
         });
         self.set_alarm(ticket);
@@ -69,8 +70,12 @@ impl Machine {
     pub fn retire(&mut self, now: Now, ticket: Ticket, instead: Option<Definition>) -> Result<Making, Problem> {
         let request = self.requests.get(ticket).ok_or_else(|| Problem::gone("this request was long ago"))?;
         let name = request.asked.resource.clone();
-        if request.state != State::Granted {
-            return Err(in_use(&name));
+        match request.state {
+            State::Granted => {}
+            State::Rejected => {
+                return Err(Problem::conflict(format!("{name:?}: {}", request.reason.clone().unwrap_or_default())));
+            }
+            State::Queued | State::Revoked | State::Expired | State::Released => return Err(in_use(&name)),
         }
         Ok(self.wish(now, &name, Deed::Retire { ticket, instead }))
     }
@@ -166,7 +171,13 @@ impl Machine {
         for ticket in known.usage.holders.into_iter().filter(|ticket| Some(*ticket) != except) {
             self.end(now, ticket, State::Revoked, Some(why.to_owned()));
         }
-        known.usage.waiters.into_iter().collect()
+        let is_seizing = |ticket: &Ticket| self.requests.get(*ticket).is_some_and(|request| request.seizes);
+        let (seizing, waiting): (Vec<Ticket>, Vec<Ticket>) = known.usage.waiters.into_iter().partition(is_seizing);
+        for ticket in seizing {
+            let reason = "it was removed or replaced by another operator meanwhile".to_owned();
+            self.end(now, ticket, State::Rejected, Some(reason));
+        }
+        waiting
     }
 
     pub(super) fn note_gone(&mut self, number: Number) {
@@ -180,8 +191,7 @@ impl Machine {
     /// Whether messages about a resource may still come although it was removed, or another one is used in its place.
     pub(crate) fn is_gone(&self, number: Number) -> bool {
         let registry = &self.registry;
-        registry.superseded.contains(&number)
-            || (number < registry.gone_below && !self.resources.contains_key(&number))
+        registry.superseded.contains(&number) || (number < registry.gone_below && !self.resources.contains_key(&number))
     }
 
     pub(super) fn remember_removed(&mut self, entry: Entry) {

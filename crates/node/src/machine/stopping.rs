@@ -68,9 +68,14 @@ impl Machine {
             return;
         };
         self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+        self.audit_stop(now, ticket);
         self.give_back(now, ticket, State::Granted);
         self.requests.retire(now, ticket);
-        self.leave_unless_used(now, resource);
+        if self.stopping {
+            self.leave_unless_used(now, resource);
+        } else {
+            self.uncount_holder(now);
+        }
     }
 
     /// A protocol can be left once no client uses its resource.

@@ -18,9 +18,15 @@ pub(super) struct Wish {
 #[derive(Debug)]
 pub(super) enum Deed {
     Make(Definition),
-    Change { capacity: Option<u32>, lease_ms: Option<u64> },
+    Change {
+        capacity: Option<u32>,
+        lease_ms: Option<u64>,
+    },
     /// Removes what this request holds, or puts another one in its place.
-    Retire { ticket: Ticket, instead: Option<Definition> },
+    Retire {
+        ticket: Ticket,
+        instead: Option<Definition>,
+    },
 }
 
 /// Everything that is wished, by number.

@@ -13,6 +13,7 @@ mod recording;
 mod recovery;
 mod removal;
 mod resources;
+mod revoking;
 mod saved;
 mod stopping;
 

@@ -133,13 +133,11 @@ fn of_two_nodes_that_remove_at_once_one_does() {
     let mut net = Net::line(3);
     net.define(1, "dock", NewResource::default());
     let (a, b) = (net.seize(0, "dock"), net.seize(2, "dock"));
-    let (first, other, at) =
-        if net.state(0, a) == State::Granted { (a, b, (0, 2)) } else { (b, a, (2, 0)) };
+    let (first, other, at) = if net.state(0, a) == State::Granted { (a, b, (0, 2)) } else { (b, a, (2, 0)) };
     net.retire(at.0, first, None).expect("it holds");
     assert!(net.machines[at.1].retire(net.now, other, None).is_err(), "it does not");
-    net.settle();
-    net.pass_ms(PATIENCE_MS);
-    assert!(net.state(at.1, other).is_over() || net.knows(at.1, "dock"), "the late one asked for the next of its name");
+    assert_eq!(net.state(at.1, other), State::Rejected);
+    assert_eq!(net.known("dock"), [false; 3], "who wants to remove it does not make it anew");
 }
 
 #[test]
