@@ -2,6 +2,7 @@
 
 mod chaos;
 mod clients;
+mod contrib;
 mod crowds;
 mod limits;
 mod live;

@@ -100,7 +100,8 @@ fn a_node_that_is_named_is_the_only_one_that_acts_and_a_question_changes_nothing
 #[test]
 fn texts_that_are_too_long_are_refused_here_and_by_neighbours() {
     let mut net = Net::line(2);
-    let long = |length: usize| NewRevocation { id: "a".into(), reason: Some("x".repeat(length)), ..NewRevocation::default() };
+    let long =
+        |length: usize| NewRevocation { id: "a".into(), reason: Some("x".repeat(length)), ..NewRevocation::default() };
     assert!(net.machines[0].revocation(&long(256)).is_ok());
     assert!(net.machines[0].revocation(&long(257)).is_err());
     let wanted = Revoke { reason: "x".repeat(257), ..net.revocation(0, "a", false) };
