@@ -10,19 +10,15 @@ use crate::request::{Mode, State};
 #[serde(deny_unknown_fields)]
 pub struct NewRevocation {
     /// The id of the request, as `status` shows it.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 128))]
     pub id: String,
     /// The node where it was asked for. Needed only if several nodes have a request of this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(max_length = 256))]
     pub node: Option<String>,
     /// Why, for the client and for the audit: at most 256 bytes without control characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(max_length = 256))]
     pub reason: Option<String>,
     /// Who wants it, for the audit: at most 256 bytes without control characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(max_length = 256))]
     pub by: Option<String>,
     /// Let others in at once, without waiting for the client to stop. Only fences protect what the lock guards then.
     #[serde(default)]

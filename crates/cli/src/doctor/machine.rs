@@ -135,8 +135,8 @@ fn ports(config: &NodeConfig, findings: &mut Vec<Finding>) {
     let quic = |address| UdpSocket::bind(address).map(drop);
     let tcp = |address| TcpListener::bind(address).map(drop);
     let mut tried = config.listen.iter().map(|address| match config.transport {
-        meshlock_node::config::Transport::Quic => (address, quic(address)),
-        meshlock_node::config::Transport::Tcp => (address, tcp(address)),
+        meshlock_node::links::Transport::Quic => (address, quic(address)),
+        meshlock_node::links::Transport::Tcp => (address, tcp(address)),
     });
     if let Some((address, Err(error))) = tried.next_back() {
         let what = format!("a node could not listen on {address}: {error}");

@@ -12,10 +12,12 @@
 //! | `requests`, `resources`, `mesh`, `operators`, `streams` | those functions |
 //! | `parts` | bodies, queries and names as they come in, with mistakes told as problems |
 //! | `answer` | status codes |
+//! | `limits` | what may come in, for that description |
 //! | `openapi` | the description of all this for programs |
 
 mod answer;
 mod guard;
+mod limits;
 mod mesh;
 mod openapi;
 mod operators;

@@ -8,7 +8,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi as Document, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use super::{mesh, operators, requests, resources, streams};
+use super::{limits, mesh, operators, requests, resources, streams};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -48,7 +48,11 @@ impl Modify for Everywhere {
             let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
             for operation in methods.into_iter().flatten() {
                 add_common_answers(operation);
+                limits::constrain_address(operation);
             }
+        }
+        if let Some(components) = &mut document.components {
+            limits::constrain_bodies(components);
         }
     }
 }

@@ -217,8 +217,7 @@ impl Gathered {
                     Fact::Lent { .. } => {}
                     Fact::Row(resource, row) => {
                         let picture = pictures.entry(resource).or_default();
-                        let list =
-                            if row.state == State::Granted { &mut picture.holders } else { &mut picture.waiters };
+                        let list = if row.state == State::Queued { &mut picture.waiters } else { &mut picture.holders };
                         list.push(row.at(&name));
                     }
                 }

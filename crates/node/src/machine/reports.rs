@@ -148,7 +148,10 @@ impl Machine {
 
     /// False if there are more than can be told at once.
     fn rows(&self, now: Now, known: &Resource, cursor: &mut Cursor, told: &mut usize, facts: &mut Vec<Fact>) -> bool {
-        let holders = known.usage.holders.iter().take(MOST_LISTED).map(|ticket| (*ticket, None));
+        // Who was told to stop and has not yet keeps others out as well.
+        let number = known.entry.number;
+        let stopping = self.lingering.range((number, Ticket(0))..=(number, Ticket(u64::MAX))).map(|(_, ticket)| ticket);
+        let holders = known.usage.holders.iter().chain(stopping).take(MOST_LISTED).map(|ticket| (*ticket, None));
         let waiting = known.instance.first_waiting(MOST_LISTED).into_iter();
         let waiting = waiting.filter_map(|(request, rank)| Some((*known.tickets.get(&request)?, Some(rank.0))));
         let desk = known.desk.first(MOST_LISTED).map(|ticket| (ticket, None));

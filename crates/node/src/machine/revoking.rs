@@ -7,6 +7,7 @@
 use meshlock_api::text::LONGEST_TEXT;
 use meshlock_api::{NewRevocation, Problem, State};
 
+use super::alarms::Alarm;
 use super::clients::Ticket;
 use super::{Machine, Now};
 use crate::wire::{Fact, Revoke};
@@ -53,6 +54,17 @@ impl Machine {
             self.end(now, ticket, State::Revoked, Some(reason));
         } else {
             self.end_when_stopped(now, ticket, State::Revoked, Some(reason));
+        }
+    }
+
+    /// This node begins anew, and all that its clients held is void: nobody waits for those who were told to stop.
+    pub(crate) fn forget_revoked(&mut self, now: Now) {
+        for (_, ticket) in std::mem::take(&mut self.lingering) {
+            if let Some(request) = self.requests.get(ticket) {
+                self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+            }
+            self.requests.retire(now, ticket);
+            self.uncount_holder(now);
         }
     }
 

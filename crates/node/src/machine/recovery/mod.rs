@@ -403,6 +403,7 @@ impl Machine {
         self.settings.id = id;
         self.forget_registry_request();
         self.forget_removals();
+        self.forget_revoked(now);
         for known in self.resources.values_mut() {
             known.instance = Instance::new(&known.entry.definition, id, false);
             known.tickets.clear();

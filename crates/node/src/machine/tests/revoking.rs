@@ -44,6 +44,10 @@ fn what_is_revoked_elsewhere_goes_to_others_when_its_client_has_stopped() {
         net.machines[2].renew(net.now, held, None).expect("known, but it gains nothing");
         net.pass_ms(29_000);
         assert_eq!(net.state(1, next), State::Queued, "its client may be at work");
+        let query = net.machines[0].begin_query(Some("dock")).expect("known");
+        net.settle();
+        let status = net.machines[0].end_query(net.now, query, Some("dock"));
+        assert_eq!(status.resources[0].holders[0].state, State::Revoked, "it is seen who keeps others out");
         if stops {
             net.release(2, held);
             net.settle();
@@ -63,6 +67,7 @@ fn what_is_revoked_elsewhere_goes_to_others_when_its_client_has_stopped() {
 fn force_does_not_wait_also_after_a_revocation_that_does() {
     let mut net = Net::line(2);
     net.ask(1, named("job", "dock"));
+    net.settle();
     let next = net.ask(0, wants("dock"));
     net.settle();
     net.revoke(0, net.revocation(0, "job", false));
