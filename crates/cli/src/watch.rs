@@ -78,6 +78,7 @@ fn line(event: &Event) -> String {
         What::LinkDown { node, reason } => format!("link to {node} is down: {reason}"),
         What::TokenHere { resource } => format!("{resource}: the token came here"),
         What::TokenGone { resource } => format!("{resource}: the token left"),
+        What::ResourceRemoved { resource } => format!("{resource}: removed"),
         What::Resource { resource } => {
             let conflict = if resource.conflict.is_some() { ", in conflict with this node's file" } else { "" };
             let definition = &resource.definition;

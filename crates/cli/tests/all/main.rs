@@ -7,6 +7,7 @@ mod lock;
 mod mesh;
 mod mesh_processes;
 mod namespaces;
+mod operators;
 #[allow(dead_code, reason = "shared with the tests of meshlock-lab")]
 mod process;
 mod recovery;
