@@ -76,7 +76,14 @@ impl Space {
             let Some(member) = self.member(row, place) else { continue };
             let mut add = |incident, at| actions.push(Action::Member { incident, node, at });
             let bit = 1 << place;
-            if members.removed & bit != 0 || environment.is_away(place) {
+            if members.removed & bit != 0 {
+                continue;
+            }
+            if environment.is_away(place) {
+                // To the voters, one who has stopped in order is as silent as one who crashed.
+                if members.record.is_some() && members.declarations > 0 && !members.is_dead(place) {
+                    add(Incident::Declare, 0);
+                }
                 continue;
             }
             if members.invited & bit != 0 {

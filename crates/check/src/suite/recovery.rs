@@ -11,7 +11,7 @@ use crate::spec::{Recovery, Spec};
 use crate::topology::Link;
 
 pub(super) fn entries() -> Vec<Entry> {
-    [returning(), removed(), declared(), joining(), leaving(), walks()].into_iter().flatten().collect()
+    [returning(), removed(), declared(), joining(), leaving(), resuming(), walks()].into_iter().flatten().collect()
 }
 
 const ONE: Demand = Demand::units(1, 0);
@@ -112,7 +112,7 @@ fn returning() -> Vec<Entry> {
             "recovery/pair-stop",
             "one crashes, one stops and goes on with what it saved",
             stopped(pair(CRASH), 1),
-            143_014,
+            171_258,
         ),
         Entry::holds(
             "recovery/pair-two-resources",
@@ -240,6 +240,33 @@ fn leaving() -> Vec<Entry> {
             "who left comes back through a member that is removed, and is not overlooked",
             left(asked(members("star:3", REMOVAL), &[0, 0, 1]), 1, 1),
             2_834_057,
+        ),
+    ]
+}
+
+/// Members stop in order and go on with what they saved, unless they were declared gone meanwhile.
+fn resuming() -> Vec<Entry> {
+    let crashed = MemberBudgets { crashes: 1, declarations: 1, ..NONE };
+    let declared = MemberBudgets { declarations: 1, ..NONE };
+    let line = |budgets| asked(voters(members("line:3", budgets)), &[0, 0, 1]);
+    vec![
+        Entry::holds(
+            "recovery/pair-stop-declared",
+            "one crashes, one stops and goes on if it was not declared gone meanwhile",
+            stopped(asked(voters(members("line:2", crashed)), &[1, 1]), 1),
+            533_629,
+        ),
+        Entry::holds(
+            "recovery/pair-stops-declared",
+            "two stops, and one is declared gone",
+            stopped(asked(voters(members("line:2", declared)), &[1, 1]), 2),
+            186_846,
+        ),
+        Entry::holds_everywhere(
+            "recovery/line-3-stop-declared",
+            "one of three stops and may be declared gone meanwhile",
+            stopped(line(declared), 1),
+            2_023_226,
         ),
     ]
 }

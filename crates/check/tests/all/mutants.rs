@@ -124,15 +124,26 @@ fn bugs_in_members_that_recover_are_caught() {
         Caught(Bug::ForgetInvited, "recovery/star-3-join-removed", "one-token"),
         Caught(Bug::GoOnWhenGone, "recovery/pair-fenced", "repaired"),
         Caught(Bug::LeaveSilently, "recovery/pair-leave", "repaired"),
+        Caught(Bug::PictureAgain, "recovery/pair-stop", "one-token"),
+        Caught(Bug::PictureAgain, "recovery/pair-stop-declared", "one-token"),
+        // Without voters an heir with all reports decides at once, so that a second picture comes too late to matter.
+        Caught(Bug::SaveNoReport, "recovery/pair-stop-declared", "one-token"),
+        Caught(Bug::SaveNoReport, "recovery/pair-stops-declared", "one-token"),
+        Caught(Bug::SaveNoDecision, "recovery/pair-stop-declared", "ledger"),
+        Caught(Bug::KeepSaved, "recovery/pair-stop", "fences"),
+        Caught(Bug::KeepSaved, "recovery/pair-stop-declared", "repaired"),
     ];
     all_are_caught(Bug::ALL, &caught, into!(Recovering));
 }
 
 #[test]
 fn who_says_too_early_that_a_member_is_gone_is_caught() {
-    for (careless, model, rule) in
-        [(Careless::Starts, "recovery/pair", "ledger"), (Careless::Declares, "recovery/pair-fenced", "one-token")]
-    {
+    for (careless, model, rule) in [
+        (Careless::Starts, "recovery/pair", "ledger"),
+        (Careless::Declares, "recovery/pair-fenced", "one-token"),
+        (Careless::Resumes, "recovery/pair-stop-declared", "one-token"),
+        (Careless::Resumes, "recovery/line-3-stop-declared", "one-token"),
+    ] {
         let trial = suite::named(model).expect("a standard model").trial;
         let mut told = trial.spec.model().expect("a standard model");
         told.careless = Some(careless);
