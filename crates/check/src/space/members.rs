@@ -193,6 +193,34 @@ impl Space {
         }
     }
 
+    /// Watches the decision of an heir. What one decides that was declared gone is of no use.
+    pub(super) fn note_decision(
+        &mut self,
+        turn: &mut Turn<'_>,
+        node: NodeId,
+        before: u32,
+        after: u32,
+    ) -> Result<(), Finding> {
+        if !self.model.recovers() {
+            return Ok(());
+        }
+        let (Node::Recovering(former), Node::Recovering(member)) = (self.local.node(before), self.local.node(after))
+        else {
+            return Ok(());
+        };
+        let keeper = member.keeper();
+        let was_decided = former.keeper().is_decided() && former.keeper().census() == keeper.census();
+        let members = &self.current(turn).members;
+        let is_dead = members.is_dead(node.0 as usize) && members.is_fenced(node.0 as usize);
+        if was_decided || !keeper.is_decided() || !member.is_running() || is_dead {
+            return Ok(());
+        }
+        let had_token = self.local.view(before).token.is_some();
+        let pass = self.local.view(after).token.as_ref().filter(|_| !had_token).and_then(|token| token.pass);
+        let first = keeper.first_number();
+        Ok(self.observe(turn, Occurrence::Decided { node, first, pass })?)
+    }
+
     fn crash(&mut self, turn: &mut Turn<'_>, place: usize) -> Result<bool, Finding> {
         let id = NodeId(next_id(place));
         let before = self.local.node(turn.next[place]);
