@@ -145,6 +145,18 @@ fn returning() -> Vec<Entry> {
             asked(members("triangle", CRASH), &[0, 1, 0]),
             936_350,
         ),
+        Entry::holds(
+            "recovery/square-bystander",
+            "a neighbour of the token's holder crashes on a ring: heights mend themselves",
+            asked(members("square", MemberBudgets { only: Some(1), ..CRASH }), &[0, 0, 0, 0]),
+            79_375,
+        ),
+        Entry::holds(
+            "recovery/square-opposite",
+            "the member opposite of the holder crashes on a ring",
+            asked(members("square", MemberBudgets { only: Some(2), ..CRASH }), &[0, 0, 0, 0]),
+            82_895,
+        ),
         Entry::holds_everywhere(
             "recovery/triangle-cut",
             "the token's link fails and its receiver crashes after it promised to refuse it",
