@@ -6,23 +6,15 @@ mod view;
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-<<<<<<< HEAD
 use std::path::{Path, PathBuf};
-=======
-use std::path::Path;
 use std::sync::OnceLock;
->>>>>>> d78a35d3eacc5865a466c67719fc40b8e8c166f9
 
 use anyhow::Context;
 use meshlock_api::text::visible;
 use meshlock_node::config::{LogFormat, NodeConfig};
 use meshlock_node::node::{Node, NodeOptions, Stopped};
-<<<<<<< HEAD
 use meshlock_node::record::{self, Files, Outlet, Recorder};
-=======
-use meshlock_node::record::{Files, Outlet, Recorder};
 use rustix::process::Signal;
->>>>>>> d78a35d3eacc5865a466c67719fc40b8e8c166f9
 use serde_json::json;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
