@@ -1,7 +1,7 @@
 //! What can be seen on this machine, without a node: configuration, directory, socket, ports, disk.
 
 use std::io::ErrorKind;
-use std::net::{TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -132,8 +132,8 @@ fn socket(config: &NodeConfig, findings: &mut Vec<Finding>) -> bool {
 
 /// Whether a node could listen: only where none runs.
 fn ports(config: &NodeConfig, findings: &mut Vec<Finding>) {
-    let quic = |address| UdpSocket::bind(address).map(drop);
-    let tcp = |address| TcpListener::bind(address).map(drop);
+    let quic = |address: &SocketAddr| UdpSocket::bind(address).map(drop);
+    let tcp = |address: &SocketAddr| TcpListener::bind(address).map(drop);
     let mut tried = config.listen.iter().map(|address| match config.transport {
         meshlock_node::links::Transport::Quic => (address, quic(address)),
         meshlock_node::links::Transport::Tcp => (address, tcp(address)),
