@@ -15,13 +15,14 @@
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
 //! | [`node`] | all of it put together, with a clean end |
-//! | `removals` | removed members: believed, obeyed, kept, passed on |
+//! | `removals`, `charters` | removed members, and how the mesh recovers: believed, obeyed, kept, passed on |
 //! | [`record`] | traces of what happens, resource by resource |
 //! | [`config`] | flags, environment and `meshlock.toml` |
 //! | [`local`] | a whole mesh in one process, to try things out |
 
 #![warn(missing_docs)]
 
+mod charters;
 pub mod config;
 pub mod http;
 pub mod hub;
