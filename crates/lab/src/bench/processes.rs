@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-pub(super) use self::relay::Relay;
+pub(in crate::bench) use self::relay::Relay;
 
 /// How long a node may take to start or to stop. It is far less; a busy machine is no fault.
 const PATIENCE: Duration = Duration::from_secs(90);
