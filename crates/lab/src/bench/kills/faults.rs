@@ -22,7 +22,7 @@ pub(super) enum Fault {
     IdleRestarted,
     /// kill -9 of a node that has nothing of the lock, at the moment when another one asks
     Bystander,
-    /// SIGSTOP of the holder's node for 1.5 standings
+    /// SIGSTOP of the holder's node for 1.5 standings; then its client gives back
     Paused,
     /// kill -9 of the holder's node, and of the heir while that is repaired; the heir is started again
     Heir,
@@ -52,6 +52,8 @@ impl Fault {
 
 /// How long a supervisor takes to start a node again.
 const SUPERVISED: Duration = Duration::from_secs(1);
+/// When the heir is killed, in standings: voters declare nobody gone before five sixths of one are over.
+const HEIR_AFTER: f64 = 0.8;
 /// What takes longer than this is a fault, and no figure.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// How often it is looked whether a round can begin.
@@ -81,8 +83,9 @@ impl Scene {
     /// One round: how long the waiter waited after the fault. Afterwards all nodes run.
     pub(super) async fn round(&mut self, fault: Fault, number: usize) -> anyhow::Result<Duration> {
         let nodes = self.mesh.len();
-        // The heir is the first one, so it holds nothing there.
-        let victim = if fault == Fault::Heir { 1 + number % (nodes - 1) } else { number % nodes };
+        // The heir is the first one, and the founder cannot remove itself.
+        let spares_first = fault == Fault::Heir || (fault == Fault::Killed && self.mesh.recovery() == Recovery::Restart);
+        let victim = if spares_first { 1 + number % (nodes - 1) } else { number % nodes };
         let other = (0..nodes).map(|step| (victim + 1 + step) % nodes).find(|node| fault != Fault::Heir || *node != 0);
         let other = other.filter(|other| *other != victim).context("too few nodes")?;
         self.until_well().await?;
@@ -140,9 +143,10 @@ impl Scene {
                 let went_on = async {
                     sleep(standing.mul_f64(1.5)).await;
                     self.mesh.signal(victim, Signal::CONT);
+                    // Without voters it still holds; with them it has lost it.
+                    let _ = held.release().await;
                 };
                 let (took, ()) = tokio::join!(served(waiter, began), went_on);
-                drop(held);
                 took
             }
             Fault::Heir => {
@@ -150,8 +154,8 @@ impl Scene {
                 let began = Instant::now();
                 self.mesh.kill(victim).await?;
                 if self.mesh.recovery() == Recovery::Voters {
-                    // Until it is about to make the token anew.
-                    sleep(self.mesh.plan().standing).await;
+                    // Shortly before it would make the token anew.
+                    sleep(self.mesh.plan().standing.mul_f64(HEIR_AFTER)).await;
                 }
                 self.mesh.kill(0).await?;
                 sleep(SUPERVISED).await;
