@@ -67,11 +67,11 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Links are given up after two seconds, which must be at most a third of it.
+/// Links are given up after 2.5 s, which must be at most a third of it.
 fn standing(text: &str) -> Result<Duration, String> {
     let standing = duration::parse(text)?;
-    let is_fit = (Duration::from_secs(6)..=Duration::from_secs(60)).contains(&standing);
-    if is_fit { Ok(standing) } else { Err("give 6s to 60s".to_owned()) }
+    let is_fit = (Duration::from_secs(8)..=Duration::from_secs(60)).contains(&standing);
+    if is_fit { Ok(standing) } else { Err("give 8s to 60s".to_owned()) }
 }
 
 impl Args {
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_standing_that_links_cannot_keep_is_refused() {
-        assert_eq!(standing("6s"), Ok(Duration::from_secs(6)));
-        assert!(standing("5s").is_err() && standing("61s").is_err() && standing("x").is_err());
+        assert_eq!(standing("8s"), Ok(Duration::from_secs(8)));
+        assert!(standing("7s").is_err() && standing("61s").is_err() && standing("x").is_err());
     }
 }
