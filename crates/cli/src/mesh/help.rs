@@ -117,6 +117,9 @@ A removal is a signed statement that members pass on. A member that has received
 node; one that is out of reach receives it from the next member it meets. The removed node has one second to release \
 what it holds. Out of reach it cannot, so stop it cleanly first if you can.
 
+A member that votes is replaced as a voter first, by one that could vote; the node of this directory must run for that. \
+If only two members are left, one of them votes.
+
 With --gone you give your word that the node has stopped and will never run again with these files. If it does run, two \
 nodes may hold the same lock. The machine itself may come back by a new invitation. Repeat the command with --gone for a \
 member that was removed without it.";

@@ -14,7 +14,7 @@ use meshlock_node::mesh::{
 use meshlock_node::mesh::{join as take_up, name};
 use serde_json::json;
 
-use super::{Init, Invite, Join, Place, Remove, recover};
+use super::{Init, Invite, Join, Place, Remove, recover, voters};
 use crate::output::{self, labelled};
 use crate::style::{GOOD, PARTIAL, STRONG, styled};
 
@@ -133,17 +133,25 @@ pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     };
     let departure = if args.gone { Departure::Gone } else { Departure::Removed };
+    let member = Authority::load(&at.dir)?.last_named(&args.name, args.number);
+    let others_vote = match member.filter(|member| Some(*member) != own) {
+        Some(member) => voters::vote_without(at, own, member)?,
+        None => None, // what is wrong is told by the removal
+    };
     let removal = Authority::remove_as(&at.dir, own, &args.name, args.number, departure)?;
     let number = removal.member().0;
     let file = removal.path(&at.dir);
     if at.json {
         let gone = removal.is_gone();
         return output::json(
-            &json!({ "name": args.name, "number": number, "removed": true, "gone": gone, "file": file }),
+            &json!({ "name": args.name, "number": number, "removed": true, "gone": gone, "file": file, "voters": others_vote }),
         );
     }
     let out = &mut anstream::stdout().lock();
     writeln!(out, "{} {} (number {number})", styled(GOOD, "removed"), styled(STRONG, &args.name))?;
+    if let Some(voters) = others_vote {
+        labelled(out, "voters", &format!("{}, since it was one", voters.join(", ")))?;
+    }
     labelled(
         out,
         "spreads",
