@@ -19,14 +19,13 @@ pub(crate) fn watch<O: Observer>(
     seeds: u64,
     observer: impl Fn(&[Node]) -> O,
 ) -> Vec<(O, Outcome)> {
-    let run = |seed| {
-        let failed = |error: RunError| panic!("{}: {error}", scenario.name);
-        let world = world(scenario, seed).unwrap_or_else(failed);
+    let run = |seed| -> Result<(O, Outcome), RunError> {
+        let world = world(scenario, seed)?;
         let mut observer = observer(world.nodes());
-        let outcome = drive(world, scenario, &Edits::default(), &mut (), &mut observer).unwrap_or_else(failed);
-        (observer, outcome)
+        let outcome = drive(world, scenario, &Edits::default(), &mut (), &mut observer)?;
+        Ok((observer, outcome))
     };
-    (1..=seeds).map(run).collect()
+    (1..=seeds).map(|seed| run(seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name))).collect()
 }
 
 /// The sender and the kind of the message, if the event is one.

@@ -97,8 +97,10 @@ pub struct Ending {
 }
 
 /// What the thread is asked to do with its player, at this moment of its clock.
+type Act = Box<dyn FnOnce(&mut Player, Duration) + Send>;
+
 enum Command {
-    Do(Box<dyn FnOnce(&mut Player, Duration) + Send>),
+    Do(Act),
     Finish(Sender<Ending>),
 }
 

@@ -9,7 +9,7 @@ use meshlock_sim::scenario::{
 };
 use meshlock_sim::time::Span;
 
-use crate::{scenarios, verdict};
+use crate::verdict;
 
 /// A request is stuck if it waits this many critical sections after the last one was made.
 pub(super) const STUCK_AFTER: f64 = 200.0;

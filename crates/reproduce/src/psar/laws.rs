@@ -19,7 +19,8 @@ use crate::verdict::{Column, Fact, Text};
 
 /// A complete graph with delays of 1 ms; all requests are done at the end.
 fn complete(name: Name, nodes: u32, think: f64, duration: f64) -> Scenario {
-    let wired = Wired { message: MessageSize::Fixed(200), ..wired(Shape::Complete, Distribution::Constant(0.001)) };
+    let wired =
+        Wired { message: MessageSize::Fixed(200), ..Wired::new(Shape::Complete, Distribution::Constant(0.001)) };
     let protocol = ProtocolChoice { over: Over::Links, ..repaired(name) };
     let mut scenario = on_air(protocol, nodes, 1.0, at_speed(0.0), think);
     scenario.network = Network::Wired(wired);

@@ -2,7 +2,7 @@
 
 use meshlock_sim::distribution::Distribution;
 use meshlock_sim::scenario::{
-    Class, Limits, Name, Network, ProtocolChoice, Scenario, Shape, Text, Traffic, UrgencyOf, Warmup,
+    Class, Limits, Name, Network, ProtocolChoice, Scenario, Shape, Text, Traffic, UrgencyOf, Warmup, Wired,
 };
 use meshlock_sim::time::{Span, Time};
 
