@@ -18,13 +18,15 @@ pub mod source;
 pub mod tape;
 
 mod assets;
+mod export;
 mod guard;
 mod line;
 mod marks;
 mod routes;
 mod scene;
 
+pub use export::export;
 pub use explore::{Explore, Next, Overview, Place, Property};
 pub use server::{ServeError, Server, Serving};
-pub use source::{About, Action, Done, Playing, Refusal, Source};
+pub use source::{About, Action, Condition, Done, Playing, Refusal, Repair, Source};
 pub use tape::{OpenError, Tape, TapeWriter};

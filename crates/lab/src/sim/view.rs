@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use meshlock_sim::CODE_VERSION;
 use meshlock_sim::edit::file::{Header, VERSION};
 use meshlock_sim::edit::{Change, Edits};
-use meshlock_sim::live::{Abilities, Ending, Live, Start, wall_clock};
+use meshlock_sim::live::{Abilities, Ending, Live, SPEEDS, Start, wall_clock};
 use meshlock_sim::record::About;
 use meshlock_viewer::source::{Acting, Kind, TapeName};
 use meshlock_viewer::{Action, Done, Playing, Refusal, Source, Tape, TapeWriter};
@@ -60,6 +60,7 @@ async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edit
     let source = Arc::new(Run::new(subject, args, live, tape, changes));
     {
         let _server = view::serve(Arc::clone(&source) as Arc<dyn Source>, address, None, args.open).await?;
+        source.live.set_speed(first_speed(source.subject.scenario.nodes)).map_err(|error| anyhow!(error))?;
         source.live.play().map_err(|error| anyhow!(error))?;
         signals.end().await;
     }
@@ -69,6 +70,15 @@ async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edit
         Some(error) => Err(anyhow!("cannot write the trace {path}: {error}")),
         None => Ok(ended),
     }
+}
+
+/// Up to so many nodes a run begins at its real speed.
+const FEW_NODES: u32 = 25;
+
+/// How fast a run begins, in simulated seconds per second: the more nodes, the more happens at once, and the slower it must
+/// go to be seen.
+fn first_speed(nodes: u32) -> f64 {
+    if nodes <= FEW_NODES { 1.0 } else { (2.0 / f64::from(nodes)).max(*SPEEDS.start()) }
 }
 
 /// What somebody should know who looks at a large run.
@@ -284,4 +294,16 @@ pub(crate) fn as_change(action: Action) -> Option<Change> {
 
 fn refusal(error: meshlock_sim::edit::EditError) -> Refusal {
     Refusal::new(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_nodes_the_slower_a_run_begins() {
+        let speeds = [12, 25, 26, 100, 1_000, 100_000].map(first_speed);
+        assert_eq!(speeds, [1.0, 1.0, 2.0 / 26.0, 0.02, 0.01, 0.01]);
+        assert!(speeds.iter().all(|speed| SPEEDS.contains(speed)));
+    }
 }

@@ -4,8 +4,8 @@
 
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
 
-/** So much is left free around what is fitted in, in pixels: names and queues stand there. */
-const MARGIN = 40;
+/** So much is left free around what is fitted in, in pixels: glow, names and queues stand there. */
+const MARGIN = 64;
 /** One may come so near, and go so far, compared with everything fitted in. */
 const NEAREST = 40;
 const FARTHEST = 0.2;

@@ -93,11 +93,12 @@ export function stage(viewer, element) {
   function draw() {
     scheduled = false;
     const began = performance.now();
-    if (places.update() && !camera.touched) camera.fit(places.box(), places.nearest);
+    const anew = places.update();
+    if (!camera.touched && (anew || !places.within(camera))) camera.fit(places.box(), places.nearest);
     const goesBy = viewer.playing || viewer.following;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     shared.pointer.pulse = goesBy && !calm ? 0.5 + 0.5 * Math.sin(began / 350) : 0;
-    frame = frameOf(viewer, camera, places, theme, shared.pointer);
+    frame = frameOf(viewer, camera, places, theme, shared.pointer, floating.calm());
     const density = canvas.width / camera.width;
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, camera.width, camera.height);
@@ -173,6 +174,9 @@ const STYLE = `
 .stage button {
   font: inherit; color: var(--ink, #1d2733); background: var(--ground, #fff); cursor: pointer;
   border: 1px solid var(--line, #c3ccd6); border-radius: 6px; padding: 3px 10px;
+}
+.stage-choice {
+  position: absolute; left: 10px; bottom: 8px; padding: 3px 8px; border-radius: 6px; background: var(--ground, #fff);
 }
 .stage button:hover { background: var(--panel, #f4f6f8); }
 .stage-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
