@@ -197,6 +197,11 @@ impl Tape {
         self.lock().grows
     }
 
+    /// Whether a client has asked for something.
+    pub fn has_requests(&self) -> bool {
+        self.next(Mark::Request, 0, false).is_some()
+    }
+
     /// Whether everything that is in its file has been read.
     pub fn is_read(&self) -> bool {
         self.lock().read >= 1.0

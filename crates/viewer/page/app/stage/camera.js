@@ -53,6 +53,17 @@ export class Camera {
   }
 
   /**
+   * What of the world is in the picture, but for so many pixels at its edges.
+   * @param {number} edge
+   * @returns {Box}
+   */
+  box(edge) {
+    const [left, top] = this.toWorld([edge, edge]);
+    const [right, bottom] = this.toWorld([this.width - edge, this.height - edge]);
+    return { left, top, right, bottom };
+  }
+
+  /**
    * By pixels.
    * @param {number} dx
    * @param {number} dy

@@ -52,11 +52,13 @@ const LARGEST = 22;
 const SMALLEST = 2.5;
 /** From these radii on nodes are drawn with everything; with names; and with links that point. */
 const FULL_FROM = 13;
-const NAMES_FROM = 9.5;
+const NAMES_FROM = 9;
 const SOME_FROM = 5.5;
-/** Between nodes that would cover each other, in pixels; and how often they are pushed apart. */
+/** Between nodes that would cover each other, in pixels. */
 const GAP = 3;
-const PUSHES = 12;
+/** So many nodes are pushed apart in a frame, all rounds together; and so little is not worth a push, in pixels. */
+const PUSHES = 20_000;
+const SLIGHT = 0.5;
 
 /**
  * @param {Viewer} viewer
@@ -82,10 +84,8 @@ export function frameOf(viewer, camera, places, theme, pointer, calm) {
     byId.set(node.id, dot);
     return dot;
   });
-  separate(
-    dots.filter((dot) => dot.visible && !dot.node.gone).sort((a, b) => a.x - b.x),
-    2 * radius + GAP,
-  );
+  const there = dots.filter((dot) => dot.visible && !dot.node.gone);
+  separate(there, 2 * radius + GAP);
   const flights = viewer.flights();
   return {
     flights: calm ? flights.filter(({ kind, token }) => token || isRequest(kind)) : flights,
@@ -111,17 +111,18 @@ export function frameOf(viewer, camera, places, theme, pointer, calm) {
 
 /**
  * Nodes that would cover each other are drawn beside each other. Where they are in the world stays as it is.
- * @param {{ x: number, y: number }[]} dots ordered by x, nearly
+ * @param {{ x: number, y: number }[]} dots
  * @param {number} least how far apart their middles are at least
  */
 export function separate(dots, least) {
-  for (let push = 0, pushed = true; push < PUSHES && pushed; push++) {
+  for (let left = PUSHES, pushed = true; left > 0 && pushed; left -= dots.length) {
     pushed = false;
+    dots.sort((a, b) => a.x - b.x);
     for (const [i, a] of dots.entries()) {
       for (let j = i + 1; j < dots.length && dots[j].x - a.x < 2 * least; j++) {
         const b = dots[j];
         const apart = Math.hypot(b.x - a.x, b.y - a.y);
-        if (apart >= least) continue;
+        if (apart > least - SLIGHT) continue;
         pushed = true;
         // Two at one place go apart in a direction of their own.
         const [ux, uy] = apart > 0.01 ? [(b.x - a.x) / apart, (b.y - a.y) / apart] : [Math.cos(j), Math.sin(j)];

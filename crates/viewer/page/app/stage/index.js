@@ -36,8 +36,7 @@ const WORDS_EVERY = 1000;
 
 /**
  * @typedef {HTMLElement & { drawStats?: () => { ms: number, worst: number, frames: number },
- *   placeOf?: (node: NodeId) => [number, number] | null }} Measured how long drawing takes and where a node is in the
- *   window, for tests
+ *   drawn?: () => Frame | null }} Measured how long drawing takes and what was drawn, for tests
  */
 
 /**
@@ -60,11 +59,7 @@ export function stage(viewer, element) {
   let wordsAt = Number.NEGATIVE_INFINITY;
   const stats = { ms: 0, worst: 0, frames: 0 };
   element.drawStats = () => ({ ...stats });
-  element.placeOf = (node) => {
-    const dot = frame?.byId.get(node);
-    const { left, top } = canvas.getBoundingClientRect();
-    return dot ? [left + dot.x, top + dot.y] : null;
-  };
+  element.drawn = () => frame;
 
   /** @type {Stage} */
   const shared = {
@@ -93,7 +88,7 @@ export function stage(viewer, element) {
   function draw() {
     scheduled = false;
     const began = performance.now();
-    const anew = places.update();
+    const anew = places.update(camera);
     if (!camera.touched && (anew || !places.within(camera))) camera.fit(places.box(), places.nearest);
     const goesBy = viewer.playing || viewer.following;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;

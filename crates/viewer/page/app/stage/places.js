@@ -50,9 +50,10 @@ export class Places {
 
   /**
    * Makes the layout if it is needed and missing.
+   * @param {Camera} camera
    * @returns {boolean} whether everything is somewhere else now
    */
-  update() {
+  update(camera) {
     const { scene, summary } = this.#viewer;
     if (!scene || !summary) return false;
     const kind = this.real ? "real" : `${summary.header.protocol} ${JSON.stringify(summary.header.links)}`;
@@ -85,7 +86,7 @@ export class Places {
     }
     for (const id of [...found, ...missing.map((node) => node.id)]) {
       this.#laid.delete(id);
-      this.#laid.set(id, placeFor(id, this.#laid, scene.links));
+      this.#laid.set(id, placeFor(id, this.#laid, scene.links, camera.box(2 * EDGE)));
       if (linked.has(id)) this.#loose.delete(id);
       else this.#loose.add(id);
     }
@@ -147,7 +148,7 @@ export class Places {
 
   /** Links need not be longer than this on the screen: few nodes then stand together. In pixels. */
   get nearest() {
-    return this.real ? Number.POSITIVE_INFINITY : 260 / HOP;
+    return this.real ? Number.POSITIVE_INFINITY : 340 / HOP;
   }
 
   /** @returns {Box} everything there is */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, eventually, open, picture, placeOf, until } from "./support/browser.js";
+import { ask, drawn, eventually, open, picture, placeOf, until } from "./support/browser.js";
 import { folder, serve } from "./support/meshlock.js";
 
 test("a request by click at a real node is granted, and given back", async (test) => {
@@ -117,6 +117,7 @@ test("a busy mesh: no node is inside while the token is still on its way to it, 
   assert.deepEqual([seen.early, seen.twice], [0, 0], JSON.stringify(seen));
 
   // Being inside has one colour, in the picture and in the diagram.
+  await page.getByRole("button", { name: "Messages over time" }).click();
   await until(page, 'document.querySelector("#diagram .held") !== null');
   const colours = await page.evaluate(() => {
     const probe = document.createElement("p");
@@ -136,4 +137,60 @@ test("a busy mesh: no node is inside while the token is still on its way to it, 
   const line = await ask(page, "viewer.scene.line");
   await until(page, `viewer.scene.line > ${line} + 3`);
   assert.equal(await ask(page, "String(getSelection())"), name);
+});
+
+test("a node is killed: it is crossed out, the others make its token anew, and it comes back", async (test) => {
+  const cwd = await folder(test);
+  const { address } = await serve(test, cwd, "up", "--demo", "--view", "127.0.0.1:0");
+  const page = await open(test, address, { viewport: { width: 1280, height: 800 } });
+  await until(page, "viewer.scene?.links.length === 5 && viewer.following");
+  // With the token of what is shown, so that it is lost.
+  await until(page, "viewer.scene.nodes.some(({ view }) => view?.token)");
+  const killed = Number(await ask(page, "viewer.scene.nodes.find(({ view }) => view?.token).id"));
+  await ask(page, `viewer.select({ node: ${killed} })`);
+  await page.getByRole("button", { name: "Kill node" }).click();
+  const node = `viewer.scene.nodes.find(({ id }) => id === ${killed})`;
+  await until(page, `${node}.crashed && ${node}.gone`);
+  await page.locator("#tab-node-panel .badge", { hasText: "crashed" }).waitFor();
+  // Of the picture one can ask what was drawn.
+  const parts = `${drawn}.dots.map(({ node }) => ${drawn}.repair?.heir === node.id ? "heir" : "").join("")`;
+  await until(page, `${parts} === "heir" || viewer.scene.nodes.some(({ remade }) => remade !== null)`);
+  await picture(page, "killed");
+
+  // The heir decides, and the new token goes round again.
+  await until(page, "viewer.scene.nodes.some(({ remade }) => remade !== null)");
+  const living = "viewer.scene.nodes.filter(({ gone }) => !gone)";
+  await until(page, `${living}.length === 4 && ${living}.filter(({ view }) => view?.token).length === 1`);
+  const remade = Number(await ask(page, "viewer.scene.nodes.find(({ remade }) => remade !== null).remade"));
+  await until(page, `${living}.some(({ open }) => open.some((one) => one.granted > ${remade}))`);
+  await picture(page, "repaired");
+
+  // It comes back as its next incarnation, in the same place, and takes part.
+  const place = await placeOf(page, killed);
+  await page.getByRole("button", { name: "Start again" }).click();
+  const again = killed + 65_536;
+  await until(page, `${living}.length === 5 && ${living}.some(({ id }) => id === ${again})`);
+  await until(page, `${drawn}.byId.has(${again})`);
+  assert.deepEqual(await placeOf(page, again), place);
+  await until(page, `!viewer.condition.suspended.some(([id]) => id === ${again}) && viewer.condition.repair === null`);
+  await until(page, `viewer.scene.nodes.find(({ id }) => id === ${again}).open.length > 0`);
+});
+
+test("nodes that cannot hear the voters are shown as suspended, with the reason", async (test) => {
+  const cwd = await folder(test);
+  const { address } = await serve(test, cwd, "up", "--nodes", "4", "--view", "127.0.0.1:0");
+  const page = await open(test, address);
+  await until(page, "viewer.scene?.links.length === 4 && viewer.condition.suspended.length === 0");
+  const [cut, ...others] = /** @type {number[]} */ (
+    await ask(page, "viewer.scene.nodes.map(({ id }) => id).reverse()")
+  );
+  await ask(page, `viewer.select({ node: ${cut} })`);
+  for (const other of [others[0], others[2]]) {
+    await ask(page, `viewer.act({ do: "link", between: [${cut}, ${other}], up: false })`);
+  }
+  await until(page, `${drawn}.suspended.has(${cut})`);
+  assert.equal(await ask(page, `${drawn}.suspended.size`), 1);
+  await page.locator("#tab-node-panel .badge", { hasText: "suspended" }).waitFor();
+  await page.locator("#tab-node-panel .note.alarm").waitFor();
+  await picture(page, "suspended");
 });
