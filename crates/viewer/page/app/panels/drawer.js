@@ -16,7 +16,13 @@ export function drawer(element, name) {
   let open = kept?.open ?? false;
   const toggle = button("", () => choose(!open, height), { class: "toggle", "aria-controls": "drawer" });
   const bar = h("div", { class: "drawer-bar" }, toggle);
-  const room = h("div", { id: "drawer", class: "diagram" });
+  const room = h("div", {
+    id: "drawer",
+    class: "diagram",
+    role: "group",
+    "aria-label": `${name}: the diagram`,
+    tabindex: 0,
+  });
   const grip = h("div", {
     class: "grip",
     role: "separator",
