@@ -25,8 +25,8 @@ mod marks;
 mod routes;
 mod scene;
 
-pub use export::export;
 pub use explore::{Explore, Next, Overview, Place, Property};
+pub use export::export;
 pub use server::{ServeError, Server, Serving};
 pub use source::{About, Action, Condition, Done, Playing, Refusal, Repair, Source};
 pub use tape::{OpenError, Tape, TapeWriter};

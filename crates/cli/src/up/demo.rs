@@ -1,4 +1,5 @@
-//! Busy clients: a robot at every node that works for a while and then uses one of the mesh's resources.
+//! Busy clients: two robots at every node. One works for a while and then uses the first resource of the mesh, the other
+//! one of the rest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +21,19 @@ pub(super) struct Robots {
 }
 
 impl Robots {
-    /// Puts a robot at a node.
+    /// Puts robots at a node.
     pub(super) fn add(&mut self, node: &Node) {
-        let robot = Robot {
-            hub: Arc::clone(node.hub()),
-            name: format!("robot-{}", self.count + 1),
-            random: fastrand::Rng::with_seed(self.count),
-        };
-        self.count += 1;
-        let end = self.tasks.spawn(robot.live());
-        self.homes.push((Arc::clone(node.hub()), end));
+        for favours_first in [true, false] {
+            let robot = Robot {
+                hub: Arc::clone(node.hub()),
+                name: format!("robot-{}", self.count + 1),
+                random: fastrand::Rng::with_seed(self.count),
+                favours_first,
+            };
+            self.count += 1;
+            let end = self.tasks.spawn(robot.live());
+            self.homes.push((Arc::clone(node.hub()), end));
+        }
     }
 
     /// The robots of a node end with it.
@@ -42,9 +46,8 @@ impl Robots {
 const FIRST: std::ops::Range<u64> = 0..600;
 /// Between two requests.
 const WORK: std::ops::Range<u64> = 200..900;
-/// The first resource is the one that the page shows first. It is wanted most of the time and held so long that robots
-/// wait for it now and then, also where there are only three. No hold is longer than the standing of `up`, so none needs a
-/// renewal.
+/// The first resource is the one that the page shows first. It is held so long that robots wait for it now and then, also
+/// where there are only three. No hold is longer than the standing of `up`, so none needs a renewal.
 const FAVOURITE: std::ops::Range<u64> = 1_500..2_500;
 const OTHERS: std::ops::Range<u64> = 300..2_500;
 /// How long a robot waits before it does something else.
@@ -54,22 +57,21 @@ struct Robot {
     hub: Arc<Hub>,
     name: String,
     random: fastrand::Rng,
+    /// It uses the first resource; otherwise one of the others.
+    favours_first: bool,
 }
 
 impl Robot {
     async fn live(mut self) {
         self.pause(FIRST).await;
         loop {
-            let all = self.hub.resources();
-            if all.is_empty() {
-                self.pause(50..100).await; // they are being made
-                continue;
-            }
-            if let Some(favourite) = all.first() {
-                let other = self.random.usize(0..all.len());
-                match all.get(other).filter(|_| self.random.u32(0..4) == 0) {
-                    Some(other) if other.name != favourite.name => self.hold(other, OTHERS).await,
-                    Some(_) | None => self.hold(favourite, FAVOURITE).await,
+            match self.hub.resources().split_first() {
+                None => self.pause(50..100).await, // they are being made
+                Some((first, _)) if self.favours_first => self.hold(first, FAVOURITE).await,
+                Some((_, others)) => {
+                    if let Some(other) = self.random.choice(others) {
+                        self.hold(other, OTHERS).await;
+                    }
                 }
             }
             self.pause(WORK).await;

@@ -96,7 +96,7 @@ function horizontalAxis(axis, plot) {
 
 /** @param {Series} series @param {number} index @param {import("./chartaxis.js").Axis} y @param {Plot} plot */
 function drawSeries(series, index, y, plot) {
-  const group = s("g", { class: "series", "aria-label": series.name });
+  const group = s("g", { class: "series" });
   const many = Math.max(1, series.values.length);
   /** @param {number} at @param {number} value */
   const place = (at, value) => [

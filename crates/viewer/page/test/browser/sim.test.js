@@ -166,7 +166,8 @@ test("a large simulation: what the page fetches and keeps is bounded, and it say
     bytes += dataLength;
   });
   await network.send("Network.enable");
-  await until(page, "viewer.live?.now > 0");
+  await until(page, "viewer.live?.speed < 0.1");
+  await ask(page, 'viewer.act({ do: "speed", factor: 1 })');
   await page.getByText("400 nodes do more than a page can show").first().waitFor();
   const [before, began] = [bytes, Date.now()];
   const chunks = "viewer.summary.chunks.at(-1).chunk";
