@@ -76,7 +76,6 @@ enum Phase {
     Down,
 }
 
-/// The other end of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Link {
     /// Who it is, once it has said so.
@@ -130,7 +129,6 @@ impl Recovering {
         self
     }
 
-    /// Its part in recoveries.
     pub const fn keeper(&self) -> &Keeper {
         &self.keeper
     }
@@ -140,7 +138,6 @@ impl Recovering {
         self.keeper.me()
     }
 
-    /// Whether it takes part.
     pub const fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running | Phase::Leaving)
     }
@@ -150,7 +147,6 @@ impl Recovering {
         self.phase == Phase::Left
     }
 
-    /// Its nodes of all resources.
     pub fn resources(&self) -> &[Node] {
         &self.resources
     }
@@ -436,7 +432,6 @@ impl Recovering {
     }
 }
 
-/// The resource that applications use.
 const FIRST: Resource = 0;
 
 /// The rules that can be broken alone; see [`meshlock_core::planted`].

@@ -36,7 +36,6 @@ meshlock_core::bugs! {
 }
 
 impl Recovering {
-    /// Plants a bug into this member.
     pub fn plant(&mut self, bug: Bug) {
         self.planted = meshlock_core::planted::Planted::bug(bug as u8);
     }
