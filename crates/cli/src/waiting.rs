@@ -133,7 +133,7 @@ mod tests {
             let (estimate_low_ms, estimate_high_ms) = (estimate_ms.map(|ms| ms / 3), estimate_ms.map(|ms| ms * 2));
             told(Some(Place { ahead, exact, estimate_ms, estimate_low_ms, estimate_high_ms }), None)
         };
-        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m to go");
+        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m00s to go");
         assert_eq!(place(2, false, None), "waiting for dock for 12s: at least 2 ahead");
         assert_eq!(place(0, true, None), "waiting for dock for 12s: next in line");
     }
