@@ -7,6 +7,7 @@ mod acquire;
 mod audit;
 mod doctor;
 pub mod exit;
+pub mod generate;
 pub mod lab;
 mod lock;
 mod mesh;
@@ -86,6 +87,8 @@ pub enum Command {
     Doctor(doctor::Args),
     View(view::Args),
     Trace(trace::Args),
+    Completions(generate::Completions),
+    Man(generate::Man),
 }
 
 impl Command {
@@ -109,6 +112,8 @@ impl Command {
             Self::Mesh(args) => mesh::run(args),
             Self::View(args) => view::run(args),
             Self::Trace(args) => trace::run(args),
+            Self::Completions(args) => generate::completions(args, &mut definition()),
+            Self::Man(args) => generate::man(args, definition()),
         }
     }
 }
@@ -146,7 +151,7 @@ pub fn finish(run: impl FnOnce(&[OsString]) -> anyhow::Result<Exit>) -> ExitCode
         // The reader of our output has seen enough.
         Err(error) if is_broken_pipe(&error) => Exit::PipeClosed.into(),
         Err(error) => {
-            anstream::eprintln!("{} {error:#}", styled(style::ERROR, "error:"));
+            anstream::eprintln!("{} {}", styled(style::ERROR, "error:"), text::with_causes(&error));
             Exit::Failed.into()
         }
     }

@@ -6,14 +6,14 @@ mod view;
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::Context;
 use meshlock_api::text::visible;
 use meshlock_node::config::{LogFormat, NodeConfig};
 use meshlock_node::node::{Node, NodeOptions, Stopped};
-use meshlock_node::record::{Files, Outlet, Recorder};
+use meshlock_node::record::{self, Files, Outlet, Recorder};
 use rustix::process::Signal;
 use serde_json::json;
 use tracing_subscriber::filter::Targets;
@@ -24,6 +24,7 @@ use tracing_subscriber::{Layer, Registry, fmt, reload};
 use crate::exit::Exit;
 use crate::output;
 use crate::signals::Signals;
+use crate::style::{self, styled};
 
 pub(crate) use self::args::Args;
 pub use self::args::Carrier;
@@ -32,8 +33,12 @@ use self::tapes::Tapes;
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = NodeConfig::load(args.settings()?, args.config.as_deref())?;
-    let problems = config.check();
+    let mut problems = config.check();
     if args.check_config {
+        let beside = config.socket.parent().unwrap_or(Path::new("/"));
+        problems
+            .0
+            .extend([("node.dir", config.dir.as_path()), ("api.socket", beside)].into_iter().filter_map(unusable));
         return check(args, &config, &problems.0);
     }
     anyhow::ensure!(problems.0.is_empty(), "{problems}");
@@ -132,7 +137,8 @@ fn read_again(args: &Args, node: &mut Node, config: &mut NodeConfig) {
 /// Records into files of this name, if one is given, and for the page, if there is one.
 pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Result<Option<Recorder>> {
     let cannot = |path: &Path| format!("cannot record into {}", path.display());
-    match (path, page) {
+    let fresh = path.map(fresh);
+    match (fresh.as_deref(), page) {
         (None, None) => Ok(None),
         (Some(path), None) => Recorder::new(path).with_context(|| cannot(path)).map(Some),
         (path, Some(tapes)) => {
@@ -143,6 +149,28 @@ pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Res
             Ok(Some(Recorder::live(outlets).context("cannot record for the page")?))
         }
     }
+}
+
+/// Why a directory cannot be written to, or made where it is missing.
+fn unusable((key, wanted): (&str, &Path)) -> Option<String> {
+    // An empty path is the directory we are in.
+    let there = wanted.ancestors().find(|place| place.exists()).filter(|place| *place != Path::new(""));
+    let there = there.unwrap_or(Path::new("."));
+    let tried = tempfile::Builder::new().prefix(".meshlock-").tempdir_in(there);
+    let error = tried.err()?;
+    let reason = error.get_ref().map_or_else(|| error.to_string(), ToString::to_string);
+    Some(format!("{key}: {} cannot be used: {reason}; choose another, or run as another user", wanted.display()))
+}
+
+/// A recording of before is never overwritten: the next one gets a number, and that is told.
+fn fresh(path: &Path) -> PathBuf {
+    // A folder that is missing is told when the recording begins.
+    let fresh = record::unused(path).unwrap_or_else(|_| path.to_owned());
+    if fresh != path {
+        let note = styled(style::PARTIAL, "note:");
+        anstream::eprintln!("{note} {} is there already, recording into {}", path.display(), fresh.display());
+    }
+    fresh
 }
 
 fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Result<Exit> {

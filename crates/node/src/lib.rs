@@ -15,7 +15,7 @@
 //! | [`links`] | neighbours: found, authenticated, watched |
 //! | [`mesh`] | who is a member: keys, invitations, removals |
 //! | [`node`] | all of it put together, with a clean end |
-//! | `removals` | removed members: believed, obeyed, kept, passed on |
+//! | `removals`, `charters` | removed members, and how the mesh recovers: believed, obeyed, kept, passed on |
 //! | [`audit_log`] | who held what, on disk |
 //! | [`reload`] | what of the configuration changes at run time |
 //! | [`record`] | traces of what happens, resource by resource |
@@ -25,6 +25,7 @@
 #![warn(missing_docs)]
 
 pub mod audit_log;
+mod charters;
 pub mod config;
 pub mod http;
 pub mod hub;

@@ -119,7 +119,8 @@ impl Node {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
         }
         let kept = Kept::load(&config.dir, &identity)?;
-        let charter = charter(&config, &identity)?;
+        let stored_charter = Charter::load(&config.dir, &identity)?;
+        let charter = checked(&config, stored_charter.clone())?;
         let (run, machine, recovery) = begin(&config, &identity, charter.as_ref(), record.as_ref())?;
         let (hub, removals) = Hub::new(machine);
         let mut tasks = JoinSet::new();
@@ -145,7 +146,7 @@ impl Node {
         }
 
         let (removed, removed_members) =
-            RemovedMembers::new(config.dir.clone(), Arc::clone(&identity), Arc::clone(&hub), kept);
+            RemovedMembers::new(config.dir.clone(), Arc::clone(&identity), Arc::clone(&hub), kept, stored_charter);
         let (tell_removal, told_removals) = mpsc::unbounded_channel();
         tasks.spawn(recovery::remove(Arc::clone(&hub), removed.facts(), removed_members.clone()));
         tasks.spawn(removed.watch(removals, told_removals));
@@ -319,8 +320,8 @@ fn begin_audit(config: &NodeConfig, hub: &Hub) -> Option<AuditLog> {
 }
 
 /// How the mesh recovers, if that goes with this node's configuration.
-fn charter(config: &NodeConfig, identity: &Identity) -> Result<Option<Charter>, StartError> {
-    let Some(charter) = Charter::load(&config.dir, identity)? else { return Ok(None) };
+fn checked(config: &NodeConfig, charter: Option<Charter>) -> Result<Option<Charter>, StartError> {
+    let Some(charter) = charter else { return Ok(None) };
     let (links, told) = charter.check_node(config.loss_after, &config.founding);
     told.iter().for_each(|words| tracing::warn!("{words}"));
     links.map_err(StartError::Configuration)?;

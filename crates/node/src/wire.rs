@@ -66,9 +66,9 @@ pub const MOST_REMOVALS: usize = 250;
 /// What a node says about removed members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Removals {
-    /// A digest of whom the sender knows to be removed. Who knows others tells all it knows.
+    /// A digest of whom the sender knows to be removed, and of its charter. Who knows others tells all it knows.
     Digest([u8; 16]),
-    /// Statements of the mesh's authority, at most [`MOST_REMOVALS`].
+    /// Statements of the mesh's authority, at most [`MOST_REMOVALS`]: removals, and the charter.
     Signed(Vec<Vec<u8>>),
 }
 

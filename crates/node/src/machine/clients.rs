@@ -68,7 +68,6 @@ impl Machine {
             times_out: asked.timeout_ms.map(|ms| now.plus_ms(ms)),
             ..Request::new(now, asked)
         });
-        self.set_alarm(ticket);
         self.count_ask(now, ticket);
         match unknown {
             Some(name) => match implied_by_it {
@@ -78,6 +77,7 @@ impl Machine {
             },
             None => self.submit(now, ticket),
         }
+        self.set_first_alarm(ticket);
         self.tell_request(now, ticket);
         Ok(ticket)
     }
@@ -171,7 +171,7 @@ impl Machine {
         request.alive_until = end;
         request.told_ms = end.ms_since(now);
         request.abandoned = false;
-        if request.due() < request.alarm_at {
+        if request.alarm_at.is_some_and(|alarm_at| request.due() < alarm_at) {
             self.set_alarm(ticket);
         }
     }
@@ -272,7 +272,9 @@ impl Machine {
         request.over_at = Some(now);
         self.woken.append(&mut request.wakers);
         let (alarm_at, resource) = (request.alarm_at, request.resource);
-        self.alarms.unset(alarm_at, Alarm::Request(ticket));
+        if let Some(alarm_at) = alarm_at {
+            self.alarms.unset(alarm_at, Alarm::Request(ticket));
+        }
         self.count_end(now, ticket, was, state);
         if was == State::Granted && !lingers {
             self.uncount_holder(now);
@@ -330,9 +332,20 @@ impl Machine {
 
     pub(crate) fn set_alarm(&mut self, ticket: Ticket) {
         let Some(request) = self.requests.get_mut(ticket) else { return };
-        self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
-        request.alarm_at = request.due();
-        self.alarms.set(request.alarm_at, Alarm::Request(ticket));
+        let due = request.due();
+        if let Some(alarm_at) = request.alarm_at.replace(due) {
+            self.alarms.unset(alarm_at, Alarm::Request(ticket));
+        }
+        self.alarms.set(due, Alarm::Request(ticket));
+    }
+
+    /// A request was asked for and handed over. Not before: it may be granted by now, and its lease be shorter than what it
+    /// asked for.
+    fn set_first_alarm(&mut self, ticket: Ticket) {
+        let has_none = |request: &Request| request.alarm_at.is_none() && !request.state.is_over();
+        if self.requests.get(ticket).is_some_and(has_none) {
+            self.set_alarm(ticket);
+        }
     }
 
     /// All resources that are known here, but for the mesh's own.

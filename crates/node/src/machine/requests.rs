@@ -34,8 +34,8 @@ pub(crate) struct Request {
     pub(crate) alive_until: Now,
     /// When it no longer wants to wait.
     pub(crate) times_out: Option<Now>,
-    /// When the alarm for it is set.
-    pub(crate) alarm_at: Now,
+    /// For when the alarm for it is set; none while it is being asked for.
+    pub(crate) alarm_at: Option<Now>,
     pub(crate) reason: Option<String>,
     /// It timed out while its token was out of reach.
     pub(crate) was_lost: Option<OutOfReach>,
@@ -68,7 +68,7 @@ impl Request {
             told_ms: 0,
             alive_until: now,
             times_out: None,
-            alarm_at: now,
+            alarm_at: None,
             reason: None,
             was_lost: None,
             expiry: None,

@@ -61,7 +61,9 @@ impl Machine {
     pub(crate) fn forget_revoked(&mut self, now: Now) {
         for (_, ticket) in std::mem::take(&mut self.lingering) {
             if let Some(request) = self.requests.get(ticket) {
-                self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+                if let Some(alarm_at) = request.alarm_at {
+                    self.alarms.unset(alarm_at, Alarm::Request(ticket));
+                }
             }
             self.requests.retire(now, ticket);
             self.uncount_holder(now);

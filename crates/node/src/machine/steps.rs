@@ -130,7 +130,9 @@ impl Machine {
         if let Some(standing) = standing.filter(|standing| *standing < request.alive_until) {
             request.alive_until = standing;
             request.told_ms = standing.ms_since(now);
-            self.set_alarm(ticket);
+            if request.alarm_at.is_some() {
+                self.set_alarm(ticket);
+            }
         }
         if let Some(request) = self.requests.get(ticket) {
             self.promise(request.alive_until);

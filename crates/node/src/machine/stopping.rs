@@ -67,7 +67,9 @@ impl Machine {
         let Some(resource) = request.resource.filter(|resource| self.lingering.remove(&(*resource, ticket))) else {
             return;
         };
-        self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+        if let Some(alarm_at) = request.alarm_at {
+            self.alarms.unset(alarm_at, Alarm::Request(ticket));
+        }
         self.audit_stop(now, ticket);
         self.give_back(now, ticket, State::Granted);
         self.requests.retire(now, ticket);
