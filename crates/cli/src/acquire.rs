@@ -10,7 +10,7 @@ use crate::lock::{LOST, fail};
 use crate::node_options::{NodeOptions, block_on};
 use crate::output;
 use crate::signals::Signals;
-use crate::waiting::wait;
+use crate::waiting::{tell_what_was_made, wait};
 use crate::wish::Wish;
 
 const ACQUIRE_EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -88,6 +88,7 @@ pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
         if args.json {
             output::json(&info)?;
         } else {
+            tell_what_was_made(&client, &args.wish.name, &id).await;
             print(&info.id)?;
         }
         Ok(Exit::Fine)

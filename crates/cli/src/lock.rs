@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::node_options::block_on;
 use crate::signals::Signals;
 use crate::style::{self, styled};
-use crate::waiting::wait;
+use crate::waiting::{tell_what_was_made, wait};
 
 pub(crate) use self::args::Args;
 
@@ -48,6 +48,9 @@ async fn lock(args: &Args) -> anyhow::Result<Exit> {
         Ok(guard) => guard,
         Err(exit) => return Ok(exit),
     };
+    if !args.json {
+        tell_what_was_made(&client, &args.wish.name, &id).await;
+    }
     tell(args, &guard)?;
     hold::hold(args, guard, &mut signals).await
 }

@@ -53,14 +53,7 @@ pub(crate) async fn wait<T>(
     };
     line.clear();
     match granted {
-        Ok(granted) => {
-            // A name that was mistyped would otherwise be a lock of its own, and excludes no other program.
-            if let Ok(RequestInfo { made: Some(made), .. }) = client.request(id).await {
-                let what = kind(&made);
-                anstream::eprintln!("meshlock: {} is new: made as a {what}, for the whole mesh", wish.name);
-            }
-            Ok(Ok(granted))
-        }
+        Ok(granted) => Ok(Ok(granted)),
         Err(error @ Error::TimedOut { .. }) => {
             if !wish.at_once {
                 anstream::eprintln!("{error}");
@@ -68,6 +61,14 @@ pub(crate) async fn wait<T>(
             Ok(Err(Exit::Other(wish.conflict_exit_code)))
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Says that a resource was made for this request. A name that was mistyped would otherwise be a lock that excludes no
+/// other program.
+pub(crate) async fn tell_what_was_made(client: &Client, name: &str, id: &str) {
+    if let Ok(RequestInfo { made: Some(made), .. }) = client.request(id).await {
+        anstream::eprintln!("meshlock: {name} is new: made as a {}, for the whole mesh", kind(&made));
     }
 }
 
@@ -133,7 +134,7 @@ mod tests {
             let (estimate_low_ms, estimate_high_ms) = (estimate_ms.map(|ms| ms / 3), estimate_ms.map(|ms| ms * 2));
             told(Some(Place { ahead, exact, estimate_ms, estimate_low_ms, estimate_high_ms }), None)
         };
-        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m to go");
+        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m00s to go");
         assert_eq!(place(2, false, None), "waiting for dock for 12s: at least 2 ahead");
         assert_eq!(place(0, true, None), "waiting for dock for 12s: next in line");
     }
