@@ -40,20 +40,19 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples.")]
 pub struct Args {
-    /// How many nodes.
-    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "scenario",
-          value_parser = clap::value_parser!(u16).range(1..=200))]
-    pub(crate) nodes: u16,
-    /// How they are linked: line, ring, star, complete, or grid:ROWSxCOLUMNS.
-    #[arg(long, value_name = "SHAPE", default_value = "ring", conflicts_with = "scenario")]
-    pub(crate) topology: String,
+    /// How many nodes [default: 5, or as many as the topology has].
+    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub(crate) nodes: Option<u16>,
+    /// How they are linked: line, ring, star, complete, or grid:ROWSxCOLUMNS [default: ring; line below 3 nodes].
+    #[arg(long, value_name = "SHAPE", conflicts_with = "scenario")]
+    pub(crate) topology: Option<String>,
     /// Move the nodes as a scenario file says: links go up and down on the real nodes (needs meshlock-lab).
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     /// The seed of the scenario [default: what the file says].
     #[arg(long, value_name = "N", requires = "scenario")]
     pub seed: Option<u64>,
-    /// Keep clients busy: robots that share three charging docks, a gate, a map and a room.
+    /// Keep clients busy: robots at every node that use the resources of the mesh, and wait for each other.
     #[arg(long)]
     pub(crate) demo: bool,
     /// Resources and times from a configuration file [default: docks, gate, map and room].
