@@ -69,12 +69,14 @@ const OTHERS: &str = "nodes = 8\nduration = \"60s\"\nwarmup = \"1s\"\n[topology]
 
 #[test]
 fn flood_and_group_recover_as_well() {
-    for (name, over) in [("flood", "links"), ("group", "relay")] {
-        let protocol = [("protocol.name", name), ("protocol.over", over)];
+    let flood = vec![("protocol.name", "flood"), ("protocol.over", "links")];
+    let group = vec![("protocol.name", "group"), ("protocol.over", "relay"), ("traffic.session", "uniform(1, 3)")];
+    for protocol in [flood, group] {
+        let name = protocol[0].1;
         let restart = [("crashes.recovery", "restart"), ("crashes.removal", "5s")];
         let voters = [("crashes.recovery", "voters"), ("crashes.standing", "2s")];
         for mode in [restart, voters] {
-            let scenario = scenario(OTHERS, &[protocol, mode].concat());
+            let scenario = scenario(OTHERS, &[&protocol[..], &mode[..]].concat());
             let (mut remade, mut outages, mut crashed) = (0, 0, 0);
             for seed in 1..=8 {
                 let (outcome, seen) = ran(&scenario, seed);
