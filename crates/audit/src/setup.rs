@@ -59,7 +59,7 @@ impl Setup {
             protocol,
             name: header.protocol.clone(),
             source: header.source,
-            setting: Setting { capacity: Units(capacity), order, joins, overtaking_bound: u32::MAX },
+            setting: Setting { capacity: Units(capacity), order, joins, overtaking_bound: u32::MAX, numbered: false },
             rules: Watcher::rules_of(&header.protocol).unwrap_or(RuleSet::NONE),
             in_order: given(header, "fifo")?.unwrap_or(true),
             by_wall_clock: given(header, "one_clock")? == Some(false),

@@ -46,6 +46,11 @@ fn reverse_link_holds() {
 }
 
 #[test]
+fn numbered_units_hold() {
+    all_as_expected(|entry| is_of(entry, "numbered"));
+}
+
+#[test]
 fn recovery_holds() {
     all_as_expected(|entry| is_of(entry, "recovery/"));
 }

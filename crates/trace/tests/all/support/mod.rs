@@ -6,7 +6,7 @@ use meshlock_core::reverse_link::Height;
 use meshlock_core::view::{Claimant, LedgerView, Origin, Returning, TokenView, Waiting};
 use meshlock_core::{
     Deadline, Delay, Demand, Effect, Event, Fence, Grant, GrantId, Misuse, NodeId, Priority, Rank, Rejection,
-    RequestId, Session, Timer, Units, Urgency, View,
+    RequestId, Session, Slots, Timer, Units, Urgency, View,
 };
 use meshlock_trace::{
     At, End, Happening, Header, Link, Lost, Move, NodeInfo, Record, Source, TraceError, Violation, What, Writer,
@@ -227,7 +227,7 @@ fn waitings() -> impl Strategy<Value = Waiting> {
 
 fn grants() -> impl Strategy<Value = Grant> {
     (any::<u64>(), any::<u32>(), sessions(), option::of(any::<u64>())).prop_map(|(request, units, session, fence)| {
-        Grant { request: RequestId(request), units: Units(units), session, fence: fence.map(Fence) }
+        Grant { request: RequestId(request), units: Units(units), session, fence: fence.map(Fence), slots: Slots::NONE }
     })
 }
 
