@@ -53,10 +53,10 @@ pub(super) fn entries() -> Vec<Entry> {
         Entry::holds(
             "numbered/line-2",
             "1 or 2 of 3 units, several requests at a node, given back in any order",
-            two_at_once(numbered("line:2", 3, 3, &ONE_OR_TWO)),
+            two_at_once(numbered("line:2", 3, 2, &ONE_OR_TWO)),
             0,
         ),
-        Entry::holds("numbered/line-3", "2 units, two requests each", numbered("line:3", 2, 2, &[ONE]), 0),
+        Entry::holds("numbered/line-3", "1 or 2 of 2 units", numbered("line:3", 2, 1, &ONE_OR_TWO), 0),
         Entry::holds(
             "numbered/line-3-harsh",
             "2 units, and the token is on a link that fails",
@@ -99,18 +99,6 @@ pub(super) fn entries() -> Vec<Entry> {
             crashing(two_at_once(numbered("line:2", 3, 2, &ONE_OR_TWO)), 1),
             0,
         ),
-        Entry::holds(
-            "numbered/pair-crash-lowered",
-            "3 units become 2, and a crash",
-            crashing(resized(two_at_once(numbered("line:2", 3, 2, &[ONE])), &[2]), 1),
-            0,
-        ),
-        Entry::holds(
-            "numbered/line-3-crash",
-            "2 units, a crash of any of three",
-            crashing(numbered("line:3", 2, 1, &[ONE]), 1),
-            0,
-        ),
         Entry::walks(
             "numbered/walk-grid-6",
             "6 nodes, 5 units, 1 to 3 at a time, links fail",
@@ -121,6 +109,17 @@ pub(super) fn entries() -> Vec<Entry> {
                     ..numbered("grid:2x3", 5, u32::MAX, &[ONE, Demand::units(2, 1), Demand::units(3, 5)])
                 },
                 1,
+            ),
+            300,
+            1500,
+            0,
+        ),
+        Entry::walks(
+            "numbered/walk-line-3-crash",
+            "3 members, 3 units, 1 or 2 at a time, and crashes",
+            crashing(
+                Spec { max_level: None, max_channel: WALK_CHANNEL, ..numbered("line:3", 3, u32::MAX, &ONE_OR_TWO) },
+                2,
             ),
             300,
             1500,
