@@ -5,6 +5,7 @@
 
 mod acquire;
 pub mod exit;
+pub mod generate;
 pub mod lab;
 mod lock;
 mod mesh;
@@ -79,6 +80,8 @@ pub enum Command {
     Resource(resource::Args),
     View(view::Args),
     Trace(trace::Args),
+    Completions(generate::Completions),
+    Man(generate::Man),
 }
 
 impl Command {
@@ -99,6 +102,8 @@ impl Command {
             Self::Mesh(args) => mesh::run(args),
             Self::View(args) => view::run(args),
             Self::Trace(args) => trace::run(args),
+            Self::Completions(args) => generate::completions(args, &mut definition()),
+            Self::Man(args) => generate::man(args, definition()),
         }
     }
 }

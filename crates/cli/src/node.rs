@@ -6,13 +6,13 @@ mod view;
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use meshlock_api::text::visible;
 use meshlock_node::config::{LogFormat, NodeConfig};
 use meshlock_node::node::{Node, NodeOptions, Stopped};
-use meshlock_node::record::{Files, Outlet, Recorder};
+use meshlock_node::record::{self, Files, Outlet, Recorder};
 use serde_json::json;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -22,6 +22,7 @@ use tracing_subscriber::{Layer, fmt};
 use crate::exit::Exit;
 use crate::output;
 use crate::signals::Signals;
+use crate::style::{self, styled};
 
 pub(crate) use self::args::Args;
 pub use self::args::Carrier;
@@ -91,7 +92,8 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
 /// Records into files of this name, if one is given, and for the page, if there is one.
 pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Result<Option<Recorder>> {
     let cannot = |path: &Path| format!("cannot record into {}", path.display());
-    match (path, page) {
+    let fresh = path.map(fresh);
+    match (fresh.as_deref(), page) {
         (None, None) => Ok(None),
         (Some(path), None) => Recorder::new(path).with_context(|| cannot(path)).map(Some),
         (path, Some(tapes)) => {
@@ -102,6 +104,17 @@ pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Res
             Ok(Some(Recorder::live(outlets).context("cannot record for the page")?))
         }
     }
+}
+
+/// A recording of before is never overwritten: the next one gets a number, and that is told.
+fn fresh(path: &Path) -> PathBuf {
+    // A folder that is missing is told when the recording begins.
+    let fresh = record::unused(path).unwrap_or_else(|_| path.to_owned());
+    if fresh != path {
+        let note = styled(style::PARTIAL, "note:");
+        anstream::eprintln!("{note} {} is there already, recording into {}", path.display(), fresh.display());
+    }
+    fresh
 }
 
 fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Result<Exit> {

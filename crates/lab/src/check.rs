@@ -165,7 +165,7 @@ fn finish(job: Job, args: &Args, limits: &Limits, traces: &Traces) -> anyhow::Re
     let done = job.run(limits, &mut ticker, traces.wanted());
     ticker.clear();
     let mut done = done?;
-    traces.write(&mut done);
+    traces.write(&mut done, args.output.force);
     Ok(done)
 }
 

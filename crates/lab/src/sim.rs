@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use meshlock_report::shell::quoted;
 use meshlock_sim::CODE_VERSION;
 use meshlock_sim::edit::Edits;
@@ -144,8 +144,7 @@ fn execute(subject: &Subject, args: &Args, edits: Option<&Edits>) -> anyhow::Res
 /// The file in which the run is recorded, if it is.
 fn trace_file(args: &Args) -> anyhow::Result<Option<BufWriter<File>>> {
     let Some(path) = &args.trace else { return Ok(None) };
-    let file = File::create(path).with_context(|| format!("cannot write the trace {}", path.display()))?;
-    Ok(Some(BufWriter::new(file)))
+    Ok(Some(BufWriter::new(output::create(path, args.force)?)))
 }
 
 fn about(subject: &Subject, args: &Args, replay: &str) -> About {
@@ -174,7 +173,8 @@ fn replay(subject: &Subject, args: &Args, edits: Option<&Path>) -> String {
     }
     let trace = args.trace.as_ref().map(|path| path.display().to_string());
     let trace = trace.unwrap_or_else(|| format!("{}.trace.jsonl", file_name(&subject.scenario.name)));
-    command.push_str(&format!(" --trace {}", quoted(&trace)));
+    // It replaces the same trace of the same run.
+    command.push_str(&format!(" --trace {} --force", quoted(&trace)));
     if args.views {
         command.push_str(" --views");
     }

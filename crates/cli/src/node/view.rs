@@ -50,7 +50,7 @@ impl Source for OneNode {
                 format!(
                     "This is what node {name} sees: its own events and its links. Of its neighbours only the names are \
                      known here. To see all nodes, record at each of them (meshlock node --record run.jsonl), put the \
-                     recordings together (meshlock trace merge all.jsonl run1.docks.jsonl run2.docks.jsonl) and look at \
+                     recordings together (meshlock trace merge run1.docks.jsonl run2.docks.jsonl -o all.jsonl) and look at \
                      them (meshlock view all.jsonl)."
                 ),
                 "Nothing can be done here: locks are taken with `meshlock lock` or `meshlock acquire`.".to_owned(),

@@ -62,7 +62,16 @@ fn never_ends(_: &Lab) -> Finding {
 fn args(name: &str) -> Args {
     let out = std::env::temp_dir().join(format!("meshlock-reproduce-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&out);
-    Args { ids: Vec::new(), list: false, quick: true, jobs: NonZeroUsize::new(2), out, json: false, quiet: true }
+    Args {
+        ids: Vec::new(),
+        list: false,
+        quick: true,
+        jobs: NonZeroUsize::new(2),
+        out,
+        force: true,
+        json: false,
+        quiet: true,
+    }
 }
 
 /// Runs claims: how it ends, the page, and the data.
