@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meshlock_api::{MeshStatus, Mode, NewResource, RequestInfo, ResourceInfo, Row};
+use meshlock_api::{MeshStatus, Mode, NewResource, RequestInfo, ResourceChange, ResourceInfo, Row};
 use tokio::runtime::Handle;
 
 use crate::address::Address;
@@ -201,10 +201,15 @@ impl Client {
         lease: Option<Duration>,
     ) -> Result<ResourceInfo, Error> {
         let lease_ms = lease.map(milliseconds);
+        self.change_as(name, ResourceChange { capacity, lease_ms, slots: None }).await
+    }
+
+    /// Changes whatever can be changed about a resource, such as the names of its units.
+    pub async fn change_as(&self, name: &str, change: ResourceChange) -> Result<ResourceInfo, Error> {
         match &self.shared.backend {
-            Backend::Http(http) => http.change(name, (capacity, lease_ms), REGISTRY_PATIENCE).await,
+            Backend::Http(http) => http.change(name, &change, REGISTRY_PATIENCE).await,
             #[cfg(feature = "embedded")]
-            Backend::Hub(hub) => Ok(hub.change(name, capacity, lease_ms, REGISTRY_PATIENCE).await?),
+            Backend::Hub(hub) => Ok(hub.change(name, change, REGISTRY_PATIENCE).await?),
         }
     }
 

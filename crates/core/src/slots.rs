@@ -51,6 +51,12 @@ impl Slots {
         self.runs.iter().find_map(|run| other.runs.iter().find_map(|theirs| shared(run, theirs)))
     }
 
+    /// The same, or none if there are more runs of numbers that follow each other than this.
+    #[must_use]
+    pub fn unless_longer(self, runs: usize) -> Self {
+        if self.runs.len() > runs { Self::NONE } else { self }
+    }
+
     /// Whether they are as [`FromIterator`] makes them: what a peer sends need not be.
     pub(crate) fn is_well_formed(&self) -> bool {
         let fits = |(first, count): &(u32, u32)| *count > 0 && first.checked_add(*count).is_some();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use meshlock_api::{Definition, Mode, State, Urgency};
 use meshlock_core::recovery::{self as repair, Census};
-use meshlock_core::{NodeId, flood, group, messages_among, relay, reverse_link};
+use meshlock_core::{NodeId, Slots, flood, group, messages_among, relay, reverse_link};
 use serde::{Deserialize, Serialize};
 
 use crate::links::{LONGEST_FRAME, Outgoing};
 
 /// The version of everything in this module. Nodes of different versions do not talk.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// The number of a resource in its mesh.
 pub type Number = meshlock_core::recovery::Resource;
@@ -181,6 +181,9 @@ pub struct Report {
 /// How many facts there are in one part of a report: each of them is below 1,000 bytes.
 pub const MOST_FACTS: usize = 1_000;
 
+/// How many runs of numbers of units there are in one of them; where there are more, none is told.
+pub const MOST_RUNS: usize = 50;
+
 /// One thing that a node knows about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fact {
@@ -259,6 +262,7 @@ pub struct Row {
     pub mode: Option<Mode>,
     pub age_ms: u64,
     pub fence: Option<u64>,
+    pub slots: Slots,
     pub rank: Option<i64>,
 }
 
@@ -276,6 +280,7 @@ impl Row {
             mode: self.mode,
             age_ms: self.age_ms,
             fence: self.fence,
+            slots: self.slots.iter().collect(),
             rank: self.rank,
         }
     }
@@ -353,9 +358,9 @@ mod tests {
     #[test]
     fn the_bytes_of_removals_are_what_they_were() {
         let digest = Frame::Removals(Removals::Digest([7; 16]));
-        assert_eq!(encode(&digest)[..], [&[3, 5, 0][..], &[7; 16]].concat());
+        assert_eq!(encode(&digest)[..], [&[4, 5, 0][..], &[7; 16]].concat());
         let signed = Frame::Removals(Removals::Signed(vec![vec![8, 9], Vec::new()]));
-        assert_eq!(encode(&signed)[..], [3, 5, 1, 2, 2, 8, 9, 0]);
+        assert_eq!(encode(&signed)[..], [4, 5, 1, 2, 2, 8, 9, 0]);
     }
 
     #[test]

@@ -12,7 +12,8 @@ fn run(entry: &Entry, limits: &Limits) -> Report {
 /// A report in one line.
 fn told(report: &Report) -> String {
     let broken = report.broken.as_ref().map(|shown| format!(": {} in {} steps", shown.what, shown.steps));
-    format!("{}, {} states{}", report.verdict, report.progress.unique, broken.unwrap_or_default())
+    let walked = report.walked.map(|counts| format!(", {} grants", counts.grants)).unwrap_or_default();
+    format!("{}, {} states{walked}{}", report.verdict, report.progress.unique, broken.unwrap_or_default())
 }
 
 fn all_as_expected(wanted: impl Fn(&Entry) -> bool) {

@@ -10,6 +10,7 @@ use meshlock_core::{Event, Units};
 use super::alarms::Alarm;
 use super::demand;
 use super::requests::{MOST_REMEMBERED, Request};
+use super::resource::slot_names;
 use super::{Machine, Now};
 
 /// A request of this node's clients, by number.
@@ -39,8 +40,8 @@ impl Machine {
         let (demand, lease) = match known.and_then(|number| self.resources.get(&number)) {
             Some(resource) => {
                 if let Some(declared) = &resource.conflict {
-                    let (name, agreed) = (&asked.resource, resource.entry.definition);
-                    return Err(Problem::conflict(conflict_text(name, declared, &agreed)));
+                    let (name, agreed) = (&asked.resource, &resource.entry.definition);
+                    return Err(Problem::conflict(conflict_text(name, declared, agreed)));
                 }
                 let definition = &resource.entry.definition;
                 let demand = demand::demand(&asked.resource, definition, &asked, self.settings.id)?;
@@ -112,6 +113,8 @@ impl Machine {
             owner: request.asked.owner.clone(),
             fence: request.fence,
             fence_text: request.fence.map(|fence| fence.to_string()),
+            slots: request.slots.iter().collect(),
+            slot_names: self.slot_names(request),
             lease_ms: request.told_ms,
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
@@ -121,6 +124,17 @@ impl Machine {
             reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
             expiry: request.expiry,
         })
+    }
+
+    fn slot_names(&self, request: &Request) -> Vec<String> {
+        let known = request.resource.and_then(|number| self.resources.get(&number));
+        known.map_or_else(Vec::new, |known| slot_names(&known.entry.definition, &request.slots))
+    }
+
+    /// Which units a request has, where they are numbered, and their names, if they have any.
+    pub fn slots(&self, ticket: Ticket) -> (Vec<u32>, Vec<String>) {
+        let Some(request) = self.requests.get(ticket) else { return Default::default() };
+        (request.slots.iter().collect(), self.slot_names(request))
     }
 
     /// The state, its fence and the end of the lease, without words: the short way for programs in this process.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshlock_api::Definition;
+use meshlock_api::{Definition, ResourceChange};
 
 /// One thing to be done.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Wish {
 #[derive(Debug)]
 pub(super) enum Deed {
     Make(Definition),
-    Change { capacity: Option<u32>, lease_ms: Option<u64> },
+    Change(ResourceChange),
 }
 
 /// Everything that is wished, by number.
@@ -67,7 +67,7 @@ impl Wishes {
         let numbers = self.makes.remove(name).unwrap_or_default();
         let definition = |number| match self.line.remove(&number)?.to {
             Deed::Make(definition) => Some((number, definition)),
-            Deed::Change { .. } => None,
+            Deed::Change(_) => None,
         };
         numbers.into_iter().filter_map(definition).collect()
     }
