@@ -233,7 +233,11 @@ fn request(resource: &ResourceStatus, row: &Row) -> Vec<Cell> {
     };
     vec![
         text(&resource.name),
-        text(if row.state == State::Granted { "holds" } else { "waits" }),
+        text(match row.state {
+            State::Granted => "holds",
+            State::Queued => "waits",
+            State::Revoked | State::Rejected | State::Expired | State::Released => "told to stop",
+        }),
         text(&row.node),
         text(row.owner.as_deref().unwrap_or("")),
         text(&urgency(row.urgency)),

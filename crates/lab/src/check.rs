@@ -57,7 +57,6 @@ pub(crate) fn run(args: Args, given: &Given, words: &[String]) -> anyhow::Result
     }
 }
 
-/// The models to run.
 fn jobs(args: &Args, given: &Given, words: &[String]) -> anyhow::Result<Vec<Job>> {
     match choose::choose(&args.names, given)? {
         Chosen::Own(subject) => {

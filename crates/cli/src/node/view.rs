@@ -29,7 +29,7 @@ pub(super) async fn serve(
 ) -> anyhow::Result<(Server, String)> {
     let token = config.token_file.as_deref().map(token::read_or_make).transpose()?;
     let node = OneNode { mesh: identity.mesh.clone(), name: identity.name.clone(), tapes: tapes.clone() };
-    let (server, _) = view::start(Arc::new(node), address, token).await?;
+    let (server, _) = view::start(Arc::new(node), view::unless_usual(address), token).await?;
     let page = match &config.token_file {
         Some(file) => format!("http://{}/#token=WORD, with the word in {}", server.address(), file.display()),
         None => format!("http://{}/", server.address()),

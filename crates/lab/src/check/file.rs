@@ -9,12 +9,9 @@ use meshlock_cli::output;
 use super::args::Output;
 use super::job::Done;
 
-/// Where to write the trace of a model, if at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Traces {
-    /// Nowhere.
     None,
-    /// Into this file.
     File(PathBuf),
     /// Into this directory, under the name of the model.
     Directory(PathBuf),
@@ -34,7 +31,6 @@ impl Traces {
         }
     }
 
-    /// Whether traces are wanted.
     pub(super) fn wanted(&self) -> bool {
         *self != Self::None
     }

@@ -34,7 +34,6 @@ fn claim(id: &'static str, measure: fn(&Lab) -> Finding) -> Claim {
     Claim { id, says: "Somebody enters", demands, how: "Two runs", expected: "nobody does", expects: FAILS, measure }
 }
 
-/// Really runs something.
 fn runs(lab: &Lab) -> Finding {
     let samples = lab.replicate(&scenario(), 2);
     let entered = samples.sum(|sample| sample.measures["entries"]);

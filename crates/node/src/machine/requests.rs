@@ -45,6 +45,10 @@ pub(crate) struct Request {
     pub(crate) wakers: Vec<Waker>,
     /// How many connections wait for it at this moment.
     pub(crate) attended: u32,
+    /// It is there to remove its resource.
+    pub(crate) seizes: bool,
+    /// Its resource was made because of it.
+    pub(crate) made: bool,
     /// Its client closed the connection on which it waited, and gave no sign since.
     pub(crate) abandoned: bool,
 }
@@ -74,6 +78,8 @@ impl Request {
             wakers: Vec::new(),
             attended: 0,
             abandoned: false,
+            made: false,
+            seizes: false,
             asked,
         }
     }
