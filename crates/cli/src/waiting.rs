@@ -112,6 +112,8 @@ mod tests {
             owner: None,
             fence: None,
             fence_text: None,
+            slots: Vec::new(),
+            slot_names: Vec::new(),
             lease_ms: 1,
             expires_in_ms: None,
             waited_ms: 12_000,

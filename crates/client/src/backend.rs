@@ -47,6 +47,8 @@ impl Key {
 pub(crate) struct Granted {
     pub(crate) key: Key,
     pub(crate) fence: u64,
+    /// Which units, where they are numbered, and their names, if they have any.
+    pub(crate) slots: (Vec<u32>, Vec<String>),
     pub(crate) lease: Duration,
     /// Counted from before the question, so that it is over here before it is over there.
     pub(crate) expires: Instant,
@@ -117,7 +119,8 @@ async fn settle(http: &Arc<Http>, mut before: Instant, mut info: RequestInfo) ->
         }
         if expires.saturating_duration_since(Instant::now()) * 3 > lease {
             let fence = info.fence.ok_or_else(|| http.garbled("a grant without a fence"))?;
-            return Ok(Granted { key: Key::Id(info.id), fence, lease, expires });
+            let slots = (info.slots, info.slot_names);
+            return Ok(Granted { key: Key::Id(info.id), fence, slots, lease, expires });
         }
         before = Instant::now();
         info = http.renew(&info.id, None, lease).await?;

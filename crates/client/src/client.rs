@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meshlock_api::{
-    AuditRecord, MeshStatus, Mode, NewResource, NewRevocation, RequestInfo, ResourceInfo, Revocation, Row,
+    AuditRecord, MeshStatus, Mode, NewResource, NewRevocation, RequestInfo, ResourceChange, ResourceInfo, Revocation,
+    Row,
 };
 use tokio::runtime::Handle;
 
@@ -226,10 +227,15 @@ impl Client {
         lease: Option<Duration>,
     ) -> Result<ResourceInfo, Error> {
         let lease_ms = lease.map(milliseconds);
+        self.change_as(name, ResourceChange { capacity, lease_ms, slots: None }).await
+    }
+
+    /// Changes whatever can be changed about a resource, such as the names of its units.
+    pub async fn change_as(&self, name: &str, change: ResourceChange) -> Result<ResourceInfo, Error> {
         match &self.shared.backend {
-            Backend::Http(http) => http.change(name, (capacity, lease_ms), REGISTRY_PATIENCE).await,
+            Backend::Http(http) => http.change(name, &change, REGISTRY_PATIENCE).await,
             #[cfg(feature = "embedded")]
-            Backend::Hub(hub) => Ok(hub.change(name, capacity, lease_ms, REGISTRY_PATIENCE).await?),
+            Backend::Hub(hub) => Ok(hub.change(name, change, REGISTRY_PATIENCE).await?),
         }
     }
 

@@ -124,18 +124,19 @@ pub struct Guard {
     client: Client,
     asked: NewRequest,
     fence: u64,
+    slots: (Vec<u32>, Vec<String>),
     held: Arc<Held>,
     pub(crate) is_given_back: bool,
 }
 
 impl Guard {
     pub(crate) fn new(client: Client, asked: NewRequest, granted: Granted) -> Self {
-        let Granted { key, fence, lease, expires } = granted;
+        let Granted { key, fence, slots, lease, expires } = granted;
         let status = Status { lease, expires, due: None, over: false, loss: None };
         let held = Arc::new(Held { key, status: Mutex::new(status), lost: Notify::new() });
         let renew_at = expires.checked_sub(lease * 2 / 3).unwrap_or(expires);
         client.shared.keeper.add(&client.shared, &held, renew_at);
-        Self { client, asked, fence, held, is_given_back: false }
+        Self { client, asked, fence, slots, held, is_given_back: false }
     }
 
     /// A number larger than that of every earlier grant. Pass it to what the lock guards, which should refuse numbers
@@ -152,6 +153,17 @@ impl Guard {
     /// How many units are held.
     pub fn units(&self) -> u32 {
         self.asked.units.unwrap_or(1)
+    }
+
+    /// Which units are held, by number from 0: no other client has one of them. Empty where units are not numbered: they
+    /// are for semaphores of at most 4,096.
+    pub fn slots(&self) -> &[u32] {
+        &self.slots.0
+    }
+
+    /// The names of these units, in the same order. Empty if the resource gives its units no names.
+    pub fn slot_names(&self) -> &[String] {
+        &self.slots.1
     }
 
     /// The session that is attended.

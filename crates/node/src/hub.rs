@@ -12,8 +12,8 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use meshlock_api::{
-    Event, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, Reason, RequestInfo, ResourceInfo, Revocation,
-    State, Urgency,
+    Event, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, Reason, RequestInfo, ResourceChange,
+    ResourceInfo, Revocation, State, Urgency,
 };
 use meshlock_core::NodeId;
 use tokio::sync::mpsc::error::TrySendError;
@@ -393,15 +393,14 @@ impl Hub {
         self.made(making, patience).await
     }
 
-    /// Changes the capacity or the default lease of a resource, at most for so long.
+    /// Changes a resource, at most for so long.
     pub async fn change(
         &self,
         name: &str,
-        capacity: Option<u32>,
-        lease_ms: Option<u64>,
+        change: ResourceChange,
         patience: Duration,
     ) -> Result<ResourceInfo, Problem> {
-        let making = self.with(|machine, now| machine.change(now, name, capacity, lease_ms))?;
+        let making = self.with(|machine, now| machine.change(now, name, change))?;
         self.made(making, patience).await
     }
 

@@ -20,13 +20,14 @@ MESHLOCK_FENCE to the guarded system if it can reject a number smaller than one 
 a command that is too slow to stop.
 
 The command's environment has MESHLOCK_NAME, MESHLOCK_REQUEST, MESHLOCK_UNITS, MESHLOCK_SESSION, MESHLOCK_FENCE, \
-MESHLOCK_EXPIRES_IN_MS (at its start) and MESHLOCK_HELD=1.";
+MESHLOCK_EXPIRES_IN_MS (at its start) and MESHLOCK_HELD=1. Of a semaphore it also has MESHLOCK_SLOTS, the numbers of \
+the units (0,3), and MESHLOCK_SLOT_NAMES if they have names.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock lock backup -- rsync -a /data /backup
       one backup at a time, in the whole mesh
-  meshlock lock gpu --units 2 -p 5 -- ./train
-      two units at once, ahead of requests with a lower priority
+  meshlock lock gpu --units 2 -p 5 -c 'CUDA_VISIBLE_DEVICES=$MESHLOCK_SLOTS ./train'
+      two units at once, ahead of requests with a lower priority; the variable says which
   meshlock lock dock-3 --try -- ./unload || echo busy
       only if it is free
   meshlock lock map -s -w 10s -- ./plan

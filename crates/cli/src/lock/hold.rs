@@ -107,10 +107,18 @@ fn environment(command: &mut Command, guard: &Guard) {
         .env("MESHLOCK_UNITS", guard.units().to_string())
         .env("MESHLOCK_FENCE", guard.fence().to_string())
         .env("MESHLOCK_EXPIRES_IN_MS", left.as_millis().to_string());
-    match guard.session() {
-        Some(session) => command.env("MESHLOCK_SESSION", session),
-        None => command.env_remove("MESHLOCK_SESSION"), // that of a lock around this one
-    };
+    let slots: Vec<String> = guard.slots().iter().map(ToString::to_string).collect();
+    let list = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
+    for (name, value) in [
+        ("MESHLOCK_SESSION", guard.session().map(str::to_owned)),
+        ("MESHLOCK_SLOTS", list(&slots)),
+        ("MESHLOCK_SLOT_NAMES", list(guard.slot_names())),
+    ] {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name), // that of a lock around this one
+        };
+    }
 }
 
 /// When to kill a command that was asked to stop now. If the lease has expired already, there is no hurry.

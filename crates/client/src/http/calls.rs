@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use meshlock_api::{
-    AuditRecord, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, RequestInfo, ResourceInfo, Revocation,
+    AuditRecord, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, RequestInfo, ResourceChange,
+    ResourceInfo, Revocation,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -110,14 +111,11 @@ impl Http {
     pub(crate) async fn change(
         &self,
         name: &str,
-        (capacity, lease_ms): (Option<u32>, Option<u64>),
+        change: &ResourceChange,
         patience: Duration,
     ) -> Result<ResourceInfo, Error> {
-        let mut body = serde_json::Map::new();
-        body.extend(capacity.map(|capacity| ("capacity".to_owned(), capacity.into())));
-        body.extend(lease_ms.map(|lease_ms| ("lease_ms".to_owned(), lease_ms.into())));
         let path = format!("/v1/resources/{}?block_for={}ms", escaped(name), patience.as_millis());
-        self.exchange(Method::PATCH, path, Some(&body), patience + PATIENCE).await
+        self.exchange(Method::PATCH, path, Some(change), patience + PATIENCE).await
     }
 
     pub(crate) async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Error> {

@@ -12,6 +12,7 @@ use super::demand;
 use super::estimate::Before;
 use super::first_use::implied;
 use super::requests::{MOST_REMEMBERED, Request};
+use super::resource::slot_names;
 use super::{Machine, Now};
 
 /// A request of this node's clients, by number.
@@ -122,6 +123,8 @@ impl Machine {
             owner: request.asked.owner.clone(),
             fence: request.fence,
             fence_text: request.fence.map(|fence| fence.to_string()),
+            slots: request.slots.iter().collect(),
+            slot_names: self.slot_names(request),
             lease_ms: request.told_ms,
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
@@ -132,6 +135,17 @@ impl Machine {
             expiry: request.expiry,
             made: request.made.then(|| self.resource_info(&request.asked.resource)).flatten().map(|it| it.definition),
         })
+    }
+
+    fn slot_names(&self, request: &Request) -> Vec<String> {
+        let known = request.resource.and_then(|number| self.resources.get(&number));
+        known.map_or_else(Vec::new, |known| slot_names(&known.entry.definition, &request.slots))
+    }
+
+    /// Which units a request has, where they are numbered, and their names, if they have any.
+    pub fn slots(&self, ticket: Ticket) -> (Vec<u32>, Vec<String>) {
+        let Some(request) = self.requests.get(ticket) else { return Default::default() };
+        (request.slots.iter().collect(), self.slot_names(request))
     }
 
     /// The state, its fence and the end of the lease, without words: the short way for programs in this process.

@@ -90,7 +90,7 @@ use resource::Resource;
 pub(crate) use answers::Answers;
 pub use clients::{COME_BACK_MS, Ticket};
 pub(crate) use demand::GROUP_PRIORITIES;
-pub(crate) use instance::RETRY;
+pub(crate) use instance::{RETRY, is_numbered};
 pub use kept::HeldGrant;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;

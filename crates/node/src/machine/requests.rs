@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::task::Waker;
 
 use meshlock_api::{Expiry, NewRequest, OutOfReach, State, Urgency};
-use meshlock_core::{Demand, RequestId};
+use meshlock_core::{Demand, RequestId, Slots};
 
 use super::Now;
 use super::clients::Ticket;
@@ -24,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) number: Option<RequestId>,
     pub(crate) state: State,
     pub(crate) fence: Option<u64>,
+    /// Which units it has, where they are numbered.
+    pub(crate) slots: Slots,
     pub(crate) asked_at: Now,
     pub(crate) granted_at: Option<Now>,
     pub(crate) over_at: Option<Now>,
@@ -61,6 +63,7 @@ impl Request {
             number: None,
             state: State::Queued,
             fence: None,
+            slots: Slots::NONE,
             asked_at: now,
             granted_at: None,
             over_at: None,

@@ -145,6 +145,7 @@ impl Machine {
             if number != REGISTRY {
                 machine.names.insert(entry.name.clone(), number);
             }
+            let instance = instance.numbered_as(&entry.definition);
             let mut resource = Resource::with_instance(entry, instance);
             resource.compare(machine.settings.declared.get(&resource.entry.name));
             machine.resources.insert(number, resource);
