@@ -10,7 +10,7 @@ import queue
 import socket as sockets
 import tempfile
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 HELLO = {"hello": {"node": "fake", "mesh": "hall", "version": "0.1.0"}}
 UPGRADED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: meshlock/1\r\n\r\n"
@@ -97,7 +97,7 @@ class FakeNode:
 
     def __init__(self, tcp: bool = False) -> None:
         self.connections: queue.Queue[Connection] = queue.Queue()
-        self.directory: Optional[tempfile.TemporaryDirectory[str]] = None
+        self.directory: tempfile.TemporaryDirectory[str] | None = None
         if tcp:
             self.listener = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
             self.listener.bind(("127.0.0.1", 0))

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 import meshlock
 
@@ -63,7 +63,7 @@ class Node:
         self.peers = peers
         self.api = free_port() if tcp else None
         self.token_file = home / f"{name}.token"
-        self.process: Optional[subprocess.Popen[bytes]] = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def directory(self) -> str:
@@ -82,7 +82,7 @@ class Node:
         if self.api is not None:
             self.token_file.write_text("a-token-for-tests-0123456789abcdef")
             self.token_file.chmod(0o600)
-            words += ["--api", f"127.0.0.1:{self.api}", "--token-file", str(self.token_file)]
+            words += ["--tcp", f"127.0.0.1:{self.api}", "--token-file", str(self.token_file)]
         log = (self.home / f"{self.name}.log").open("ab")
         self.process = subprocess.Popen(words, stdout=log, stderr=log, env=clean_environment())
         until(self._answers, f"the start of {self.name} ({self.log()[-2000:]})")
@@ -109,8 +109,12 @@ class Node:
         return done.stdout
 
     def client(self, **options: Any) -> meshlock.Client:
-        """A client that gives a busy machine the time it needs for a try."""
-        return meshlock.Client(socket=self.socket, try_patience=PATIENCE, **options)
+        """A client whose tries have the time that a busy machine needs."""
+        return meshlock.Client(socket=self.socket, **{"try_patience": PATIENCE, **options})
+
+    def hasty_client(self) -> meshlock.Client:
+        """For tries that must fail, at a node that does not have the token and so cannot know that they do."""
+        return self.client(try_patience=0.05)
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
@@ -134,7 +138,7 @@ class Mesh:
         self.nodes: list[Node] = []
         try:
             first = Node(self.home, names[0], tcp=tcp)
-            self._setup("init", "hall", "--node", first.name, "--dir", first.directory)
+            self._setup("init", "hall", "--node", first.name, "--dir", first.directory, "--recovery", "restart")
             self.nodes.append(first.start())
             for name in names[1:]:
                 node = Node(self.home, name, (first.port,), tcp)
@@ -159,6 +163,13 @@ class Mesh:
         for node in self.nodes:
             node.kill()
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def cut(client: meshlock.Client) -> None:
+    """Breaks the connection of a client. On a Unix socket that is the loss of all it has."""
+    link = client._core._link
+    assert link is not None
+    link.shutdown(sockets.SHUT_RDWR)
 
 
 def clean_environment() -> dict[str, str]:

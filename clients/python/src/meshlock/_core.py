@@ -200,10 +200,8 @@ class Core:
             elif self._link is not None:
                 self._send("release", ask, done, id=ask.id)
                 return
-            elif state == HELD and self._is_tcp and not self._closed:
-                return  # said when the connection is back; nothing to wait for
-            else:
-                self._forget(ask)
+            elif state != HELD or not self._is_tcp or self._closed:
+                self._forget(ask)  # otherwise it is said when the connection is back
         done({})
 
     def change(self, ask: Ask, urgency: Info, done: Done) -> None:
