@@ -181,8 +181,7 @@ def test_condition(client: meshlock.Client, name: str) -> None:
                 return box.pop()
 
         tasks = [asyncio.ensure_future(consume()) for _ in range(3)]
-        while len(condition._waiters) < 3:
-            await asyncio.sleep(0)
+        await eventually(lambda: len(condition._waiters) == 3)
         tasks[2].cancel()
         with pytest.raises(asyncio.CancelledError):
             await tasks[2]

@@ -1,7 +1,7 @@
 """CPython's own tests of locks, run with locks of the mesh.
 
-`EXCLUDED` is what cannot hold for a lock that is not in this process, with the reason. A test that is excluded and would
-pass fails here: the table says no more than it has to.
+`EXCLUDED` is what cannot hold for a lock that is not in this process, with the reason. A test that is excluded and
+would pass fails here: the table says no more than it has to.
 
 Upper bounds on times are taken out (`assertTimeout`), since a machine may be busy; lower bounds stay.
 """

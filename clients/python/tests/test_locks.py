@@ -88,9 +88,12 @@ def test_readers_read_together_and_a_writer_writes_alone(
     lock = meshlock.ReadersWriterLock(name, client)
     with ann.hasty_client() as here, bob.hasty_client() as there:
         other = meshlock.ReadersWriterLock(name, there)
-        with lock.read(), other.read(), pytest.raises(meshlock.Timeout), meshlock.ReadersWriterLock(
-            name, here
-        ).write(timeout=0):
+        with (
+            lock.read(),
+            other.read(),
+            pytest.raises(meshlock.Timeout),
+            meshlock.ReadersWriterLock(name, here).write(timeout=0),
+        ):
             pass
         with lock.write() as alone:
             alone.check()

@@ -87,7 +87,7 @@ def test_nonsense_is_an_error_and_not_a_hang() -> None:
 
 
 def test_no_node_names_the_fix(tmp_path: object) -> None:
-    with pytest.raises(meshlock.NoNode, match="meshlock node.*MESHLOCK_SOCKET"):
+    with pytest.raises(meshlock.NoNode, match=r"meshlock node.*MESHLOCK_SOCKET"):
         meshlock.Client(socket=f"{tmp_path}/none").acquire("dock")
     with pytest.raises(ConnectionError):
         meshlock.Client(socket=f"{tmp_path}/none").health()

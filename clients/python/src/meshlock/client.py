@@ -56,6 +56,11 @@ class Client:
     def __repr__(self) -> str:
         return f"<meshlock.Client of {self._core.address}>"
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it speaks TCP: then the end of this program frees nothing before its leases end."""
+        return self._core.address.socket is None
+
     def request(
         self,
         name: str,
