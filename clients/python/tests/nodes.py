@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -178,14 +177,18 @@ def clean_environment() -> dict[str, str]:
 
 
 def holders(client: meshlock.Client, name: str) -> list[dict[str, Any]]:
-    found = [resource for resource in client.status(name, 0)["resources"] if resource["name"] == name]
-    return list(found[0]["holders"]) if found else []
+    """At the node of the client."""
+    return _rows(client, name, "holders")
 
 
 def waiters(client: meshlock.Client, name: str) -> list[dict[str, Any]]:
-    found = [resource for resource in client.status(name, 0)["resources"] if resource["name"] == name]
-    return list(found[0]["waiters"]) if found else []
+    """At the node of the client."""
+    return _rows(client, name, "waiters")
 
 
-def to_json(value: Any) -> bytes:
-    return json.dumps(value).encode() + b"\n"
+def _rows(client: meshlock.Client, name: str, kind: str) -> list[dict[str, Any]]:
+    try:
+        found = client.status(name, 0)["resources"]
+    except meshlock.Refused:  # the node has not heard of it yet
+        return []
+    return [row for resource in found for row in resource[kind]]

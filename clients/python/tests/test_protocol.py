@@ -11,7 +11,7 @@ from fake_node import FakeNode, aside, granted, pushed, queued
 from nodes import PATIENCE, until
 
 import meshlock
-from meshlock import _core
+from meshlock import _ask, _core, _processes
 
 
 def test_a_grant_says_what_the_node_says() -> None:
@@ -139,7 +139,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(_core, "monotonic", lambda: self.now)
+        for module in (_core, _ask):
+            monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def passes(self, client: meshlock.Client, seconds: float) -> None:
         self.now += seconds
@@ -317,7 +318,7 @@ def test_a_program_that_ends_releases_what_it_has_over_tcp() -> None:
         connection = node.accepts().upgrades()
         connection.says(granted(connection.hears()))
         grant = request.result(PATIENCE)
-        _core._at_exit()
+        _processes._at_exit()
         assert connection.hears()["do"] == "release"
         assert isinstance(grant.loss, meshlock.LockLost)
         with pytest.raises(meshlock.ClientClosed):

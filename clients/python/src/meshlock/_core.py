@@ -16,7 +16,6 @@ All that is decided here is decided under one mutex. Listeners are called withou
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import heapq
 import itertools
@@ -25,108 +24,26 @@ import os
 import select
 import socket as sockets
 import threading
-import weakref
 from collections import deque
 from collections.abc import Iterable
 from secrets import token_hex
 from time import monotonic
-from typing import Any, Callable, Protocol
+from typing import Any, Callable
 
+from . import _processes
 from ._address import Address
+from ._ask import HELD, LOST, OVER, RELEASING, WAITING, Ask, Done, Info, Line
 from ._http import upgrade
 from .errors import ClientClosed, Garbled, LockLost, MeshlockError, NodeSilent, NoNode, Refused, RequestOver
-
-Info = dict[str, Any]
 
 DIAL_PATIENCE = 10.0
 """How long a node may take to accept a connection."""
 RETRY = (0.0, 0.1, 0.2, 0.5, 1.0)
 """Pauses between attempts to reconnect; the last one repeats."""
-DEFAULT_LEASE = 30.0
 LONGEST_LINE = 16 * 1024 * 1024
 """Of a node; a line of a client has at most 64 KiB, which the node checks."""
 QUIET = 5.0
 """TCP only: after so long without a word the connection is tried with a ping, and given up after as long again."""
-
-WAITING, HELD, LOST, RELEASING, OVER = "waiting", "held", "lost", "releasing", "over"
-
-
-class Listener(Protocol):
-    """What is told of a request. Called on the thread of the core or of the caller, without a lock held."""
-
-    def news(self) -> None:
-        """The node said where the request stands."""
-
-    def settled(self) -> None:
-        """Granted, or failed with `ask.error`."""
-
-    def lost(self) -> None:
-        """What was granted is gone: `ask.error`."""
-
-
-class Ask:
-    """A request, from asking to its end. Only the core changes it."""
-
-    __slots__ = (
-        "__weakref__",
-        "asked_at",
-        "body",
-        "due",
-        "error",
-        "expires",
-        "granted",
-        "id",
-        "info",
-        "known_at",
-        "lease",
-        "listener",
-        "number",
-        "renewing",
-        "sent",
-        "state",
-        "timer",
-    )
-
-    def __init__(self, body: Info, listener: Listener) -> None:
-        self.id = token_hex(16)
-        self.body = body
-        self.listener = listener
-        self.state = WAITING
-        self.info: Info = {}
-        self.granted: Info = {}  # what the node said with the grant
-        self.error: MeshlockError | None = None
-        self.asked_at = monotonic()
-        self.number = 0  # the order of asking
-        self.sent = False  # on some connection; then it is worth to come back for it
-        self.known_at = 0.0  # a moment that is certainly before the grant
-        self.lease = body.get("lease_ms", 1000 * DEFAULT_LEASE) / 1000
-        self.expires = 0.0
-        self.due = 0.0
-        self.renewing = 0.0  # when a renewal was sent that is not answered yet
-        self.timer = 0.0
-
-    @property
-    def resource(self) -> str:
-        return str(self.body["resource"])
-
-    def remaining(self) -> float:
-        """Seconds for which it is certainly held; by our own clock, so also right after this program was stopped."""
-        return max(0.0, self.expires - monotonic()) if self.state == HELD else 0.0
-
-
-class Line:
-    """A line that waits for its answer."""
-
-    __slots__ = ("ask", "before", "done", "verb")
-
-    def __init__(self, verb: str, ask: Ask | None, done: Callable[[Info], None] | None) -> None:
-        self.verb = verb
-        self.ask = ask
-        self.done = done
-        self.before = monotonic()
-
-
-Done = Callable[[Info], None]
 
 
 class Core:
@@ -139,8 +56,7 @@ class Core:
         self._is_tcp = address.socket is None
         self._dropped: deque[Ask] = deque()  # of finalizers, which may run at any moment and must not take the mutex
         self._reset()
-        with _cores_mutex:
-            _cores.add(self)
+        _processes.register(self)
 
     def _reset(self) -> None:
         self._mutex = threading.Lock()
@@ -710,43 +626,3 @@ def _bind(done: Done, said: Info) -> Callable[[], None]:
 def _run_all(later: Iterable[Callable[[], None]]) -> None:
     for each in later:
         each()
-
-
-_cores: weakref.WeakSet[Core] = weakref.WeakSet()
-_cores_mutex = threading.Lock()
-_forking: list[Core] = []
-
-
-def _before_fork() -> None:
-    """No thread is in the middle of something when the memory is copied."""
-    _cores_mutex.acquire()
-    _forking[:] = sorted(_cores, key=id)
-    for core in _forking:
-        core._mutex.acquire()
-
-
-def _after_in_parent() -> None:
-    for core in _forking:
-        core._mutex.release()
-    _forking.clear()
-    _cores_mutex.release()
-
-
-def _after_in_child() -> None:
-    for core in _forking:
-        core.after_fork()
-    _forking.clear()
-    _cores_mutex.release()
-
-
-def _at_exit() -> None:
-    """Over TCP a node cannot tell the end of a program from a broken network."""
-    with _cores_mutex:
-        cores = list(_cores)
-    for core in cores:
-        if core.address.socket is None:
-            core.close()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
-atexit.register(_at_exit)

@@ -17,7 +17,8 @@ from urllib.parse import quote, urlencode
 
 from . import _http
 from ._address import choose, token_of
-from ._core import HELD, WAITING, Ask, Core, Info, Listener
+from ._ask import HELD, WAITING, Ask, Info, Listener
+from ._core import Core
 from .errors import Garbled, LockLost, MeshlockError, NodeSilent, Refused, Timeout
 
 TRY_PATIENCE = 0.5
