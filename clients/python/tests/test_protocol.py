@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import threading
 
@@ -84,6 +85,19 @@ def test_nonsense_is_an_error_and_not_a_hang() -> None:
         connection.link.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")
         with pytest.raises(meshlock.Garbled):
             result()
+
+
+def test_a_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "LONGEST_LINE", 1_000)
+    with FakeNode() as node, meshlock.Client(**node.address) as client:
+        request = client.request("dock")
+        connection = node.accepts().upgrades()
+        said = connection.hears()
+        answer = json.dumps(granted(said)).encode()
+        connection.link.sendall(b" " * (1_000 - len(answer)) + answer + b"\n")
+        assert request.result(PATIENCE).fence == 7
+        connection.link.sendall(b" " * 1_001)
+        assert connection.ended()
 
 
 def test_no_node_names_the_fix(tmp_path: object) -> None:

@@ -308,12 +308,9 @@ class Core:
 
     def _take_lines(self) -> list[Callable[[], None]]:
         later: list[Callable[[], None]] = []
-        while True:
-            end = self._read.find(b"\n")
-            if end < 0:
-                break
-            line = bytes(self._read[:end])
-            del self._read[: end + 1]
+        *lines, rest = bytes(self._read).split(b"\n") if b"\n" in self._read else (self._read,)
+        self._read = bytearray(rest)
+        for line in lines:
             try:
                 said = json.loads(line)
                 if not isinstance(said, dict):
