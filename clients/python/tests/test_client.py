@@ -146,7 +146,8 @@ def test_a_refusal_tells_why(client: meshlock.Client) -> None:
 
 
 HOLD = """
-import sys, time, meshlock
+import signal, sys, time, meshlock
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # an end in order
 client = meshlock.Client(**{sys.argv[1]: sys.argv[2]}, token_file=sys.argv[4] if len(sys.argv) > 4 else None)
 grant = client.acquire(sys.argv[3])
 queued = client.request(sys.argv[3])
@@ -187,7 +188,7 @@ def test_a_program_that_ends_over_tcp_frees_the_lock(client: meshlock.Client, an
     with process:
         request = client.request(name)
         until(lambda: request.info)
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         request.result(PATIENCE / 4).release()
 
 
@@ -296,9 +297,11 @@ def test_children_of_multiprocessing_exclude_each_other(client: meshlock.Client,
 
 
 def test_an_interrupted_wait_leaves_the_queue(client: meshlock.Client, name: str) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job in the background
     with client.lock(name):
         timer = aside(lambda: until(lambda: waiters(client, name)) and os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             client.acquire(name)
         timer()
+        signal.signal(signal.SIGINT, before)
         until(lambda: waiters(client, name) == [])
