@@ -9,6 +9,7 @@ Upper bounds on times are taken out (`assertTimeout`), since a machine may be bu
 from __future__ import annotations
 
 import itertools
+import sys
 import unittest
 import warnings
 from collections.abc import Iterator
@@ -99,5 +100,5 @@ def test_cpython(case: str) -> None:
 
 
 def test_the_table_names_tests_that_exist() -> None:
-    assert set(EXCLUDED) <= set(CASES)
+    assert sys.version_info < (3, 11) or set(EXCLUDED) <= set(CASES)  # older ones have fewer
     assert len(CASES) > 50
