@@ -87,6 +87,43 @@ def test_nonsense_is_an_error_and_not_a_hang() -> None:
             result()
 
 
+@pytest.mark.parametrize("nonsense", [b"garbage\n", b"[]\n", b'{"n":"x","request":{}}\n', b'{"problem":{}}\n'])
+def test_a_line_that_makes_no_sense_fails_what_waits(nonsense: bytes) -> None:
+    with FakeNode() as node, meshlock.Client(**node.address) as client:
+        request = client.request("dock")
+        connection = node.accepts().upgrades()
+        connection.hears()
+        connection.link.sendall(nonsense)
+        with pytest.raises(meshlock.Garbled):
+            request.result(PATIENCE)
+        assert connection.ended()
+
+
+def test_a_request_that_no_line_can_carry_is_refused_here() -> None:
+    with FakeNode() as node, meshlock.Client(**node.address) as client:
+        with pytest.raises(meshlock.Refused, match="too long"):
+            client.acquire("dock", session="x" * _core.LONGEST_REQUEST)
+        request = client.request("dock", session="x" * (_core.LONGEST_REQUEST - 1_000))
+        connection = node.accepts().upgrades()
+        connection.says(granted(connection.hears()))
+        assert request.result(PATIENCE).fence == 7
+
+
+def test_timers_of_requests_that_are_over_are_forgotten() -> None:
+    with FakeNode() as node, meshlock.Client(**node.address) as client:
+        first = client.request("dock")
+        connection = node.accepts().upgrades()
+        connection.says(granted(connection.hears()))
+        kept = first.result(PATIENCE)
+        for _ in range(500):
+            request = client.request("dock")
+            connection.says(granted(connection.hears()))
+            release = aside(request.result(PATIENCE).release)
+            connection.says(granted(connection.hears(), state="RELEASED"))
+            release()
+        assert len(client._core._timers) < 250 and any(each[2] is kept._ask for each in client._core._timers)
+
+
 def test_a_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_core, "LONGEST_LINE", 1_000)
     with FakeNode() as node, meshlock.Client(**node.address) as client:

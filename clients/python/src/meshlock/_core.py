@@ -20,7 +20,6 @@ import contextlib
 import heapq
 import itertools
 import json
-import os
 import select
 import socket as sockets
 import threading
@@ -41,7 +40,9 @@ DIAL_PATIENCE = 10.0
 RETRY = (0.0, 0.1, 0.2, 0.5, 1.0)
 """Pauses between attempts to reconnect; the last one repeats."""
 LONGEST_LINE = 16 * 1024 * 1024
-"""Of a node; a line of a client has at most 64 KiB, which the node checks."""
+"""Of a node."""
+LONGEST_REQUEST = 60 * 1024
+"""A line of a client has at most 64 KiB."""
 QUIET = 5.0
 """TCP only: after so long without a word the connection is tried with a ping, and given up after as long again."""
 
@@ -79,12 +80,14 @@ class Core:
         self._heard_at = 0.0
         self._pinged = False
         self._thread: threading.Thread | None = None
-        self._waker: tuple[int, int] | None = None
+        self._waker: tuple[sockets.socket, sockets.socket] | None = None
 
     # What callers do.
 
     def submit(self, ask: Ask) -> None:
         """Asks."""
+        if len(json.dumps(ask.body)) > LONGEST_REQUEST:
+            raise Refused("too-large", "the request is too long for a line of the stream: shorten its texts")
         with self._mutex:
             if self._closed:
                 raise ClientClosed
@@ -215,18 +218,18 @@ class Core:
 
     def _ensure_thread(self) -> None:
         if self._thread is None:
-            readable, writable = os.pipe()
-            os.set_blocking(readable, False)
-            os.set_blocking(writable, False)
-            self._waker = (readable, writable)
-            self._thread = threading.Thread(target=self._run, args=(readable,), name="meshlock", daemon=True)
+            # Sockets and not a pipe: one that is closed meanwhile is an error, never the descriptor of another file.
+            self._waker = sockets.socketpair()
+            for end in self._waker:
+                end.setblocking(False)
+            self._thread = threading.Thread(target=self._run, args=(self._waker[0],), name="meshlock", daemon=True)
             self._thread.start()
 
     def _wake(self) -> None:
         waker = self._waker
         if waker is not None:
-            with contextlib.suppress(BlockingIOError, OSError):
-                os.write(waker[1], b"!")
+            with contextlib.suppress(OSError):
+                waker[1].send(b"!")
 
     def _on_dialed(self, result: Any) -> list[Callable[[], None]]:
         self._dialing = 0
@@ -235,7 +238,6 @@ class Core:
             assert self._link is not None
             self._link.setblocking(False)
             self._read = bytearray(rest)
-            self._attempts = 0
             self._down_since = 0.0
             self._heard_at = monotonic()
             self._pinged = False
@@ -271,7 +273,7 @@ class Core:
         link, self._link = self._link, None
         if link is not None:
             link.close()
-        self._broken = None
+        cause, self._broken = self._broken, None
         self._read.clear()
         self._unsent.clear()
         later: list[Callable[[], None]] = []
@@ -284,6 +286,9 @@ class Core:
         self._down_since = self._down_since or monotonic()
         for ask in list(self._asks.values()):
             ask.renewing = 0.0
+            if ask.state == WAITING and isinstance(cause, (Garbled, Refused)):
+                later += self._fail(ask, cause)  # they do not understand each other, and will not the next time
+                continue
             if self._is_tcp or ask.state not in (HELD, WAITING):
                 if ask.state == LOST or (ask.state == RELEASING and not self._is_tcp):
                     self._forget(ask)
@@ -328,6 +333,7 @@ class Core:
             self.hello = dict(said["hello"])
             return []
         line = self._lines.pop(said["n"], None) if "n" in said else None
+        self._attempts = 0
         later: list[Callable[[], None]] = []
         if "problem" in said:
             problem = said["problem"]
@@ -417,6 +423,7 @@ class Core:
 
     def _forget(self, ask: Ask) -> None:
         ask.state = OVER
+        ask.timer = 0.0
         self._asks.pop(ask.id, None)
 
     def _fail(self, ask: Ask, error: MeshlockError) -> list[Callable[[], None]]:
@@ -444,11 +451,30 @@ class Core:
 
     def _set_timer(self, ask: Ask, when: float) -> None:
         ask.timer = when
+        if len(self._timers) > 2 * len(self._asks) + 100:  # mostly of requests that are over
+            self._timers = [each for each in self._timers if each[0] == each[2].timer]
+            heapq.heapify(self._timers)
         heapq.heappush(self._timers, (when, next(self._numbers), ask))
         if self._timers[0][2] is ask:
             self._wake()
 
-    def _run(self, waker: int) -> None:
+    def _run(self, waker: sockets.socket) -> None:
+        try:
+            self._serve(waker)
+        except BaseException as error:
+            # A mistake of ours. No caller waits for an answer that will not come.
+            with self._mutex:
+                self._closed = True
+                later = self._end_all(MeshlockError(f"the client failed: {error!r}"))
+            _run_all(later)
+            raise
+        with self._mutex:
+            if self._waker is not None:
+                for end in self._waker:
+                    end.close()
+                self._waker = None
+
+    def _serve(self, waker: sockets.socket) -> None:
         poll = select.poll()
         poll.register(waker, select.POLLIN)
         watched: sockets.socket | None = None
@@ -465,7 +491,7 @@ class Core:
                 timeout = self._until_next()
             poll.poll(timeout)
             with contextlib.suppress(BlockingIOError):
-                os.read(waker, 65_536)
+                waker.recv(65_536)
             if self._abandoned:
                 self.close()
             with self._mutex:
@@ -473,11 +499,6 @@ class Core:
                     break
                 later = self._turn()
             _run_all(later)
-        with self._mutex:
-            if self._waker is not None:
-                for descriptor in self._waker:
-                    os.close(descriptor)
-                self._waker = None
 
     def _until_next(self) -> float | None:
         moments = [when for when in (self._dial_at, self._timers[0][0] if self._timers else 0.0) if when]
@@ -600,8 +621,8 @@ class Core:
         for link in links:
             if link is not None:
                 link.close()
-        for descriptor in waker or ():
-            os.close(descriptor)
+        for end in waker or ():
+            end.close()
         for ask in asks:
             why = "this process was forked; the lock is its parent's"
             ask.error = (
