@@ -7,6 +7,7 @@ import queue
 import shutil
 import socket as sockets
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -15,8 +16,9 @@ from typing import Any
 
 import paho.mqtt.client as mqtt
 import pytest
+import vda5050_zones
 from fake_node import aside
-from nodes import PATIENCE, Mesh, Node, cut, free_port, holders, until, waiters
+from nodes import PATIENCE, Mesh, Node, clean_environment, cut, free_port, holders, until, waiters
 from paho.mqtt.enums import CallbackAPIVersion
 from rmf_mutex_groups import HEARTBEAT, UNCLAIMED, Assignment, MutexGroups
 from vda5050_zones import Bridge
@@ -302,6 +304,25 @@ def test_a_bridge_that_is_killed_keeps_zones_until_leases_end(
     bridge._stop.set()
     cart.close()
     ann.run("release", holders(client, "hall:aisle-6")[0]["id"])
+
+
+def test_the_bridge_is_a_program_that_ends_when_no_vehicle_relies_on_it(
+    client: meshlock.Client, ann: Node, broker: Broker
+) -> None:
+    program = Path(vda5050_zones.__file__)
+    words = ["--broker", f"127.0.0.1:{broker.port}", "--url", ann.url, "--token-file", str(ann.token_file)]
+    source = str(Path(meshlock.__file__).parents[1])
+    environment = {**clean_environment(), "PYTHONPATH": source}
+    with subprocess.Popen([sys.executable, str(program), *words], env=environment) as process:
+        cart = Vehicle(broker, "0001")
+        cart.asks("r1", "aisle-8")
+        cart.hears("r1", "GRANTED")
+        process.terminate()
+        assert process.poll() is None and len(holders(client, "hall:aisle-8")) == 1, "the vehicle is still inside"
+        cart.leaves("r1")
+        assert process.wait(PATIENCE) == 0
+        assert holders(client, "hall:aisle-8") == []
+        cart.close()
 
 
 def test_nonsense_on_a_topic_harms_no_one(client: meshlock.Client, broker: Broker, bridge: Bridge) -> None:
