@@ -1,0 +1,644 @@
+"""Finding a node, asking, holding."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from time import monotonic
+from types import TracebackType
+from typing import Any, Callable, Union
+from urllib.parse import quote, urlencode
+
+from . import _http
+from ._address import choose, token_of
+from ._ask import HELD, WAITING, Ask, Info, Listener
+from ._core import Core
+from .errors import Garbled, LockLost, MeshlockError, NodeSilent, Refused, Timeout
+
+TRY_PATIENCE = 0.5
+"""How long a try may take: the right to grant an idle lock may be at another node, and has to travel."""
+PATIENCE = 10.0
+"""How long the node may take for an answer that is not a grant."""
+LONGEST_OWNER = 256
+
+OnLoss = Callable[[LockLost], object]
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Client:
+    """A client of a node, with one connection for all that it asks.
+
+    Without arguments it finds the node of this machine, as the command ``meshlock`` does: ``MESHLOCK_URL``,
+    ``MESHLOCK_SOCKET``, or the usual socket; the token for TCP is in the file that ``MESHLOCK_TOKEN_FILE`` names. The
+    connection is made when it is first needed. All methods may be called from all threads.
+    """
+
+    def __init__(
+        self,
+        socket: Path | None = None,
+        url: str | None = None,
+        token: str | None = None,
+        token_file: Path | None = None,
+        owner: str | None = None,
+        try_patience: float = TRY_PATIENCE,
+    ) -> None:
+        address = choose(socket, url)
+        is_tcp = address.socket is None
+        self._core = Core(address, token_of(token, token_file) if is_tcp else None)
+        self._owner = owner
+        self.try_patience = try_patience
+
+    def __repr__(self) -> str:
+        return f"<meshlock.Client of {self._core.address}>"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it speaks TCP: then the end of this program frees nothing before its leases end."""
+        return self._core.address.socket is None
+
+    def request(
+        self,
+        name: str,
+        *,
+        units: int | None = None,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        session: str | None = None,
+        shared: bool | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> Request:
+        """Asks, and does not wait: see :class:`Request`. The arguments are those of :meth:`acquire`."""
+        body = self._body(name, units, priority, deadline, session, shared, lease, owner)
+        signals = _Signals()
+        return self._submit(body, signals, signals)
+
+    def _submit(self, body: Info, signals: _Signals, listener: Listener) -> Request:
+        ask = Ask(body, listener)
+        request = Request(self, ask, signals)
+        self._core.submit(ask)
+        return request
+
+    def _body(
+        self,
+        name: str,
+        units: int | None,
+        priority: int | None,
+        deadline: int | datetime | None,
+        session: str | None,
+        shared: bool | None,
+        lease: float | None,
+        owner: str | None,
+    ) -> Info:
+        return _body(name, units, priority, deadline, session, shared, lease, owner or self._owner or _program())
+
+    def acquire(
+        self,
+        name: str,
+        *,
+        units: int | None = None,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        session: str | None = None,
+        shared: bool | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> Grant:
+        """Waits for a lock and returns it; release it with :meth:`Grant.release`.
+
+        :param units: how many units of a semaphore, all at once; 1 if not said.
+        :param priority: higher goes first; 0 if not said.
+        :param deadline: earlier goes first, for resources ordered by deadline: a time, or a number on which all clients
+            agree, such as milliseconds since 1970.
+        :param session: attend it, together with all others who do.
+        :param shared: as a reader of a readers-writer resource; ``False`` as its writer.
+        :param timeout: seconds to wait; without limit if ``None``. 0 is a try: no waiting if others hold it.
+        :param lease: seconds that it stays taken when this program hangs; the resource's own if not said.
+        :param owner: who asks, for people who look at the queue.
+        :raises Timeout: not granted in time.
+        """
+        return self.request(
+            name,
+            units=units,
+            priority=priority,
+            deadline=deadline,
+            session=session,
+            shared=shared,
+            lease=lease,
+            owner=owner,
+        ).result(timeout)
+
+    @contextmanager
+    def lock(
+        self,
+        name: str,
+        *,
+        units: int | None = None,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        session: str | None = None,
+        shared: bool | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> Iterator[Grant]:
+        """The same for ``with``, or as a decorator. Raises :class:`LockLost` at the end if it was lost meanwhile."""
+        grant = self.acquire(
+            name,
+            units=units,
+            priority=priority,
+            deadline=deadline,
+            session=session,
+            shared=shared,
+            timeout=timeout,
+            lease=lease,
+            owner=owner,
+        )
+        with grant:
+            yield grant
+
+    def close(self) -> None:
+        """Ends the connection, and with it everything that is held or waited for."""
+        self._core.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is not None:
+            core.abandon()
+
+    # Looking around and making resources, over plain HTTP.
+
+    def status(self, resource: str | None = None, patience: float = 1.0) -> Info:
+        """Who holds what and who waits, at all nodes that answer within `patience`; 0 asks this node alone."""
+        query = {"patience": f"{max(0, round(patience * 1000))}ms", **({"resource": resource} if resource else {})}
+        return self._object("GET", f"/v1/status?{urlencode(query)}", None, PATIENCE + patience)
+
+    def resources(self) -> list[Info]:
+        """All resources that the node knows."""
+        _, found = self._call("GET", "/v1/resources", None)
+        if not isinstance(found, list):
+            raise Garbled(str(self._core.address), "not a list")
+        return found
+
+    def resource(self, name: str) -> Info | None:
+        """One resource, if it is there."""
+        status, found = self._call("GET", f"/v1/resources/{quote(name, safe='')}", None)
+        return found if status == 200 and isinstance(found, dict) else None
+
+    def make_resource(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        capacity: int | None = None,
+        by_deadline: bool = False,
+        aging: int | None = None,
+        joins: int | None = None,
+        lease: float | None = None,
+        protocol: str | None = None,
+        slots: Sequence[str] | None = None,
+    ) -> Info:
+        """Makes a resource for the whole mesh. One that is there with the same definition is left as it is.
+
+        :param kind: ``mutex``, ``semaphore``, ``sessions`` or ``readers-writer``.
+        :raises Refused: it is there with another definition, or makes no sense.
+        """
+        if by_deadline and aging is not None:
+            raise ValueError("a resource that is ordered by deadline has no aging")
+        order: Any = "deadline" if by_deadline else None if aging is None else {"priority": {"aging": aging}}
+        body = {
+            "kind": kind,
+            "capacity": capacity,
+            "order": order,
+            "joins": joins,
+            "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
+            "protocol": protocol,
+            "slots": None if slots is None else list(slots),
+        }
+        said = {key: value for key, value in body.items() if value is not None}
+        return self._object("PUT", f"/v1/resources/{quote(name, safe='')}", said)
+
+    def set_capacity(self, name: str, capacity: int) -> Info:
+        """Changes how many units a semaphore has."""
+        return self._object("PATCH", f"/v1/resources/{quote(name, safe='')}", {"capacity": capacity})
+
+    def health(self) -> Info:
+        """How the node is doing."""
+        return self._object("GET", "/v1/health", None)
+
+    def _call(self, method: str, path: str, body: Info | None, timeout: float = PATIENCE) -> tuple[int, Any]:
+        return _http.call(self._core.address, self._core.token, method, path, body, timeout)
+
+    def _object(self, method: str, path: str, body: Info | None, timeout: float = PATIENCE) -> Info:
+        status, found = self._call(method, path, body, timeout)
+        if not isinstance(found, dict):
+            raise Garbled(str(self._core.address), "not an object")
+        if status == 404:
+            raise Refused(str(found.get("reason", "unknown")), str(found.get("message", "no such resource")))
+        return found
+
+
+class _Signals:
+    """Tells threads what happened to a request. It knows neither request nor grant, so that these can be dropped."""
+
+    def __init__(self) -> None:
+        self.is_settled = threading.Event()
+        self.has_news = threading.Event()
+        self.is_lost = threading.Event()
+        self._mutex = threading.Lock()
+        self._on_settled: list[Callable[[], object]] = []
+        self._on_lost: list[Callable[[], object]] = []
+
+    def news(self) -> None:
+        self.has_news.set()
+
+    def settled(self) -> None:
+        self.is_settled.set()
+        self.has_news.set()
+        self._tell(self._on_settled, self.is_settled)
+
+    def lost(self) -> None:
+        self.is_lost.set()
+        self._tell(self._on_lost, self.is_lost)
+
+    def when_settled(self, call: Callable[[], object]) -> None:
+        self._add(self._on_settled, call, self.is_settled)
+
+    def when_lost(self, call: Callable[[], object]) -> None:
+        self._add(self._on_lost, call, self.is_lost)
+
+    def _add(self, calls: list[Callable[[], object]], call: Callable[[], object], event: threading.Event) -> None:
+        with self._mutex:
+            calls.append(call)
+        if event.is_set():
+            self._tell(calls, event)
+
+    def _tell(self, calls: list[Callable[[], object]], event: threading.Event) -> None:
+        """On a thread of its own: what a callback does must not delay renewals, nor the callbacks of others."""
+        with self._mutex:
+            due = calls[:]
+            calls.clear()
+        if due:
+            threading.Thread(target=_call_all, args=(due,), name="meshlock-callback", daemon=True).start()
+
+
+def _call_all(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
+        try:
+            call()
+        except Exception:
+            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+
+
+class Request:
+    """What was asked for. It waits in the queue until it is granted, cancelled or dropped."""
+
+    def __init__(self, client: Client, ask: Ask, signals: _Signals) -> None:
+        self._client = client
+        self._ask = ask
+        self._signals = signals
+        self._taken = False
+
+    def __repr__(self) -> str:
+        return f"<meshlock.Request for {self._ask.resource!r}, {self._ask.state}>"
+
+    @property
+    def id(self) -> str:
+        """Its id at the node."""
+        return self._ask.id
+
+    @property
+    def info(self) -> Info:
+        """The last that the node said of it, such as its ``place`` in the queue."""
+        return self._ask.info
+
+    def done(self) -> bool:
+        """Whether it is granted, or failed."""
+        return self._signals.is_settled.is_set()
+
+    def when_done(self, call: Callable[[Request], object]) -> None:
+        """Calls back when it is granted or failed, on another thread; at once if it is already."""
+        self._signals.when_settled(lambda: call(self))
+
+    def result(self, timeout: float | None = None) -> Grant:
+        """Waits for the grant. If it does not come in time, or is interrupted, the request is cancelled."""
+        _check_timeout(timeout)
+        try:
+            self._signals.is_settled.wait(timeout)
+            if timeout is not None and not self.done():
+                self._try_on(timeout)
+            if not self.done() and self.cancel():
+                raise self._not_in_time(timeout or 0.0)
+        except BaseException:
+            if not self.done() or self._ask.state == HELD:
+                self._give_up()
+            raise
+        return self.take()
+
+    def take(self) -> Grant:
+        """The grant of a request that is done, once."""
+        self._check_failed()
+        if self._taken or not self.done():
+            raise RuntimeError("there is nothing to take: the request waits, or its grant was taken before")
+        self._taken = True
+        return Grant(self._client, self._ask, self._signals)
+
+    def _check_failed(self) -> None:
+        if self._ask.error is not None and not isinstance(self._ask.error, LockLost):
+            raise self._ask.error
+
+    def change(self, *, priority: int | None = None, deadline: int | datetime | None = None) -> None:
+        """Changes how urgent it is while it waits. Nothing happens if it is granted already."""
+        urgency = _urgency(priority, deadline)
+        if urgency is None:
+            raise ValueError("give a priority or a deadline")
+        said = self._wait(lambda done: self._client._core.change(self._ask, urgency, done))
+        problem = said.get("problem")
+        if problem is not None and self._ask.state == WAITING:
+            raise Refused(str(problem["reason"]), str(problem["message"]))
+
+    def cancel(self) -> bool:
+        """Takes it back; ``False`` if it is granted or failed already."""
+        return self._client._core.cancel(self._ask)
+
+    def _give_up(self) -> None:
+        if not self.cancel() and self._ask.state == HELD:
+            self._taken = True
+            self._client._core.drop(self._ask)
+
+    def _wait(self, start: Callable[[Callable[[Info], None]], None]) -> Info:
+        return wait_for_answer(start)
+
+    def _try_on(self, timeout: float) -> None:
+        """The time is over. But if the node does not know yet whether it is free, it may find out."""
+        until = self._ask.asked_at + max(timeout, self._client.try_patience)
+        while not self.done() and not self._is_certainly_taken() and monotonic() < until:
+            self._signals.has_news.clear()
+            if not self.done() and not self._is_certainly_taken():
+                self._signals.has_news.wait(max(0.0, until - monotonic()))
+
+    def _is_certainly_taken(self) -> bool:
+        """The token is at our node, which still lets us wait."""
+        place = self._ask.info.get("place")
+        return self._ask.info.get("state") == "QUEUED" and place is not None and bool(place.get("exact"))
+
+    def _not_in_time(self, timeout: float) -> MeshlockError:
+        if not self._ask.info:
+            return NodeSilent(
+                str(self._client._core.address), f"no answer within {monotonic() - self._ask.asked_at:.1f} s"
+            )
+        return Timeout(self._ask.resource, timeout, self._ask.info)
+
+    def __del__(self) -> None:
+        if not self._taken and self._ask.state in (WAITING, HELD):
+            self._client._core.drop(self._ask)
+
+
+def wait_for_answer(start: Callable[[Callable[[Info], None]], None], patience: float = PATIENCE) -> Info:
+    """Calls with a callback, and waits until that is called with the answer; nothing if it is not."""
+    answers: list[Info] = []
+    answered = threading.Event()
+
+    def done(said: Info) -> None:
+        answers.append(said)
+        answered.set()
+
+    start(done)
+    answered.wait(patience)
+    return answers[0] if answers else {}
+
+
+class Lost:
+    """Like :class:`threading.Event`: set when the lock is lost."""
+
+    def __init__(self, ask: Ask, signals: _Signals) -> None:
+        self._ask = ask
+        self._signals = signals
+
+    def is_set(self) -> bool:
+        """By our own clock: also right at the moment when a program wakes that was stopped."""
+        return loss_of(self._ask) is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until it is lost."""
+        until = None if timeout is None else monotonic() + timeout
+        while not self.is_set():
+            left = None if until is None else until - monotonic()
+            if (left is not None and left <= 0) or self._ask.state != HELD:
+                break
+            self._signals.is_lost.wait(min(self._ask.remaining() + 0.001, PATIENCE if left is None else left))
+        return self.is_set()
+
+
+def loss_of(ask: Ask) -> LockLost | None:
+    """Why a grant is lost, as far as can be known at this moment."""
+    if isinstance(ask.error, LockLost):
+        return ask.error
+    if ask.state == HELD and ask.remaining() <= 0:
+        return LockLost(ask.resource, "the lease ended before it could be renewed")
+    return None
+
+
+class Grant:
+    """What is held. It is renewed in the background; release it, or leave its ``with``."""
+
+    def __init__(self, client: Client, ask: Ask, signals: _Signals) -> None:
+        self._client = client
+        self._ask = ask
+        self._signals = signals
+        self._released = False
+        info = ask.granted
+        self.name = ask.resource
+        """The resource."""
+        self.fence = int(info["fence"])
+        """Larger than that of every earlier grant of the resource: pass it to what the lock guards."""
+        slots = info.get("slots")
+        self.slots: tuple[int, ...] | None = None if slots is None else tuple(int(slot) for slot in slots)
+        """Which units of a semaphore, from 0; ``None`` if the node does not number them."""
+        names = info.get("slot_names")
+        self.slot_names: tuple[str, ...] | None = None if names is None else tuple(str(name) for name in names)
+        """Their names, if the resource has names for them."""
+        self.units = int(info.get("units", 1))
+        self.session: str | None = info.get("session")
+        self.waited = int(info.get("waited_ms", 0)) / 1000
+        """Seconds in the queue."""
+        self.lost = Lost(ask, signals)
+        """Like :class:`threading.Event`: set when it is lost."""
+
+    def __repr__(self) -> str:
+        state = "released" if self._released else "lost" if self.lost.is_set() else "held"
+        return f"<meshlock.Grant of {self.name!r}, fence {self.fence}, {state}>"
+
+    @property
+    def id(self) -> str:
+        """The id of its request at the node."""
+        return self._ask.id
+
+    @property
+    def loss(self) -> LockLost | None:
+        """Why it is lost, if it is."""
+        return loss_of(self._ask)
+
+    def remaining(self) -> float:
+        """Seconds for which it is certainly held if nothing more is heard of the node. Grows with every renewal."""
+        return self._ask.remaining()
+
+    def check(self) -> None:
+        """Raises :class:`LockLost` if it is lost, as far as can be known at this moment."""
+        loss = self.loss
+        if loss is not None:
+            raise loss
+        if self._released:
+            raise RuntimeError(f"{self.name!r} was released")
+
+    def on_loss(self, call: OnLoss) -> None:
+        """Calls back when it is lost, on a thread of its own; at once if it is already. Not after a release."""
+        ask = self._ask
+
+        def tell() -> None:
+            if isinstance(ask.error, LockLost):
+                call(ask.error)
+
+        self._signals.when_lost(tell)
+
+    def release(self) -> None:
+        """Gives it back, and waits until the node has heard it. Once: a second time is a ``RuntimeError``.
+
+        :raises LockLost: it was lost before. The node is told all the same: it may wait for that.
+        """
+        self._release(True)
+
+    def _release(self, is_wanted: bool) -> None:
+        if self._released:
+            if is_wanted:
+                raise RuntimeError(f"{self.name!r} was released before")
+            return
+        self._released = True
+        core = self._client._core
+        patience = min(PATIENCE, max(self.remaining(), 0.1))
+        said = wait_for_answer(lambda done: core.release(self._ask, done), patience)
+        if is_wanted:
+            loss = loss_after(self._ask, said)
+            if loss is not None:
+                raise loss
+
+    def __enter__(self) -> Grant:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # An error of the work says more than the loss, which may be its cause.
+        self._release(error is None and not self._released)
+
+    def __del__(self) -> None:
+        if not getattr(self, "_released", True):
+            self._released = True
+            if self._ask.state == HELD:
+                warnings.warn(
+                    f"{self!r} was not released before it was dropped", ResourceWarning, stacklevel=2, source=self
+                )
+            self._client._core.drop(self._ask)
+
+
+def loss_after(ask: Ask, said: Info) -> LockLost | None:
+    """Whether the answer to a release, or what was known before, says that it was lost."""
+    if isinstance(ask.error, LockLost):
+        return ask.error
+    info = said.get("request") or {}
+    if info.get("state", "RELEASED") == "RELEASED":
+        return None
+    return LockLost(ask.resource, f"{info['state']}: {info.get('reason') or 'it was ended at its node'}")
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is None:
+        return
+    if timeout < 0:
+        raise ValueError("a timeout is not negative; None waits without limit")
+    if timeout > threading.TIMEOUT_MAX:
+        raise OverflowError("the timeout is too large")
+
+
+def _body(
+    name: str,
+    units: int | None,
+    priority: int | None,
+    deadline: int | datetime | None,
+    session: str | None,
+    shared: bool | None,
+    lease: float | None,
+    owner: str,
+) -> Info:
+    if units is not None and units < 1:
+        raise ValueError("give at least 1 unit")
+    if session is not None and shared is not None:
+        raise ValueError("a resource has sessions or readers, not both")
+    body = {
+        "resource": name,
+        "units": units,
+        "urgency": _urgency(priority, deadline),
+        "session": session,
+        "mode": None if shared is None else "read" if shared else "write",
+        "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
+        "owner": owner,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def _urgency(priority: int | None, deadline: int | datetime | None) -> Info | None:
+    if priority is not None and deadline is not None:
+        raise ValueError("give a priority or a deadline, not both")
+    if isinstance(deadline, datetime):
+        if deadline.tzinfo is None:
+            raise ValueError("the deadline has no time zone: use datetime.now(timezone.utc) and the like")
+        deadline = round(deadline.timestamp() * 1000)
+    if deadline is not None:
+        return {"deadline": deadline}
+    return None if priority is None else {"priority": priority}
+
+
+def _milliseconds(seconds: float, what: str) -> int:
+    if not 0 < seconds < 1e9:
+        raise ValueError(f"a {what} of {seconds} s makes no sense")
+    return max(1, round(seconds * 1000))
+
+
+def _program() -> str:
+    """The owner of requests that name none, such as ``backup[4711]``. Nodes accept it for every program."""
+    name = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
+    # Letters, marks, numbers, punctuation, symbols and blanks; nothing that is not seen.
+    seen = "".join(c if unicodedata.category(c)[0] in "LNPS" or c == " " else "?" for c in name)
+    process = f"[{os.getpid()}]"
+    return seen.encode()[: LONGEST_OWNER - len(process)].decode(errors="ignore") + process
+
+
+_default: Client | None = None
+_default_mutex = threading.Lock()
+
+
+def default_client() -> Client:
+    """The client of functions and objects that name none: of the node that the environment names at first use."""
+    global _default
+    with _default_mutex:
+        if _default is None:
+            _default = Client()
+        return _default
+
+
+os.register_at_fork(after_in_child=_default_mutex._at_fork_reinit)  # type: ignore[attr-defined]
