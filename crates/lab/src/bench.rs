@@ -1,7 +1,9 @@
 //! `meshlock bench`: what a mesh on this machine achieves, and what it stands.
 
 mod guard;
+mod kills;
 mod lock;
+mod processes;
 mod torment;
 mod vitals;
 mod wire;
@@ -19,6 +21,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Lock(lock::Args),
+    Kills(kills::Args),
     Guard(guard::Args),
     Torment(torment::Args),
     #[command(hide = true)]
@@ -29,6 +32,7 @@ enum Command {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Lock(args) => lock::run(args),
+        Command::Kills(args) => kills::run(args),
         Command::Guard(args) => guard::run(args),
         Command::Torment(args) => torment::run(args),
         Command::GuardClient(args) => guard::run_client(args),

@@ -1,4 +1,5 @@
-//! Members that were removed: believed, obeyed, kept and passed on.
+//! Members that were removed: believed, obeyed, kept and passed on. With them goes the mesh's charter
+//! ([`Charters`](crate::charters::Charters)).
 //!
 //! A removal is obeyed as soon as it is believed, and stored as soon as the disk takes it. Neighbours compare a digest of
 //! what they know when they meet; only if they differ is everything told, in parts, and from then on only what is new.
@@ -16,9 +17,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::charters::Charters;
 use crate::hub::{HeardRemovals, Hub};
 use crate::links::Outgoing;
-use crate::mesh::{Identity, Kept, Member, MeshError, Removal, RemovalKey};
+use crate::mesh::{Charter, Identity, Kept, Member, MeshError, Removal, RemovalKey};
 use crate::wire::{self, Frame, MOST_REMOVALS, Removals};
 
 /// How often a node looks whether `meshlock mesh remove` was run on its machine.
@@ -44,14 +46,20 @@ pub(crate) struct RemovedMembers {
     /// Obeyed when this time has come, or earlier if their links are gone.
     leaving: BTreeMap<Member, Instant>,
     unstored: BTreeMap<RemovalKey, Removal>,
-    storing: Option<JoinHandle<Result<Vec<RemovalKey>, MeshError>>>,
+    charters: Charters,
+    storing: Option<JoinHandle<Result<Stored, MeshError>>>,
     store_at: Instant,
     store_wait: Duration,
     /// Files that are no removals, told once.
     refused: BTreeSet<RemovalKey>,
+    /// The number of a file that is no charter, told once.
+    refused_charter: Option<u32>,
     /// Who is gone, and who was invited by then.
     facts: watch::Sender<Census>,
 }
+
+/// What a disk took.
+type Stored = (Vec<RemovalKey>, Option<Charter>);
 
 impl RemovedMembers {
     /// Begins with what is stored. Those to whom there may be no links come out of the receiver.
@@ -60,6 +68,7 @@ impl RemovedMembers {
         identity: Arc<Identity>,
         hub: Arc<Hub>,
         kept: Kept,
+        charter: Option<Charter>,
     ) -> (Self, watch::Receiver<BTreeSet<Member>>) {
         for error in &kept.refused {
             tracing::warn!("ignored a file that is no removal: {error}");
@@ -75,10 +84,12 @@ impl RemovedMembers {
             known,
             leaving: BTreeMap::new(),
             unstored: BTreeMap::new(),
+            charters: Charters::new(charter),
             storing: None,
             store_at: Instant::now(),
             store_wait: STORE_AGAIN.0,
             refused: BTreeSet::new(),
+            refused_charter: None,
             facts,
         };
         removed.hub.greet_with(encode(&Removals::Digest(removed.digest())));
@@ -117,8 +128,8 @@ impl RemovedMembers {
             Removals::Signed(signed) => self.learn(Some(from), signed, false),
             Removals::Digest(theirs) if theirs == self.digest() => {}
             Removals::Digest(_) => {
-                let all: Vec<Vec<u8>> = self.known.values().map(|removal| removal.bytes().to_vec()).collect();
-                let frames = parts(&all);
+                let removals = self.known.values().map(|removal| removal.bytes().to_vec());
+                let frames = parts(&self.charters.statement().into_iter().chain(removals).collect::<Vec<_>>());
                 self.hub.with(|machine, _| frames.iter().for_each(|frame| machine.post(from, frame)));
             }
         }
@@ -128,6 +139,12 @@ impl RemovedMembers {
     fn learn(&mut self, from: Option<NodeId>, signed: impl IntoIterator<Item = Vec<u8>>, is_stored: bool) {
         let mut news = Vec::new();
         for bytes in signed {
+            if let Some(charter) = Charters::in_statement(&bytes) {
+                if let Err(error) = self.charters.hear(charter, &self.identity) {
+                    tracing::warn!("ignored a charter that this mesh cannot have: {error}");
+                }
+                continue;
+            }
             if Removal::names(&bytes).is_some_and(|key| self.known.contains_key(&key)) {
                 continue;
             }
@@ -194,8 +211,21 @@ impl RemovedMembers {
         });
     }
 
-    /// `meshlock mesh remove` writes a file, and may not reach this node in another way.
+    /// `meshlock mesh remove` and `meshlock mesh recovery` write files, and may not reach this node in another way.
     fn look_at_files(&mut self) {
+        match Charter::newest_number(&self.dir) {
+            Ok(Some(newest)) if newest > self.charters.number() && self.refused_charter != Some(newest) => {
+                match Charter::load(&self.dir, &self.identity) {
+                    Ok(charter) => charter.into_iter().for_each(|charter| self.charter_stored(charter)),
+                    Err(error) => {
+                        self.refused_charter = Some(newest);
+                        tracing::warn!("the newest charter cannot be read: {error}");
+                    }
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!("cannot look for charters: {error}"),
+        }
         let found = match Kept::list(&self.dir) {
             Ok(found) => found,
             Err(error) => return tracing::error!("cannot look for removals: {error}"),
@@ -216,20 +246,43 @@ impl RemovedMembers {
     }
 
     fn may_store(&self) -> bool {
-        self.storing.is_none() && !self.unstored.is_empty()
+        self.storing.is_none() && (!self.unstored.is_empty() || self.charters.to_store().is_some())
     }
 
     fn store(&mut self) {
-        let (dir, removals): (_, Vec<Removal>) = (self.dir.clone(), self.unstored.values().cloned().collect());
+        let (dir, charter) = (self.dir.clone(), self.charters.to_store().cloned());
+        let removals: Vec<Removal> = self.unstored.values().cloned().collect();
         self.storing = Some(tokio::task::spawn_blocking(move || {
-            Removal::store_all(&dir, &removals).map(|()| removals.iter().map(Removal::key).collect())
+            if let Some(charter) = &charter {
+                charter.store(&dir)?;
+            }
+            if !removals.is_empty() {
+                Removal::store_all(&dir, &removals)?;
+            }
+            Ok((removals.iter().map(Removal::key).collect(), charter))
         }));
     }
 
-    fn stored(&mut self, result: Result<Vec<RemovalKey>, String>) {
+    /// A newer charter is on disk: neighbours may hear of it.
+    fn charter_stored(&mut self, charter: Charter) {
+        let (number, recovery) = (charter.number(), charter.recovery().word());
+        if !self.charters.is_stored(charter) {
+            return;
+        }
+        tracing::warn!(
+            "the mesh has a new charter, number {number}: recovery {recovery}. This node goes by it from its next start \
+             on; start it again"
+        );
+        self.hub.greet_with(encode(&Removals::Digest(self.digest())));
+        let frames = parts(&self.charters.statement().into_iter().collect::<Vec<_>>());
+        self.hub.with(|machine, _| frames.iter().for_each(|frame| machine.post_to_all(frame, None)));
+    }
+
+    fn stored(&mut self, result: Result<Stored, String>) {
         self.storing = None;
         match result {
-            Ok(stored) => {
+            Ok((stored, charter)) => {
+                charter.into_iter().for_each(|charter| self.charter_stored(charter));
                 for key in stored {
                     self.unstored.remove(&key);
                 }
@@ -238,9 +291,10 @@ impl RemovedMembers {
             }
             Err(error) => {
                 let (count, wait) = (self.unstored.len(), self.store_wait);
+                let charter = if self.charters.to_store().is_some() { "a new charter is not stored; " } else { "" };
                 tracing::error!(
-                    "{count} removals are obeyed but not stored, and would be forgotten if this node was started again: \
-                     {error}; trying again in {wait:?}"
+                    "{charter}{count} removals are obeyed but not stored, and would be forgotten if this node was started \
+                     again: {error}; trying again in {wait:?}"
                 );
                 self.store_at = Instant::now() + wait;
                 self.store_wait = (wait * 2).min(STORE_AGAIN.1);
@@ -257,15 +311,14 @@ impl RemovedMembers {
                 numbers.extend(b"gone");
             }
         }
+        numbers.extend(self.charters.statement().into_iter().flatten());
         let mut brief = [0; 16];
         brief.iter_mut().zip(digest(&SHA256, &numbers).as_ref()).for_each(|(to, from)| *to = *from);
         brief
     }
 }
 
-async fn finished(
-    storing: &mut Option<JoinHandle<Result<Vec<RemovalKey>, MeshError>>>,
-) -> Result<Vec<RemovalKey>, String> {
+async fn finished(storing: &mut Option<JoinHandle<Result<Stored, MeshError>>>) -> Result<Stored, String> {
     match storing {
         Some(task) => match task.await {
             Ok(result) => result.map_err(|error| error.to_string()),
@@ -284,51 +337,4 @@ fn encode(removals: &Removals) -> Outgoing {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::machine::{Machine, Settings};
-    use crate::mesh::Authority;
-
-    /// What ann knows, the founder of a mesh in which bob was removed before.
-    fn mesh(dir: PathBuf) -> (Authority, RemovedMembers) {
-        let mut authority = Authority::found("hall").unwrap();
-        let ann = authority.admit("ann").unwrap();
-        Removal::sign(&authority, Member(1)).unwrap().store(&dir).unwrap();
-        let kept = Kept::load(&dir, &ann).unwrap();
-        let (hub, _) = Hub::new(Machine::new(Settings::founder("hall", "ann")));
-        let (removed, _) = RemovedMembers::new(dir, Arc::new(ann), hub, kept);
-        (authority, removed)
-    }
-
-    #[test]
-    fn who_was_removed_can_be_declared_gone_later() {
-        let place = tempfile::tempdir().unwrap();
-        let (authority, mut removed) = mesh(place.path().to_owned());
-        let facts = removed.facts();
-        let before = removed.digest();
-        let plain = Removal::sign(&authority, Member(1)).unwrap().bytes().to_vec();
-        removed.learn(None, [plain], false);
-        assert!(removed.unstored.is_empty() && !facts.has_changed().unwrap(), "nothing new");
-        let gone = Removal::sign_gone(&authority, Member(1), 3).unwrap();
-        removed.learn(None, [gone.bytes().to_vec()], false);
-        assert!(removed.unstored.contains_key(&gone.key()));
-        assert!(removed.leaving.is_empty(), "it has no links any more");
-        assert_ne!(removed.digest(), before, "neighbours that meet tell each other");
-        assert!(facts.borrow().is_removed(1) && facts.borrow().count(2) == 1);
-        Removal::store_all(place.path(), &removed.unstored.values().cloned().collect::<Vec<_>>()).unwrap();
-        let kept = Kept::load(place.path(), &removed.identity).unwrap();
-        assert_eq!(kept.facts(), *facts.borrow(), "and after the next start");
-    }
-
-    #[test]
-    fn what_a_command_wrote_is_found() {
-        let place = tempfile::tempdir().unwrap();
-        let (authority, mut removed) = mesh(place.path().to_owned());
-        let facts = removed.facts();
-        removed.look_at_files();
-        assert!(!facts.has_changed().unwrap());
-        Removal::sign_gone(&authority, Member(1), 3).unwrap().store(place.path()).unwrap();
-        removed.look_at_files();
-        assert!(facts.borrow().is_removed(1) && removed.unstored.is_empty(), "it is stored already");
-    }
-}
+mod tests;

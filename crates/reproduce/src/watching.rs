@@ -3,9 +3,10 @@
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
 use meshlock_protocols::{Message, Node};
 use meshlock_sim::build::world;
+use meshlock_sim::edit::Edits;
 use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
-use meshlock_sim::run::drive;
+use meshlock_sim::run::{RunError, drive};
 use meshlock_sim::scenario::Scenario;
 
 /// Runs a scenario with seeds 1 to `seeds`, each with an observer made from the nodes at the start.
@@ -18,13 +19,13 @@ pub(crate) fn watch<O: Observer>(
     seeds: u64,
     observer: impl Fn(&[Node]) -> O,
 ) -> Vec<(O, Outcome)> {
-    let run = |seed| {
-        let world = world(scenario, seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    let run = |seed| -> Result<(O, Outcome), RunError> {
+        let world = world(scenario, seed)?;
         let mut observer = observer(world.nodes());
-        let outcome = drive(world, scenario, &mut (), &mut observer);
-        (observer, outcome)
+        let outcome = drive(world, scenario, &Edits::default(), &mut (), &mut observer)?;
+        Ok((observer, outcome))
     };
-    (1..=seeds).map(run).collect()
+    (1..=seeds).map(|seed| run(seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name))).collect()
 }
 
 /// The sender and the kind of the message, if the event is one.

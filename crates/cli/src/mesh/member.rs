@@ -1,6 +1,8 @@
 //! `meshlock mesh init`, `invite`, `join` and `remove`: they change who takes part.
 
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -12,7 +14,7 @@ use meshlock_node::mesh::{
 use meshlock_node::mesh::{join as take_up, name};
 use serde_json::json;
 
-use super::{Init, Invite, Join, Place, Remove, recover};
+use super::{Init, Invite, Join, Place, Remove, recover, voters};
 use crate::output::{self, labelled};
 use crate::style::{GOOD, PARTIAL, STRONG, styled};
 
@@ -50,16 +52,38 @@ fn founding(at: &Place, args: &Init) -> anyhow::Result<Founding> {
 }
 
 pub(super) fn invite(at: &Place, args: &Invite) -> anyhow::Result<()> {
+    if let Some(file) = &args.output {
+        // Before somebody is admitted whose invitation cannot be kept.
+        output::refuse_existing(file, false).with_context(|| "an invitation replaces no file")?;
+    }
     let invitation = admit(&at.dir, &args.name, args.peer.clone())?;
     let identity = &invitation.identity;
+    if let Some(file) = &args.output {
+        let written = write_secret(file, &format!("{invitation}\n"));
+        written.with_context(|| {
+            let (name, file) = (&identity.name, file.display());
+            format!(
+                "{name} was invited, but {file} cannot be written: `meshlock mesh remove {name}`, then invite again"
+            )
+        })?;
+    }
     if at.json {
         return output::json(&json!({
             "mesh": identity.mesh,
             "number": identity.member.0,
             "name": identity.name,
             "peers": invitation.peers,
-            "invitation": invitation.to_string(),
+            "invitation": args.output.is_none().then(|| invitation.to_string()),
+            "file": args.output,
         }));
+    }
+    if let Some(file) = &args.output {
+        let (name, file) = (&identity.name, file.display());
+        anstream::eprintln!(
+            "{} {file}: carry it to {name}, `meshlock mesh join FILE` there, and remove it",
+            styled(GOOD, "written:")
+        );
+        return Ok(());
     }
     // The line alone on standard output, so that it can be sent on by a pipe.
     let mut out = std::io::stdout().lock();
@@ -75,7 +99,13 @@ pub(super) fn invite(at: &Place, args: &Invite) -> anyhow::Result<()> {
 
 pub(super) fn join(at: &Place, args: &Join) -> anyhow::Result<()> {
     let text = match args.invitation.as_str() {
-        "-" => from_standard_input()?,
+        "-" => read_invitation(&mut std::io::stdin().lock(), "standard input")?,
+        text if is_file(text) => {
+            let mut file = File::open(text).with_context(|| {
+                format!("{text} is neither an invitation, as `meshlock mesh invite NAME` makes it, nor a file")
+            })?;
+            read_invitation(&mut file, text)?
+        }
         text => text.to_owned(),
     };
     let invitation = Invitation::parse(&text)?;
@@ -103,17 +133,25 @@ pub(super) fn remove(at: &Place, args: &Remove) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     };
     let departure = if args.gone { Departure::Gone } else { Departure::Removed };
+    let member = Authority::load(&at.dir)?.last_named(&args.name, args.number);
+    let others_vote = match member.filter(|member| Some(*member) != own) {
+        Some(member) => voters::vote_without(at, own, member)?,
+        None => None, // what is wrong is told by the removal
+    };
     let removal = Authority::remove_as(&at.dir, own, &args.name, args.number, departure)?;
     let number = removal.member().0;
     let file = removal.path(&at.dir);
     if at.json {
         let gone = removal.is_gone();
         return output::json(
-            &json!({ "name": args.name, "number": number, "removed": true, "gone": gone, "file": file }),
+            &json!({ "name": args.name, "number": number, "removed": true, "gone": gone, "file": file, "voters": others_vote }),
         );
     }
     let out = &mut anstream::stdout().lock();
     writeln!(out, "{} {} (number {number})", styled(GOOD, "removed"), styled(STRONG, &args.name))?;
+    if let Some(voters) = others_vote {
+        labelled(out, "voters", &format!("{}, since it was one", voters.join(", ")))?;
+    }
     labelled(
         out,
         "spreads",
@@ -163,14 +201,25 @@ fn tell_membership(out: &mut impl Write, at: &Place, founded: &Founded) -> std::
     Ok(())
 }
 
-fn from_standard_input() -> anyhow::Result<String> {
+/// An invitation begins with a word of its own and a colon; anything else names a file.
+fn is_file(text: &str) -> bool {
+    !text.trim_start().starts_with("meshlock-invite")
+}
+
+fn read_invitation(from: &mut impl Read, place: &str) -> anyhow::Result<String> {
     let mut text = String::new();
-    let read = std::io::stdin().lock().take(LONGEST).read_to_string(&mut text);
-    read.context("cannot read the invitation from standard input")?;
+    from.take(LONGEST).read_to_string(&mut text).with_context(|| format!("cannot read the invitation from {place}"))?;
     if text.trim().is_empty() {
-        bail!("there is no invitation on standard input; make one with `meshlock mesh invite NAME` at the founder");
+        bail!("there is no invitation in {place}; make one with `meshlock mesh invite NAME` at the founder");
     }
     Ok(text)
+}
+
+/// A new file that only its owner can read.
+fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// More than any invitation has.

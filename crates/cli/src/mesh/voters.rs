@@ -1,10 +1,12 @@
 //! `meshlock mesh voters`: who votes on who is gone.
 
 use std::io::Write;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use meshlock_node::mesh::voters::{self, Known};
-use meshlock_node::mesh::{Authority, Identity, Member};
+use meshlock_node::mesh::{Authority, Identity, Member, state};
 use serde_json::json;
 
 use super::{Place, Voters};
@@ -59,4 +61,55 @@ pub(super) fn voters(at: &Place, args: &Voters) -> anyhow::Result<()> {
         "the node of this directory tells the voters; `meshlock mesh voters` shows when they have changed",
     )?;
     Ok(out.flush()?)
+}
+
+/// How long voters may take to change. They need a second or two; a machine may be busy.
+const CHANGED_WITHIN: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Lets others vote instead of a member that is to be removed, and waits until they do. Who votes then, by name; nothing
+/// if the member does not vote. An error names what to do, and the member stays.
+///
+/// A voter that is removed would stay on the list without ever answering: of three voters a second loss would stop the
+/// whole mesh.
+pub(super) fn vote_without(at: &Place, own: Option<Member>, member: Member) -> anyhow::Result<Option<Vec<String>>> {
+    let Some(known) = Known::load(&at.dir)? else { return Ok(None) };
+    if !known.votes(member) {
+        return Ok(None);
+    }
+    let authority = Authority::load(&at.dir)?;
+    let name = |member: Member| authority.name_of(member).unwrap_or_else(|| format!("member {}", member.0));
+    let others = known.without(member, own, |other| authority.is_member(other));
+    if others.is_empty() {
+        bail!(
+            "{} is the only voter, and no other member could vote: start the node of another member first, then repeat \
+             this",
+            name(member)
+        );
+    }
+    let named: Vec<(Member, String)> = others.into_iter().map(|other| (other, name(other))).collect();
+    let names: Vec<String> = named.iter().map(|(_, name)| name.clone()).collect();
+    let is_stopped = || state::check_stopped(&at.dir).is_ok();
+    let until = Instant::now() + CHANGED_WITHIN;
+    let refuse = |why: &str| {
+        anyhow!(
+            "{} votes on who is gone, and is not removed: {why}; then repeat this. It lets others vote first, as would: \
+             meshlock mesh voters {}",
+            name(member),
+            names.join(" ")
+        )
+    };
+    if is_stopped() {
+        return Err(refuse("start the node of this directory, which tells the voters"));
+    }
+    voters::propose(&at.dir, &known.successor(&authority, &named)?)?;
+    while Known::load(&at.dir)?.is_none_or(|known| known.votes(member)) {
+        if is_stopped() || Instant::now() > until {
+            voters::forget_proposed(&at.dir)?; // or the node would find it some day
+            let within = CHANGED_WITHIN.as_secs();
+            return Err(refuse(&format!("the voters did not change within {within} s; start a majority of them")));
+        }
+        sleep(LOOK_EVERY);
+    }
+    Ok(Some(names))
 }

@@ -4,4 +4,4 @@ mod codes;
 mod losses;
 mod others;
 mod signals;
-mod world;
+pub(crate) mod world;

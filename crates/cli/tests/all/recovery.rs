@@ -96,3 +96,46 @@ fn voters_are_shown_and_changed() {
     });
     assert_eq!(world.run(3, TELL_FENCE).code, Some(0));
 }
+
+#[test]
+fn a_voter_that_is_removed_is_replaced_first() {
+    let mut world = World::start_with(4, full(4), "", VOTERS);
+    let voters = |world: &World| -> Vec<String> {
+        serde_json::from_value(world.mesh(world.dir(0), &["voters"])["voters"].clone()).unwrap()
+    };
+    until("three vote", || voters(&world).len() == 3);
+    let lost = (1..4).find(|node| voters(&world).contains(&format!("node{node}"))).unwrap();
+    let spare = (1..4).find(|node| !voters(&world).contains(&format!("node{node}"))).unwrap();
+    world.kill(lost);
+    let removed = world.mesh(world.dir(0), &["remove", &format!("node{lost}"), "--gone"]);
+    let now = voters(&world);
+    assert_eq!((now.len(), now.contains(&format!("node{lost}"))), (3, false), "{removed}");
+    assert!(now.contains(&format!("node{spare}")), "{removed}");
+    assert_eq!(removed["voters"].as_array().map(Vec::len), Some(3), "{removed}");
+    // Had the removed one stayed on the list, the loss of another voter would be the end of a majority.
+    let other = (1..4).find(|node| *node != lost && *node != spare).unwrap();
+    world.kill(other);
+    let served = world.run(spare, TELL_FENCE);
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    // Of two members one votes.
+    world.begin(other);
+    until("it is back", || world.status(0, None).nodes.len() == 3);
+    world.mesh(world.dir(0), &["remove", &format!("node{other}")]);
+    assert_eq!(voters(&world), ["node0"]);
+    assert_eq!(world.run(spare, TELL_FENCE).code, Some(0));
+}
+
+#[test]
+fn a_voter_is_not_removed_where_voters_cannot_change() {
+    let mut world = World::start_with(3, full(3), "", VOTERS);
+    until("three vote", || world.mesh(world.dir(0), &["voters"])["voters"].as_array().unwrap().len() == 3);
+    world.kill(0);
+    let refused = world.refused_mesh(world.dir(0), &["remove", "node1"]);
+    assert!(refused.contains("node1 votes") && refused.contains("start the node of this directory"), "{refused}");
+    assert!(refused.contains("meshlock mesh voters node0"), "{refused}");
+    let members = world.mesh(world.dir(0), &["members"]);
+    let is_removed = |member: &serde_json::Value| member["removed"] == true;
+    assert!(!members["members"].as_array().unwrap().iter().any(is_removed), "{members}");
+    world.begin(0);
+    assert_eq!(world.run(1, TELL_FENCE).code, Some(0), "it is a member as before");
+}

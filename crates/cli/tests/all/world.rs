@@ -104,11 +104,16 @@ impl World {
 
     /// `meshlock mesh` with the directory of a node; it must work.
     pub(crate) fn mesh(&self, dir: &Path, words: &[&str]) -> Value {
-        let mut command = program();
-        command.env("MESHLOCK_LOSS_AFTER", "500ms");
-        let ran = run_to_end(command.arg("mesh").args(words).arg("--json").arg("--dir").arg(dir));
+        let ran = run_mesh(dir, words);
         assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.err);
         serde_json::from_str(&ran.out).unwrap()
+    }
+
+    /// The same; it must fail, and says why.
+    pub(crate) fn refused_mesh(&self, dir: &Path, words: &[&str]) -> String {
+        let ran = run_mesh(dir, words);
+        assert_ne!(ran.code, Some(0), "{words:?}: {}", ran.out);
+        ran.err
     }
 
     /// What starts a node, and what it is started with beside the usual.
@@ -158,6 +163,12 @@ impl World {
         let mut child = self.nodes[index].process.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// The process of a node that runs.
+    pub(crate) fn pid(&self, index: usize) -> i32 {
+        let child = self.nodes[index].process.as_ref().unwrap();
+        i32::try_from(child.id()).unwrap()
     }
 
     /// What a node has logged in all its runs.
@@ -241,4 +252,10 @@ impl Drop for World {
 /// Paths of sockets must be short, so this is not in the target directory.
 fn place() -> TempDir {
     tempfile::Builder::new().prefix("meshlock-").tempdir().unwrap()
+}
+
+fn run_mesh(dir: &Path, words: &[&str]) -> Ran {
+    let mut command = program();
+    command.env("MESHLOCK_LOSS_AFTER", "500ms");
+    run_to_end(command.arg("mesh").args(words).arg("--json").arg("--dir").arg(dir))
 }

@@ -1,6 +1,7 @@
-//! `meshlock bench guard`: does a lock protect what it guards, while clients are killed and stopped and links change?
+//! `meshlock bench guard`: does a lock protect what it guards, while nodes and clients are killed and stopped and links
+//! change?
 //!
-//! Clients are processes that take a lock, read a counter, think, and write it back increased. A counter that is
+//! Nodes and clients are processes. Clients take a lock, read a counter, think, and write it back increased. A counter that is
 //! smaller than the number of writes tells how many updates were lost.
 
 mod client;
@@ -13,8 +14,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use meshlock_api::duration;
-use meshlock_node::config::Settings;
-use meshlock_node::local::{LocalMesh, LocalOptions};
 
 use meshlock_cli::exit::Exit;
 use meshlock_cli::output;
@@ -27,6 +26,7 @@ use self::clients::Clients;
 use self::report::Report;
 use self::store::Store;
 use self::torment::{Torment, all_links};
+use super::processes::{Mesh, Plan, Recovery, Ways};
 
 /// What is locked.
 const RESOURCE: &str = "guarded";
@@ -34,10 +34,11 @@ const RESOURCE: &str = "guarded";
 const LONG_ABOUT: &str = "\
 Does a lock protect what it guards?
 
-A mesh runs in this process, with links that come and go. Clients are processes: each takes the lock, reads a counter \
-from a file, thinks for some milliseconds and writes the counter back, increased by one. Meanwhile clients are killed \
-and restarted, and suspended for longer than the lease and resumed. They do not check whether they still hold the lock \
-before they write, which is the worst that a client can do.
+Nodes and clients are processes on the loopback interface. Each client takes the lock, reads a counter from a file, \
+thinks for some milliseconds and writes the counter back, increased by one. Meanwhile clients are killed and restarted, \
+and suspended for longer than the lease and resumed; links are cut and come back; nodes are killed and restarted, and \
+suspended for longer than their standing. Clients do not check whether they still hold the lock before they write, which \
+is the worst that a client can do.
 
 The file rejects a fence smaller than the greatest it has seen, unless --no-fences is given. At the \
 end the counter is compared with the number of writes; the difference is the number of lost updates.";
@@ -47,6 +48,8 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       five nodes, five clients, two minutes
   meshlock bench guard --no-fences
       what leases alone are worth
+  meshlock bench guard --recovery restart
+      a node that is killed is waited for; there are no voters
   meshlock bench guard --minutes 60 --lease 500ms --seed 7 --json
       longer and harder, for a program
 
@@ -56,7 +59,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
     2  the bench itself failed
   130  ended by Ctrl-C; what was seen so far is told";
 
-/// Does a lock protect what it guards, while clients die and sleep and links change?
+/// Does a lock protect what it guards, while nodes and clients die and sleep and links change?
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples and exit codes.")]
 pub(crate) struct Args {
@@ -75,6 +78,12 @@ pub(crate) struct Args {
     /// How long a client thinks between reading and writing, on average.
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = duration::parse)]
     think: Duration,
+    /// How the mesh recovers from killed nodes; with none, nodes are neither killed nor stopped.
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Recovery::Voters)]
+    recovery: Recovery,
+    /// With voters: how long a node may act after it last asked them.
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = standing)]
+    standing: Duration,
     /// Let the file accept whatever is written.
     #[arg(long)]
     no_fences: bool,
@@ -94,6 +103,13 @@ fn minutes(text: &str) -> Result<f64, String> {
     Err("give more than 0 minutes, and at most a week".to_owned())
 }
 
+/// Links are given up after a second, which must be at most a third of it.
+fn standing(text: &str) -> Result<Duration, String> {
+    let standing = duration::parse(text)?;
+    let is_fit = (Duration::from_secs(3)..=Duration::from_secs(20)).contains(&standing);
+    if is_fit { Ok(standing) } else { Err("give 3s to 20s".to_owned()) }
+}
+
 fn lease(text: &str) -> Result<Duration, String> {
     let lease = duration::parse(text)?;
     meshlock_api::resource::check_lease(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))?;
@@ -109,20 +125,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 async fn go(args: &Args, place: &std::path::Path) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let mut options = LocalOptions::new(args.nodes, place);
-    options.settings = Settings::from_toml("built in", &format!("[resources.{RESOURCE}]\n"))?;
-    let mesh = LocalMesh::start(&options, &all_links(args.nodes)).await?;
+    let nodes = usize::from(args.nodes);
+    let plan = Plan {
+        nodes,
+        ways: Ways::Relayed(all_links(nodes), args.seed),
+        recovery: args.recovery,
+        standing: args.standing,
+        loss_after: Some(Duration::from_secs(1)),
+        resources: format!("[resources.{RESOURCE}]\n"),
+    };
+    let binary = std::env::current_exe().context("cannot find this program to start nodes")?;
+    let started = tokio::select! {
+        started = Mesh::start(&binary, place, plan) => Some(started.context("the mesh cannot be started")?),
+        _ = signals.end() => None,
+    };
+    let Some(mut mesh) = started else { return Ok(Exit::Interrupted) };
     let file = place.join("counter");
     let mut store = Store::make(&file)?;
-    let sockets = mesh.nodes().filter_map(|node| node.socket().cloned()).collect();
-    let mut clients = Clients::new(args, sockets, place);
+    let mut clients = Clients::new(args, mesh.sockets(), place);
     let began = Instant::now();
     let length = Duration::from_secs_f64(args.minutes * 60.0);
     let mut torment = Torment::new(args);
     let mut line = StatusLine::new(false);
     let interrupted = tokio::select! {
         _ = signals.end() => true,
-        ended = torment.run(&mesh, &mut clients, length) => {
+        ended = torment.run(&mut mesh, &mut clients, length) => {
             ended?;
             false
         }
@@ -137,14 +164,7 @@ async fn go(args: &Args, place: &std::path::Path) -> anyhow::Result<Exit> {
     } else {
         report.print()?;
     }
-    tokio::select! {
-        ends = mesh.stop() => {
-            for end in ends {
-                end.context("a node could not stop cleanly")?;
-            }
-        }
-        _ = signals.end() => {}
-    }
+    drop(mesh);
     Ok(match () {
         () if report.lost > 0 && !args.no_fences => Exit::Broken,
         () if interrupted => Exit::Interrupted,

@@ -8,9 +8,7 @@ mod crashes;
 mod first_link;
 mod health;
 mod history;
-mod mesh;
 mod plan;
-mod relay;
 mod report;
 mod round;
 mod sizes;
@@ -27,13 +25,13 @@ use meshlock_api::duration;
 
 use self::health::Baseline;
 use self::history::History;
-use self::mesh::Mesh;
-use self::plan::{Kind, Plan, Recovery};
+use self::plan::{Kind, Plan};
 use self::report::Report;
 use self::round::Load;
 use self::troubles::Conductor;
 use self::user::Scene;
 use self::verdict::{Finding, Floors};
+use super::processes::{Mesh, Recovery, Relay};
 use meshlock_cli::exit::Exit;
 use meshlock_cli::output;
 use meshlock_cli::signals::Signals;
@@ -187,8 +185,8 @@ impl<'a> Torment<'a> {
             recovery: self.args.recovery(),
             standing: self.args.standing,
         };
-        report.recovery = word(plan.recovery);
-        let mesh = Mesh::start(&binary, self.place, plan).await.context("the mesh cannot be started")?;
+        report.recovery = plan.recovery.word().to_owned();
+        let mesh = Mesh::start(&binary, self.place, plan.mesh()).await.context("the mesh cannot be started")?;
         let (pids, sockets) = (mesh.pids(), mesh.sockets());
         let scene = Scene { history: Arc::new(History::new(self.began)), sockets: sockets.clone().into() };
         let mut conductor = Conductor::new(mesh, scene);
@@ -219,7 +217,7 @@ impl<'a> Torment<'a> {
             report.remade = conductor.mesh.logged("was lost and is made anew here");
             report.declared = conductor.mesh.logged(" is gone: what it held");
             report.begun_anew = conductor.mesh.logged("this node begins anew");
-            report.packets_lost = conductor.mesh.links().iter().map(relay::Relay::lost).sum();
+            report.packets_lost = conductor.mesh.links().iter().map(Relay::lost).sum();
             report.seconds = self.began.elapsed().as_secs_f64();
             self.tell(report, line);
             conductor.scene.history = Arc::new(History::new(self.began));
@@ -278,14 +276,10 @@ impl<'a> Torment<'a> {
         let binary = self.args.binary.as_ref().map(|path| format!(" --binary {}", path.display())).unwrap_or_default();
         let length = format!("{}s", self.args.length.as_secs());
         let recovery =
-            format!("--recovery {} --standing {}ms", word(self.args.recovery()), self.args.standing.as_millis());
+            format!("--recovery {} --standing {}ms", self.args.recovery().word(), self.args.standing.as_millis());
         format!(
             "meshlock bench torment --seed {seed} --nodes {} {recovery} --for {length}{only}{clients}{binary}",
             self.args.nodes
         )
     }
-}
-
-fn word(recovery: Recovery) -> String {
-    clap::ValueEnum::to_possible_value(&recovery).map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `meshlock bench guard` and `meshlock bench torment`: short runs of them.
+//! `meshlock bench guard`, `kills` and `torment`: short runs of them.
 
 use std::process::{Command, Stdio};
 
@@ -15,12 +15,26 @@ fn bench(words: &str) -> Command {
 
 #[test]
 fn nothing_is_lost_with_fences() {
-    let report = reported("guard --minutes 0.15 --lease 400ms --json");
-    let number = |name: &str| report[name].as_u64().unwrap();
-    assert_eq!(number("lost"), 0, "{report}");
-    assert!(number("acknowledged") > 0 && number("kills") + number("pauses") > 0, "{report}");
-    assert_eq!(number("counter"), number("acknowledged") + number("unacknowledged"), "{report}");
-    assert_eq!(report["fences"], true);
+    for recovery in ["voters", "restart"] {
+        let report = reported(&format!("guard --minutes 0.2 --lease 400ms --recovery {recovery} --json"));
+        let number = |name: &str| report[name].as_u64().unwrap();
+        assert_eq!(number("lost"), 0, "{report}");
+        assert!(number("acknowledged") > 0 && number("kills") + number("pauses") > 0, "{report}");
+        assert!(number("node_kills") + number("node_pauses") > 0, "{report}");
+        assert_eq!(number("counter"), number("acknowledged") + number("unacknowledged"), "{report}");
+        assert_eq!(report["fences"], true);
+    }
+}
+
+#[test]
+fn how_long_a_lock_is_out_of_service_is_measured() {
+    // The token is alive, so nothing is waited for.
+    let report = reported("kills --fault bystander --kills 2 --json");
+    assert_eq!((report["rounds"].as_u64(), report["goal_s"].as_f64()), (Some(2), None), "{report}");
+    let killed = reported("kills --standing 8s --kills 1 --json");
+    assert_eq!(killed["goal_s"].as_f64(), Some(9.8), "{killed}");
+    // Its clients may rely on what they hold for most of a standing.
+    assert!(killed["worst_s"].as_f64().unwrap() > 6.0, "{killed}");
 }
 
 #[test]
@@ -50,7 +64,9 @@ fn a_torment_is_ended_by_ctrl_c_and_leaves_no_node() {
 fn interrupted(command: &mut Command, name: &str) -> Value {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    while children_of(pid).len() < 2 {
+    let words = |process: &String| std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let named = || children_of(pid).iter().filter(|process| words(process).contains(name)).count();
+    while named() < 2 {
         assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -59,8 +75,7 @@ fn interrupted(command: &mut Command, name: &str) -> Value {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     for process in started {
-        let alive = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        assert!(!alive.contains(name), "{process} was left behind");
+        assert!(!words(&process).contains(name), "{process} was left behind");
     }
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -30,11 +30,23 @@ pub(crate) enum Alarm {
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     due: BTreeSet<(Now, Alarm)>,
+    #[cfg(test)]
+    sets: usize,
 }
 
 impl Alarms {
     pub(crate) fn set(&mut self, at: Now, alarm: Alarm) {
         self.due.insert((at, alarm));
+        #[cfg(test)]
+        {
+            self.sets += 1;
+        }
+    }
+
+    /// How often one was set.
+    #[cfg(test)]
+    pub(crate) fn sets(&self) -> usize {
+        self.sets
     }
 
     pub(crate) fn unset(&mut self, at: Now, alarm: Alarm) {

@@ -91,6 +91,9 @@ impl Machine {
                 known.usage.hold(ticket, &request);
                 known.tickets.extend(number.map(|number| (number, ticket)));
             }
+            // Its client may hold on to it, also if this node is killed now.
+            self.promise(request.alive_until);
+            self.count_holder();
             self.requests.restore(ticket, request);
             self.set_alarm(ticket);
         }

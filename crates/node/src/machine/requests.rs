@@ -34,8 +34,8 @@ pub(crate) struct Request {
     pub(crate) alive_until: Now,
     /// When it no longer wants to wait.
     pub(crate) times_out: Option<Now>,
-    /// When the alarm for it is set.
-    pub(crate) alarm_at: Now,
+    /// For when the alarm for it is set; none while it is being asked for.
+    pub(crate) alarm_at: Option<Now>,
     pub(crate) reason: Option<String>,
     /// It timed out while its token was out of reach.
     pub(crate) was_lost: Option<OutOfReach>,
@@ -43,6 +43,10 @@ pub(crate) struct Request {
     pub(crate) wakers: Vec<Waker>,
     /// How many connections wait for it at this moment.
     pub(crate) attended: u32,
+    /// It is there to remove its resource.
+    pub(crate) seizes: bool,
+    /// Its resource was made because of it.
+    pub(crate) made: bool,
     /// Its client closed the connection on which it waited, and gave no sign since.
     pub(crate) abandoned: bool,
 }
@@ -64,13 +68,15 @@ impl Request {
             told_ms: 0,
             alive_until: now,
             times_out: None,
-            alarm_at: now,
+            alarm_at: None,
             reason: None,
             was_lost: None,
             expiry: None,
             wakers: Vec::new(),
             attended: 0,
             abandoned: false,
+            made: false,
+            seizes: false,
             asked,
         }
     }

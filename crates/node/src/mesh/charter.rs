@@ -225,6 +225,14 @@ impl Charter {
         Ok(Self { terms: terms.clone(), bytes: CHARTER.sign(authority, terms)? })
     }
 
+    /// One that the authority would sign, whatever it has decided before.
+    #[cfg(test)]
+    pub(crate) fn numbered(authority: &Authority, number: u32, recovery: Recovery) -> Self {
+        let founding = Founding { recovery: Some(recovery), ..Founding::default() };
+        let terms = Terms { number, ..founding.terms(1) };
+        Self { bytes: CHARTER.sign(authority, &terms).unwrap(), terms }
+    }
+
     /// Reads a charter, from wherever it came, and believes it only if this mesh's authority signed it.
     pub fn verify(bytes: &[u8], identity: &Identity) -> Result<Self, MeshError> {
         let terms: Terms = CHARTER.open(bytes, identity)?;
@@ -241,6 +249,13 @@ impl Charter {
     /// make, all members choose the same.
     pub fn newer_than(&self, other: &Self) -> bool {
         (self.terms.number, &self.bytes) > (other.terms.number, &other.bytes)
+    }
+
+    /// Fails if members cannot go over from `before` to this one while others still run by `before`. The authority signs no
+    /// such charter, unless somebody changed its files.
+    pub fn may_follow(&self, before: Option<&Self>) -> Result<(), MeshError> {
+        let before = before.map(|before| &before.terms);
+        Terms::changed(before, self.recovery(), Some(self.standing()), self.given_out()).map(drop)
     }
 
     /// Its number, which grows with each change.

@@ -209,6 +209,17 @@ impl Authority {
         self.issued.iter().rev().find(|issued| issued.name == name && !issued.removed).map(|issued| issued.member)
     }
 
+    /// The last member that had this name, or the one of them with this number; removed or not.
+    pub fn last_named(&self, name: &str, number: Option<u16>) -> Option<Member> {
+        let is_meant = |issued: &&Issued| issued.name == name && number.is_none_or(|number| issued.member.0 == number);
+        self.issued.iter().rev().find(is_meant).map(|issued| issued.member)
+    }
+
+    /// Whether it was admitted and not removed.
+    pub fn is_member(&self, member: Member) -> bool {
+        self.issued.iter().any(|issued| issued.member == member && !issued.removed)
+    }
+
     fn has_name(&self, name: &str) -> bool {
         self.issued.iter().any(|issued| issued.name == name)
     }

@@ -56,6 +56,29 @@ impl Known {
         write(KNOWN, dir, "voters-known", self)
     }
 
+    /// Whether a member votes.
+    pub fn votes(&self, member: Member) -> bool {
+        self.list.voters().iter().any(|voter| voter.member == member.0)
+    }
+
+    /// Who is to vote if this member no longer does: the other voters, filled up with members that could vote; as many as
+    /// now, or the next lower number that there may be. `own`, the node that proposes it, stays if it votes. None if there
+    /// is no other.
+    pub fn without(&self, member: Member, own: Option<Member>, is_member: impl Fn(Member) -> bool) -> Vec<Member> {
+        let mut others: Vec<Member> = Vec::new();
+        for voter in self.list.voters().iter().chain(&self.ready) {
+            let other = Member(voter.member);
+            if other != member && is_member(other) && !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        others.sort_by_key(|other| (!self.votes(*other), own != Some(*other)));
+        let most = others.len().min(self.list.voters().len());
+        let count = COUNTS.into_iter().rev().find(|count| *count <= most).unwrap_or(0);
+        others.truncate(count);
+        others
+    }
+
     /// A signed list that follows the one in force.
     pub fn successor(&self, authority: &Authority, members: &[(Member, String)]) -> Result<List, MeshError> {
         let disk = |(member, name): &(Member, String)| {
@@ -124,6 +147,24 @@ mod tests {
         other.permission.clone_from(&list.permission);
         assert!(!is_permitted(&other, &ann), "a signature of another list");
         assert!(permit(&authority, &List::successor(first.id(), [voter(0), voter(1)])).is_err());
+    }
+
+    #[test]
+    fn who_votes_without_a_member() {
+        let known = |voters: &[u16], ready: &[u16]| Known {
+            list: List::founding(voters.iter().copied().map(voter)),
+            ready: ready.iter().copied().map(voter).collect(),
+        };
+        let without = |known: &Known, member, own| -> Vec<u16> {
+            let others = known.without(Member(member), Some(Member(own)), |other| other != Member(9));
+            others.into_iter().map(|other| other.0).collect()
+        };
+        assert_eq!(without(&known(&[0, 1, 2], &[0, 1, 2, 9, 4]), 1, 0), [0, 2, 4], "9 was removed");
+        assert_eq!(without(&known(&[0, 1, 2], &[0, 2, 4]), 1, 4), [0, 2, 4], "who votes goes on");
+        assert_eq!(without(&known(&[0, 1, 2], &[0, 1, 2]), 1, 2), [2], "two cannot vote; the one that tells it stays");
+        assert_eq!(without(&known(&[0, 1, 2, 3, 4], &[]), 3, 0), [0, 1, 2]);
+        assert_eq!(without(&known(&[1], &[1, 0]), 1, 0), [0]);
+        assert_eq!(without(&known(&[1], &[1, 9]), 1, 9), [0_u16; 0]);
     }
 
     #[test]

@@ -13,20 +13,20 @@ use super::kit::{
 };
 use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
-use crate::scenarios::{F, REPAIRED, mended, wired, with};
+use crate::scenarios::{F, REPAIRED, mended, with};
 use crate::show::{mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Text};
 
 /// A complete graph with delays of 1 ms; all requests are done at the end.
 fn complete(name: Name, nodes: u32, think: f64, duration: f64) -> Scenario {
-    let wired = Wired { message: MessageSize::Fixed(200), ..wired(Shape::Complete, Distribution::Constant(0.001)) };
+    let wired =
+        Wired { message: MessageSize::Fixed(200), ..Wired::new(Shape::Complete, Distribution::Constant(0.001)) };
     let protocol = ProtocolChoice { over: Over::Links, ..repaired(name) };
     let mut scenario = on_air(protocol, nodes, 1.0, at_speed(0.0), think);
     scenario.network = Network::Wired(wired);
     with_quiet_end(timed(scenario, 0.0, duration, 1.0))
 }
 
-/// Names of numbers.
 pub(super) const OFF_CLAIM: &str = "messages per entry off the report's number, as a share of it";
 pub(super) const REPETITIONS: &str = "transmissions of one request, by node, on a row of five after 0.8 s";
 pub(super) const BY_LAW: &str = "transmissions per entry, by 2N";

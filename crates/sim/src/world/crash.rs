@@ -25,7 +25,6 @@ use crate::time::{Span, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
     plan: Crashes,
-    /// By node.
     streams: Vec<Stream>,
     /// Wires that would be up if both of their ends ran, the lower id first.
     latent: BTreeSet<(u32, u32)>,
@@ -273,7 +272,7 @@ impl World {
         if let Medium::Air { reach, .. } = &mut self.medium
             && self.frozen.is_none()
         {
-            reach.watch_around(node, &self.links, self.now, &mut self.agenda);
+            reach.review(node, &self.links, self.now, &mut self.agenda);
         }
     }
 
@@ -427,11 +426,14 @@ impl World {
     }
 
     /// Whether nothing can be repaired as long as links stay as they are: no majority of voters is together, or without
-    /// voters, members are in several parts.
-    pub(super) fn cannot_repair(&self, parts: &[u32]) -> bool {
+    /// voters, members are in several parts and there is something to repair. `has_token`: a token is alive.
+    pub(super) fn cannot_repair(&self, parts: &[u32], has_token: bool) -> bool {
         let Some(faults) = self.faults.as_ref().filter(|faults| !faults.seen.crashed.is_empty()) else { return false };
         if faults.voters.is_some() {
             return self.quorum().is_none();
+        }
+        if has_token && self.is_repaired() {
+            return false;
         }
         let mut running = (0..).zip(parts).filter(|(node, _)| !self.is_gone(*node)).map(|(_, part)| *part);
         let first = running.next();

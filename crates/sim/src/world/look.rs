@@ -39,7 +39,8 @@ impl World {
         // What is lost is made anew, and who is not registered is served, when the parts of the network meet again or
         // enough voters do.
         let waits = [Rule::NobodyWaits, Rule::NoIdleUnits, Rule::MostUrgentKnown];
-        let excused = if self.cannot_repair(&parts) { &waits[..] } else { &[] };
+        let has_token = nodes.iter().any(|(_, view)| view.token.is_some()) || flights.iter().any(|f| f.token.is_some());
+        let excused = if self.cannot_repair(&parts, has_token) { &waits[..] } else { &[] };
         let rules = excused.iter().fold(rules, |rules, rule| rules.without(*rule));
         let verdict = check_snapshot(rules, &self.watch.setting, &snapshot);
         let known = self.watch.history.check_known(|id| views.get(id.0 as usize));
@@ -120,7 +121,6 @@ impl World {
 /// From, to, kind, the token it brings, the units it brings back.
 pub(super) type FlightSeen = (u32, u32, &'static str, Option<TokenView>, Option<Returning>);
 
-/// What the network was like so far.
 #[derive(Clone, Debug)]
 pub(super) struct Figures {
     every: Span,

@@ -1,6 +1,7 @@
 //! Nodes that crash: what is repaired, how long that takes, and what shows that it was not.
 
 use meshlock_properties::Rule;
+use meshlock_sim::edit::Edits;
 use meshlock_sim::measures::measures;
 use meshlock_sim::outcome::{CrashesSeen, Outcome};
 use meshlock_sim::record::{About, run_traced};
@@ -60,6 +61,33 @@ fn many_crashes_break_no_rule_and_everybody_is_served_in_the_end() {
     }
 }
 
+/// The same for protocols that serve one request of a node at a time, on wires and without units.
+const OTHERS: &str = "nodes = 8\nduration = \"60s\"\nwarmup = \"1s\"\n[topology]\nshape = \"ring\"\n\
+    [traffic]\nthink = \"exponential(1s)\"\nholding = \"exponential(100ms)\"\n[crashes]\nper_hour = 120\n\
+    back = \"exponential(2s)\"\nnever = 0.05\nlease = \"1s\"\n";
+
+#[test]
+fn flood_and_group_recover_as_well() {
+    for (name, over) in [("flood", "links"), ("group", "relay")] {
+        let protocol = [("protocol.name", name), ("protocol.over", over)];
+        let restart = [("crashes.recovery", "restart"), ("crashes.removal", "5s")];
+        let voters = [("crashes.recovery", "voters"), ("crashes.standing", "2s")];
+        for mode in [restart, voters] {
+            let scenario = scenario(OTHERS, &[protocol, mode].concat());
+            let (mut remade, mut outages, mut crashed) = (0, 0, 0);
+            for seed in 1..=8 {
+                let (outcome, seen) = ran(&scenario, seed);
+                assert!(outcome.broken.is_empty(), "{name}, {mode:?}, seed {seed}: {:?}", outcome.broken);
+                assert_eq!((stuck(&outcome), outcome.rejected), (0, 0), "{name}, {mode:?}, seed {seed}");
+                remade += seen.remade.len();
+                outages += seen.outages.len();
+                crashed += seen.crashed.len();
+            }
+            assert!(crashed > 50 && remade >= 5 && outages >= 5, "{name}, {mode:?}: {crashed}, {remade}, {outages}");
+        }
+    }
+}
+
 #[test]
 fn crashes_are_the_same_every_time_also_if_they_are_recorded() {
     let scenario = scenario(MOVING, &[("duration", "20s")]);
@@ -67,7 +95,7 @@ fn crashes_are_the_same_every_time_also_if_they_are_recorded() {
     assert_eq!(outcome, ran(&scenario, 3).0);
     assert_ne!(outcome.trace_hash, ran(&scenario, 4).0.trace_hash);
     let mut bytes = Vec::new();
-    let traced = run_traced(&scenario, 3, &mut (), &mut bytes, &About::default()).unwrap();
+    let traced = run_traced(&scenario, 3, &Edits::default(), &mut (), &mut bytes, &About::default()).unwrap();
     assert_eq!(traced.outcome, outcome);
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.lines().next().unwrap().contains("\"recovering\""), "nobody takes its messages for plain ones");

@@ -52,7 +52,12 @@ async fn count(args: &Args) -> anyhow::Result<Exit> {
     let mut random = fastrand::Rng::with_seed(args.seed);
     let mut store = Store::open(&args.file)?;
     let mut log = OpenOptions::new().append(true).create(true).open(&args.log)?;
-    let client = Client::builder().socket(&args.socket).connect().await?;
+    let client = loop {
+        match Client::builder().socket(&args.socket).connect().await {
+            Ok(client) => break client,
+            Err(_) => tokio::time::sleep(PAUSE).await, // its node was killed, and comes back
+        }
+    };
     loop {
         let guard = match client.lock(RESOURCE).lease(args.lease).await {
             Ok(guard) => guard,

@@ -19,6 +19,8 @@ pub(super) struct Report {
     lease_ms: u64,
     think_ms: u64,
     fences: bool,
+    recovery: &'static str,
+    standing_ms: u64,
     seed: u64,
     seconds: f64,
     /// Writes that their clients know of.
@@ -58,6 +60,8 @@ impl Report {
             lease_ms: u64::try_from(args.lease.as_millis()).unwrap_or(u64::MAX),
             think_ms: u64::try_from(args.think.as_millis()).unwrap_or(u64::MAX),
             fences: !args.no_fences,
+            recovery: args.recovery.word(),
+            standing_ms: u64::try_from(args.standing.as_millis()).unwrap_or(u64::MAX),
             seed: args.seed,
             seconds: lasted.as_secs_f64(),
             acknowledged,
@@ -99,6 +103,9 @@ impl Report {
             ("requests that ended unserved", self.failed_requests.to_string()),
             ("clients killed", self.done.kills.to_string()),
             ("clients stopped past their lease", self.done.pauses.to_string()),
+            ("recovery", self.recovery.to_owned()),
+            ("nodes killed", self.done.node_kills.to_string()),
+            ("nodes stopped past their standing", self.done.node_pauses.to_string()),
             ("changes of links", self.done.link_changes.to_string()),
             ("entries per second", format!("{:.1}", self.entries_per_second)),
         ];

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::cast;
-use super::plan::{Farewell, Recovery};
+use super::plan::Farewell;
 use super::troubles::{Conductor, Outcome, SERVED_WITHIN, of_mutex};
 use super::user::{User, live};
 use super::verdict::Finding;
+use crate::bench::processes::Recovery;
 
 /// A client reads what its node said before it was killed within this time, on any machine.
 const HEARD_WITHIN: Duration = Duration::from_secs(1);

@@ -10,12 +10,11 @@ use tokio::time::timeout;
 
 use super::cast;
 use super::history::History;
-use super::mesh::Mesh;
-use super::plan::Plan;
 use super::sizes::Sizes;
 use super::troubles::{SERVED_WITHIN, of_mutex};
 use super::user::{Scene, User};
 use super::verdict::{self, Finding, Floors};
+use crate::bench::processes::{Mesh, Plan, Ways};
 
 /// How long the second node tries to be served while it must not be. Without a fault, this is what it costs.
 const TRIES: Duration = Duration::from_secs(3);
@@ -28,13 +27,13 @@ const LEASE: Duration = Duration::from_secs(120);
 /// cannot let a disk seem full.
 pub(super) async fn run(like: &Mesh, number: u64) -> anyhow::Result<Option<Option<Finding>>> {
     let (binary, place) = (like.binary(), like.place().join(format!("first-{number}")));
-    let plan = Plan { seed: number, nodes: 2, ..like.plan() };
+    let plan = Plan { nodes: 2, ways: Ways::Relayed(vec![(0, 1)], number), ..like.plan().clone() };
     let mut mesh = Mesh::found(binary, &place, plan)?;
-    mesh.enter(0, plan).await?;
+    mesh.enter(0).await?;
     if !mesh.fill_disk(0, true) {
         return Ok(None);
     }
-    mesh.enter(1, plan).await?;
+    mesh.enter(1).await?;
     let scene = Scene { history: Arc::new(History::new(Instant::now())), sockets: mesh.sockets().into() };
     let wanted = of_mutex(&cast::stages()[0].name, LEASE);
     let mut second = User::new(&scene, 1, "second".to_owned(), &wanted);

@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::mesh::Pids;
 use super::user::Scene;
 use super::verdict::Finding;
+use crate::bench::processes::Pids;
 use crate::bench::vitals::{self, Vitals};
 use crate::bench::wire::Wire;
 

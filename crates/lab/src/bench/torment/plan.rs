@@ -8,6 +8,7 @@ use meshlock_api::{Mode, NewRequest, Urgency};
 
 use super::cast::{self, Resource, Usage};
 use super::history::Company;
+use crate::bench::processes::{self, Recovery, Ways};
 
 /// Everything that the seed decides.
 #[derive(Clone, Copy, Debug)]
@@ -19,17 +20,8 @@ pub(super) struct Plan {
     pub(super) standing: Duration,
 }
 
-/// How the mesh recovers from crashes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Recovery {
-    /// A majority of voters declares gone who is silent
-    #[default]
-    Voters,
-    /// A node that comes back, or an operator, says so
-    Restart,
-    /// Not at all: no node is killed
-    None,
-}
+/// When links are given up.
+const LOSS_AFTER: Duration = Duration::from_secs(1);
 
 /// One request of a client, from asking to its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,6 +196,18 @@ impl Plan {
         links
     }
 
+    /// The mesh.
+    pub(super) fn mesh(self) -> processes::Plan {
+        processes::Plan {
+            nodes: self.nodes,
+            ways: Ways::Relayed(self.links(), self.seed),
+            recovery: self.recovery,
+            standing: self.standing,
+            loss_after: Some(LOSS_AFTER),
+            resources: cast::toml(),
+        }
+    }
+
     /// What a client asks for, one after the other, without end.
     pub(super) fn uses(self, client: usize) -> impl Iterator<Item = Use> + Send {
         let mut random = self.random(1 + client as u64);
@@ -284,9 +288,8 @@ impl Plan {
             Kind::Blackout => Trouble::Blackout { late: at(0), away: self.absence(random) },
             Kind::Isolated => Trouble::Isolate { node: at(0), lasts: self.standings(random, 0.3, 1.8) },
             Kind::Replace => {
-                // The founder has the keys, and voters are the first three: nobody can name others yet.
-                let first = if self.recovery == Recovery::Voters { VOTERS } else { 1 };
-                let node = if first < self.nodes { random.usize(first..self.nodes) } else { usize::MAX };
+                // The founder has the keys. Where there are voters, others take the place of one.
+                let node = if self.nodes > 1 { random.usize(1..self.nodes) } else { usize::MAX };
                 let farewell = [Farewell::Crash, Farewell::Vouched, Farewell::CleanStop][random.usize(..3)];
                 Trouble::Replace { node, farewell, away: ms(random, 0, 1_000) }
             }
@@ -297,9 +300,6 @@ impl Plan {
         }
     }
 }
-
-/// The founder and the first two who join.
-const VOTERS: usize = 3;
 
 impl Plan {
     fn standings(self, random: &mut Rng, from: f64, to: f64) -> Duration {

@@ -13,11 +13,11 @@ use tokio::time::{sleep, timeout};
 use super::cast::{self, Resource, Usage};
 use super::first_link;
 use super::history::{Company, How};
-use super::mesh::{Mesh, ended, first_line, send};
 use super::plan::{Ending, LONG_OWNER, Trouble, Use};
 use super::sizes::Sizes;
 use super::user::{Scene, User, live};
 use super::verdict::Finding;
+use crate::bench::processes::{Mesh, ended, first_line, send};
 
 /// How long the next one may wait for a resource that nobody holds. It is milliseconds; this is for busy machines and
 /// for links that come back, and nodes that lost their standing and get it again.

@@ -247,3 +247,40 @@ fn many_short_locks_leave_no_alarms_behind() {
     mesh.run_ms(200);
     assert_eq!(mesh.net.machines[0].take_promise(), Some(Promise::Nothing));
 }
+
+#[test]
+fn a_request_has_one_alarm_although_its_lease_is_cut_to_the_standing() {
+    let mut mesh = Mesh::voting(1);
+    let made = mesh.net.ask(0, wants("dock"));
+    mesh.net.release(0, made);
+    mesh.run_ms(200);
+    let (before, sets) = (mesh.net.machines[0].alarms.len(), mesh.net.machines[0].alarms.sets());
+    let held = mesh.net.ask(0, wants("dock"));
+    let lease = mesh.net.look(0, held).lease_ms;
+    assert!(lease < meshlock_api::resource::DEFAULT_LEASE_MS, "{lease}");
+    assert_eq!(mesh.net.machines[0].alarms.sets() - sets, 1);
+    mesh.net.release(0, held);
+    assert_eq!(mesh.net.machines[0].alarms.len(), before);
+    // One that waits is ended by its own, and one that is granted later by the shorter of both.
+    let (held, waits) = (mesh.net.ask(0, wants("dock")), mesh.net.ask(0, wants("dock")));
+    mesh.net.machines[0].renew(mesh.net.now, held, None).unwrap();
+    mesh.net.release(0, held);
+    assert_eq!(mesh.state(0, waits), State::Granted);
+    mesh.run_ms(30_000);
+    assert_eq!(mesh.state(0, waits), State::Expired);
+}
+
+#[test]
+fn what_is_held_again_after_a_clean_stop_is_promised_again() {
+    let mut mesh = Mesh::full(2);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.net.settle();
+    assert_eq!(mesh.state(1, held), State::Granted);
+    mesh.net.machines[1].stop(mesh.net.now);
+    mesh.net.collect(1);
+    mesh.stop_and_resume(1);
+    // It may be killed at once: its next start has to wait for the client.
+    let promise = mesh.net.machines[1].take_promise();
+    let lease = meshlock_api::resource::DEFAULT_LEASE_MS;
+    assert!(matches!(promise, Some(Promise::Until(until)) if until >= Now::default().plus_ms(lease)), "{promise:?}");
+}

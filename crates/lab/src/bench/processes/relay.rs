@@ -15,9 +15,9 @@ const LARGEST: usize = 65_536;
 
 /// One link. It ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub(in crate::bench) struct Relay {
     /// Where the dialing node finds the other.
-    pub(super) address: SocketAddr,
+    pub(in crate::bench) address: SocketAddr,
     weather: Arc<Mutex<Option<Weather>>>,
     lost: Arc<AtomicU64>,
     task: JoinHandle<()>,
@@ -32,7 +32,7 @@ struct Weather {
 
 impl Relay {
     /// Carries what arrives at a new address to this one, and the answers back.
-    pub(super) async fn start(to: SocketAddr, seed: u64) -> io::Result<Self> {
+    pub(in crate::bench) async fn start(to: SocketAddr, seed: u64) -> io::Result<Self> {
         let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let far = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         far.connect(to).await?;
@@ -43,17 +43,17 @@ impl Relay {
     }
 
     /// Loses this share of the packets for some time; of those to the dialed node only, or of both directions.
-    pub(super) fn lose(&self, percent: u8, both: bool, lasts: Duration) {
+    pub(in crate::bench) fn lose(&self, percent: u8, both: bool, lasts: Duration) {
         let until = Instant::now() + lasts;
         *self.weather.lock().unwrap_or_else(PoisonError::into_inner) = Some(Weather { percent, both, until });
     }
 
-    pub(super) fn heal(&self) {
+    pub(in crate::bench) fn heal(&self) {
         *self.weather.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// How many packets were lost here so far.
-    pub(super) fn lost(&self) -> u64 {
+    pub(in crate::bench) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }

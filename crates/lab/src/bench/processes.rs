@@ -1,4 +1,6 @@
-//! The mesh under torment: a process for every node, linked over relays. Nothing of it is left when it is dropped.
+//! A mesh of real processes on the loopback, one for every node. Nothing of it is left when it is dropped.
+
+mod relay;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -15,9 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::cast;
-use super::plan::{Plan, Recovery};
-use super::relay::Relay;
+pub(in crate::bench) use self::relay::Relay;
 
 /// How long a node may take to start or to stop. It is far less; a busy machine is no fault.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -31,6 +31,52 @@ pub(super) struct Mesh {
     ends: Vec<(usize, usize)>,
     pids: Pids,
     plan: Plan,
+}
+
+/// What a mesh of processes is like.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) nodes: usize,
+    pub(super) ways: Ways,
+    pub(super) recovery: Recovery,
+    /// With voters: how long a node may act after it last asked them.
+    pub(super) standing: Duration,
+    /// When links are given up, if not as every node does.
+    pub(super) loss_after: Option<Duration>,
+    /// The resources in the founder's file.
+    pub(super) resources: String,
+}
+
+/// How nodes reach each other.
+#[derive(Clone, Debug)]
+pub(super) enum Ways {
+    /// All dial all, at their own addresses.
+    Direct,
+    /// Over relays that can be made bad, with this seed: pairs of nodes, the later one dials.
+    Relayed(Vec<(usize, usize)>, u64),
+}
+
+/// How a mesh recovers from crashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Recovery {
+    /// A majority of voters declares gone who is silent
+    #[default]
+    Voters,
+    /// A node that comes back, or an operator, says so
+    Restart,
+    /// Not at all
+    None,
+}
+
+impl Recovery {
+    /// As it is typed.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Voters => "voters",
+            Self::Restart => "restart",
+            Self::None => "none",
+        }
+    }
 }
 
 /// The process of each node; 0 while it is meant to be down.
@@ -52,8 +98,8 @@ impl Mesh {
     /// Founds a mesh and starts all nodes.
     pub(super) async fn start(binary: &Path, place: &Path, plan: Plan) -> anyhow::Result<Self> {
         let mut mesh = Self::found(binary, place, plan)?;
-        for node in 0..plan.nodes {
-            mesh.enter(node, plan).await?;
+        for node in 0..mesh.len() {
+            mesh.enter(node).await?;
             mesh.until_on_record(node).await;
         }
         Ok(mesh)
@@ -78,13 +124,17 @@ impl Mesh {
     }
 
     /// Starts a node for the first time, linked to those that were started before.
-    pub(super) async fn enter(&mut self, node: usize, plan: Plan) -> anyhow::Result<()> {
-        for (earlier, _) in plan.links().iter().filter(|(_, later)| *later == node) {
-            let to = self.nodes[*earlier].listen.context("it is started before")?;
-            let relay = Relay::start(to, plan.seed.wrapping_add(self.links.len() as u64)).await?;
+    pub(super) async fn enter(&mut self, node: usize) -> anyhow::Result<()> {
+        let (links, seed) = match &self.plan.ways {
+            Ways::Direct => (Vec::new(), 0),
+            Ways::Relayed(links, seed) => (links.clone(), *seed),
+        };
+        for (earlier, _) in links.into_iter().filter(|(_, later)| *later == node) {
+            let to = self.nodes[earlier].listen.context("it is started before")?;
+            let relay = Relay::start(to, seed.wrapping_add(self.links.len() as u64)).await?;
             self.nodes[node].peers.push(relay.address);
             self.links.push(relay);
-            self.ends.push((*earlier, node));
+            self.ends.push((earlier, node));
         }
         self.begin(node).await
     }
@@ -92,10 +142,11 @@ impl Mesh {
     fn admit(&self) -> anyhow::Result<()> {
         let founder = &self.nodes[0].dir;
         // The standing is checked against when links are given up.
+        let loss_after = self.plan.loss_after.map(|time| format!("[node]\nloss-after = \"{}ms\"\n", time.as_millis()));
         fs::create_dir_all(founder)?;
-        fs::write(founder.join("meshlock.toml"), format!("[node]\nloss-after = \"1s\"\n{}", cast::toml()))?;
+        fs::write(founder.join("meshlock.toml"), loss_after.unwrap_or_default() + &self.plan.resources)?;
         let standing = format!("{}ms", self.plan.standing.as_millis());
-        let mut words = vec!["init", "torment", "--node", "n0", "--recovery"];
+        let mut words = vec!["init", "bench", "--node", "n0", "--recovery"];
         match self.plan.recovery {
             Recovery::Voters => words.extend(["voters", "--standing", &standing]),
             Recovery::Restart => words.push("restart"),
@@ -157,8 +208,8 @@ impl Mesh {
         &self.place
     }
 
-    pub(super) fn plan(&self) -> Plan {
-        self.plan
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     pub(super) fn recovery(&self) -> Recovery {
@@ -189,14 +240,21 @@ impl Mesh {
 
     /// Starts a node and waits until it is ready.
     pub(super) async fn begin(&mut self, index: usize) -> anyhow::Result<()> {
+        let direct: Vec<SocketAddr> = match self.plan.ways {
+            Ways::Direct => self.nodes.iter().filter_map(|node| node.listen).collect(),
+            Ways::Relayed(..) => Vec::new(),
+        };
         let node = &mut self.nodes[index];
         let listen = node.listen.map_or_else(|| "127.0.0.1:0".to_owned(), |address| address.to_string());
         // A write beyond a limit of the system shall fail and not end the process; see `FullDisk`.
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(&self.binary);
-        command.args(["node", "--json", "--no-discovery", "--loss-after", "1s", "--listen", &listen]);
+        command.args(["node", "--json", "--no-discovery", "--listen", &listen]);
+        if let Some(loss_after) = self.plan.loss_after {
+            command.arg("--loss-after").arg(format!("{}ms", loss_after.as_millis()));
+        }
         command.arg("--dir").arg(&node.dir).arg("--socket").arg(&node.socket);
-        for peer in &node.peers {
+        for peer in node.peers.iter().chain(direct.iter().filter(|peer| Some(**peer) != node.listen)) {
             command.arg("--peer").arg(peer.to_string());
         }
         // A group of its own, so that Ctrl-C is for the bench alone.
