@@ -69,6 +69,7 @@ impl Machine {
         };
         self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
         self.give_back(now, ticket, State::Granted);
+        self.leave_stream(ticket);
         self.requests.retire(now, ticket);
         self.leave_unless_used(now, resource);
     }
