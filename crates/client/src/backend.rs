@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use crate::error::Error;
 use crate::http::Http;
+use crate::stream::Watched;
 
 /// The way to a node.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub(crate) enum Backend {
 /// The name of a request at its node.
 #[derive(Clone, Debug)]
 pub(crate) enum Key {
+    /// On a stream: the node ends it when this program does.
+    Stream(Arc<Watched>),
+    /// By HTTP.
     Id(String),
     #[cfg(feature = "embedded")]
     Ticket(meshlock_node::machine::Ticket),
@@ -34,6 +38,7 @@ impl Key {
     pub(crate) fn id(&self, chosen: Option<&str>) -> String {
         match (self, chosen) {
             (_, Some(chosen)) => chosen.to_owned(),
+            (Self::Stream(watched), None) => watched.id().to_owned(),
             (Self::Id(id), None) => id.clone(),
             // The name that the node gives to those without one.
             #[cfg(feature = "embedded")]
@@ -55,9 +60,9 @@ pub(crate) struct Granted {
 /// How long one question waits at the node for a grant.
 const BLOCK_FOR: Duration = Duration::from_secs(10);
 /// How long to leave a node alone that does not answer.
-const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Asks over a socket until there is an answer. Dropped before, it takes the request back.
+/// Asks by HTTP until there is an answer: for grants that outlive this program, and at nodes that have no streams. Dropped before, it takes the request back.
 pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle) -> Result<Granted, Error> {
     let began = Instant::now();
     let until = asked.timeout_ms.map(|ms| began + Duration::from_millis(ms));

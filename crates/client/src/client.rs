@@ -51,6 +51,7 @@ pub struct Builder {
     url: Option<String>,
     token: Option<String>,
     owner: Option<String>,
+    patience: Option<Duration>,
 }
 
 impl Builder {
@@ -82,6 +83,13 @@ impl Builder {
         self
     }
 
+    /// How long the node may take to answer the greeting of [`connect`](Self::connect). 10 s if not said.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
     /// Finds the node and greets it.
     pub async fn connect(self) -> Result<Client, Error> {
         let address = match (self.url, self.socket) {
@@ -90,7 +98,7 @@ impl Builder {
             (None, None) => Address::from_environment()?,
         };
         let http = Http::new(address, self.token);
-        http.health().await?;
+        http.health(self.patience.unwrap_or(crate::http::PATIENCE)).await?;
         Ok(Client::new(Backend::Http(Arc::new(http)), self.owner))
     }
 }

@@ -28,6 +28,7 @@ mod keeper;
 pub mod lock;
 #[cfg(feature = "embedded")]
 mod node;
+mod stream;
 mod trust;
 
 pub use meshlock_api as api;

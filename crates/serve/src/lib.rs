@@ -23,4 +23,4 @@ pub use delivery::Delivery;
 pub use patience::Limits;
 pub use server::{Listener, Port, serve, stopped};
 pub use size::{BodyError, LARGEST_HEADER, read_body};
-pub use takeover::{Presence, Socket, Taken, Takeover};
+pub use takeover::{Presence, ReadHalf, Socket, Taken, Takeover, WriteHalf};

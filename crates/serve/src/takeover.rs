@@ -6,8 +6,10 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use axum::body::Bytes;
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::patience::Busy;
@@ -34,35 +36,63 @@ impl From<TcpStream> for Socket {
 }
 
 impl Socket {
-    /// Waits until there is something to read, or the end.
-    pub async fn readable(&self) -> io::Result<()> {
+    /// To be read by one and written by others.
+    pub fn into_split(self) -> (ReadHalf, WriteHalf) {
         match self {
-            Self::Unix(stream) => stream.readable().await,
-            Self::Tcp(stream) => stream.readable().await,
+            Self::Unix(stream) => {
+                let (read, write) = stream.into_split();
+                (ReadHalf::Unix(read), WriteHalf::Unix(write))
+            }
+            Self::Tcp(stream) => {
+                let (read, write) = stream.into_split();
+                (ReadHalf::Tcp(read), WriteHalf::Tcp(write))
+            }
         }
     }
+}
 
+/// The half of a socket that is read.
+#[derive(Debug)]
+pub enum ReadHalf {
+    /// Of a process on this machine.
+    Unix(tokio::net::unix::OwnedReadHalf),
+    /// Of a process anywhere.
+    Tcp(tokio::net::tcp::OwnedReadHalf),
+}
+
+impl ReadHalf {
+    /// Reads what is there. One call of the system: what fills less than the buffer was all.
+    pub fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Unix(half) => Pin::new(half).poll_read(context, buffer),
+            Self::Tcp(half) => Pin::new(half).poll_read(context, buffer),
+        }
+    }
+}
+
+/// The half of a socket that is written.
+#[derive(Debug)]
+pub enum WriteHalf {
+    /// Of a process on this machine.
+    Unix(tokio::net::unix::OwnedWriteHalf),
+    /// Of a process anywhere.
+    Tcp(tokio::net::tcp::OwnedWriteHalf),
+}
+
+impl WriteHalf {
     /// Waits until something can be written.
     pub async fn writable(&self) -> io::Result<()> {
         match self {
-            Self::Unix(stream) => stream.writable().await,
-            Self::Tcp(stream) => stream.writable().await,
-        }
-    }
-
-    /// Reads what is there. [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing is.
-    pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.try_read(buffer),
-            Self::Tcp(stream) => stream.try_read(buffer),
+            Self::Unix(half) => half.writable().await,
+            Self::Tcp(half) => half.writable().await,
         }
     }
 
     /// Writes what the system takes. [`WouldBlock`](io::ErrorKind::WouldBlock) if it takes nothing. From any thread.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Unix(stream) => stream.try_write(bytes),
-            Self::Tcp(stream) => stream.try_write(bytes),
+            Self::Unix(half) => half.try_write(bytes),
+            Self::Tcp(half) => half.try_write(bytes),
         }
     }
 }

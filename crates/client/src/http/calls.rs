@@ -18,8 +18,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Http {
     /// Whether a node answers.
-    pub(crate) async fn health(&self) -> Result<(), Error> {
-        self.get::<serde_json::Value>("/v1/health", PATIENCE).await.map(drop)
+    pub(crate) async fn health(&self, patience: Duration) -> Result<(), Error> {
+        self.get::<serde_json::Value>("/v1/health", patience).await.map(drop)
     }
 
     /// Asks for something, and waits for it at most so long.
@@ -126,7 +126,7 @@ impl Http {
     }
 
     /// Why something was refused.
-    pub(super) fn refusal(&self, status: StatusCode, answer: &[u8]) -> Error {
+    pub(crate) fn refusal(&self, status: StatusCode, answer: &[u8]) -> Error {
         match serde_json::from_slice::<Problem>(answer) {
             Ok(problem) => Error::Refused(problem),
             Err(_) => self.garbled(format!("HTTP {status}")),

@@ -4,12 +4,12 @@
 //! it. Only if the client reads too slowly for its socket to take everything, the connection's own task sends the rest.
 
 use std::borrow::Cow;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use meshlock_api::stream::NodeLine;
 use meshlock_api::{Problem, RequestInfo};
-use meshlock_serve::{Presence, Socket};
+use meshlock_serve::{Presence, WriteHalf};
 use tokio::sync::Notify;
 
 use crate::hub::StreamUser;
@@ -22,7 +22,7 @@ const KEPT: usize = 16 << 10;
 /// The sending half of a stream.
 #[derive(Debug)]
 pub(super) struct Outlet {
-    pub(super) socket: Socket,
+    pub(super) socket: WriteHalf,
     presence: Presence,
     waiting: Mutex<Waiting>,
     /// The connection's task has something to do: see [`Trouble`].
@@ -51,7 +51,7 @@ pub(super) enum Trouble {
 }
 
 impl Outlet {
-    pub(super) fn new(socket: Socket, presence: Presence) -> Self {
+    pub(super) fn new(socket: WriteHalf, presence: Presence) -> Self {
         Self { socket, presence, waiting: Mutex::default(), attention: Notify::new() }
     }
 
@@ -147,9 +147,4 @@ impl StreamUser for Outlet {
             }
         }
     }
-}
-
-/// An error that says that the peer is gone, as opposed to nothing being there.
-pub(super) fn is_end(error: &io::Error) -> bool {
-    !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

@@ -1,8 +1,11 @@
 //! Streams: one connection that carries all requests of a client, as lines of JSON. `docs/stream.md` is the description.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Extension;
@@ -12,22 +15,20 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use meshlock_api::stream::{Act, ClientLine, Hello, LONGEST_LINE, NodeLine, PROTOCOL};
 use meshlock_api::{Problem, Reason};
-use meshlock_serve::{Socket, Taken, Takeover, stopped};
+use meshlock_serve::{ReadHalf, Socket, Taken, Takeover, stopped};
 use serde::Deserialize;
 use socket2::{SockRef, TcpKeepalive};
-use tokio::task::yield_now;
+use tokio::io::ReadBuf;
 use tokio::time::{Instant, sleep_until};
 
 use super::answer::Refusal;
-use super::outlet::{Outlet, Trouble, is_end};
+use super::outlet::{Outlet, Trouble};
 use super::routes::App;
 use crate::hub::{Hub, StreamUser};
 use crate::machine::{ClosedBy, Machine, Now, Origin, StreamId, Ticket};
 
 /// How much is read at once.
 const CHUNK: usize = 8 << 10;
-/// How often a client that sends without end is read before others have their turn.
-const READS_AT_ONCE: usize = 16;
 
 /// One connection for all requests of a client
 ///
@@ -83,7 +84,8 @@ async fn serve(app: App, taken: Taken) {
             Origin::Remote
         }
     };
-    let outlet = Arc::new(Outlet::new(socket, presence));
+    let (reads, writes) = socket.into_split();
+    let outlet = Arc::new(Outlet::new(writes, presence));
     outlet.say(&NodeLine { hello: Some(Cow::Owned(hello(&app.hub))), ..NodeLine::default() });
     let id = app.hub.open_stream(origin, Arc::clone(&outlet) as Arc<dyn StreamUser>);
     let stalled = app.limits.stalled;
@@ -91,7 +93,7 @@ async fn serve(app: App, taken: Taken) {
     let mut stream = Stream { hub: Arc::clone(&app.hub), id, outlet, rest: Vec::new(), by: ClosedBy::Node };
     tokio::select! {
         biased;
-        by = stream.run(&read, stalled) => stream.by = by,
+        by = stream.run(reads, &read, stalled) => stream.by = by,
         () = stopped(app.stop.clone()) => stream.outlet.flush(),
     }
 }
@@ -131,37 +133,28 @@ struct Numbered {
 
 impl Stream {
     /// Until the connection has to be closed; who is the cause.
-    async fn run(&mut self, first: &[u8], stalled: Duration) -> ClosedBy {
+    async fn run(&mut self, mut reads: ReadHalf, first: &[u8], stalled: Duration) -> ClosedBy {
         if let ControlFlow::Break(by) = self.take(first) {
             return by;
         }
         self.outlet.flush();
+        let outlet = Arc::clone(&self.outlet);
         let mut patient_until: Option<Instant> = None;
-        let mut reads = 0;
         loop {
-            match self.read() {
-                ControlFlow::Break(by) => return by,
-                ControlFlow::Continue(Read::Something) if reads < READS_AT_ONCE => {
-                    reads += 1;
-                    continue;
-                }
-                ControlFlow::Continue(Read::Something) => {
-                    reads = 0;
-                    yield_now().await;
-                    continue;
-                }
-                ControlFlow::Continue(Read::Nothing) => reads = 0,
-            }
-            match self.outlet.trouble() {
+            match outlet.trouble() {
                 None => patient_until = None,
                 Some(Trouble::Full) => patient_until = patient_until.or_else(|| Some(Instant::now() + stalled)),
                 Some(Trouble::TooMuch) => return ClosedBy::Node,
                 Some(Trouble::Broken) => return ClosedBy::Client,
             }
-            let outlet = &self.outlet;
             tokio::select! {
-                _ = outlet.socket.readable() => {}
+                biased;
                 () = outlet.attention.notified() => {}
+                read = poll_fn(|context| self.poll_lines(&mut reads, context)) => {
+                    if let ControlFlow::Break(by) = read {
+                        return by;
+                    }
+                }
                 _ = outlet.socket.writable(), if patient_until.is_some() => {
                     outlet.go_on();
                     patient_until = None;
@@ -174,19 +167,17 @@ impl Stream {
         }
     }
 
-    /// Reads once, and handles the lines that are complete. What the client is told is sent at the end.
-    fn read(&mut self) -> ControlFlow<ClosedBy, Read> {
-        let mut chunk = [0; CHUNK];
-        match self.outlet.socket.try_read(&mut chunk) {
-            Ok(0) => ControlFlow::Break(ClosedBy::Client),
-            Ok(count) => {
-                let taken = self.take(chunk.get(..count).unwrap_or_default());
-                self.outlet.flush();
-                taken.map_continue(|()| Read::Something)
-            }
-            Err(error) if is_end(&error) => ControlFlow::Break(ClosedBy::Client),
-            Err(_) => ControlFlow::Continue(Read::Nothing),
+    /// Reads once, and handles the lines that are complete. What the client is told is sent at the end. The buffer is on
+    /// the stack: a stream that is silent costs none.
+    fn poll_lines(&mut self, reads: &mut ReadHalf, context: &mut Context<'_>) -> Poll<ControlFlow<ClosedBy>> {
+        let mut chunk = [MaybeUninit::uninit(); CHUNK];
+        let mut buffer = ReadBuf::uninit(&mut chunk);
+        if ready!(reads.poll_read(context, &mut buffer)).is_err() || buffer.filled().is_empty() {
+            return Poll::Ready(ControlFlow::Break(ClosedBy::Client));
         }
+        let taken = self.take(buffer.filled());
+        self.outlet.flush();
+        Poll::Ready(taken)
     }
 
     /// Handles the lines that are complete.
@@ -261,11 +252,6 @@ impl Stream {
             },
         );
     }
-}
-
-enum Read {
-    Something,
-    Nothing,
 }
 
 /// Does what a line says.
