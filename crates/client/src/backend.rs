@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use crate::error::Error;
-use crate::http::Http;
+use crate::http::{Http, PATIENCE};
 use crate::stream::Watched;
 
 /// The way to a node.
@@ -59,6 +59,8 @@ pub(crate) struct Granted {
 
 /// How long one question waits at the node for a grant.
 const BLOCK_FOR: Duration = Duration::from_secs(10);
+/// How much later than its time the answer about a request with a timeout may come.
+const LATE: Duration = Duration::from_millis(250);
 /// How long to leave a node alone that does not answer.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
@@ -74,7 +76,9 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
     loop {
         let before = Instant::now();
         let left = until.map_or(BLOCK_FOR, |until| until.saturating_duration_since(before).min(BLOCK_FOR));
-        match http.ask(&asked, left).await {
+        // Whoever set a limit does not want to wait longer for an answer either.
+        let patience = if until.is_some() { LATE } else { PATIENCE };
+        match http.ask(&asked, left, patience).await {
             Ok(info) => {
                 heard = Some(Instant::now());
                 lease = Duration::from_millis(info.lease_ms);

@@ -137,6 +137,15 @@ impl Client {
         Self { shared: Arc::new(Shared { backend, keeper: Arc::default(), runtime, owner }) }
     }
 
+    /// The name of the node's mesh, if the node told it.
+    pub fn mesh(&self) -> Option<String> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.mesh.get().cloned(),
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => Some(hub.with(|machine, _| machine.settings().mesh.clone())),
+        }
+    }
+
     /// Asks for a resource. Await what comes back, or say more about it first.
     pub fn lock(&self, name: impl Into<String>) -> Lock {
         Lock::new(self.clone(), name.into())

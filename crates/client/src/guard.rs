@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::http::Http;
 use crate::keeper::Due;
+use crate::stream::Anchor;
 
 /// Why something that was held is held no longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,7 +273,18 @@ impl Guard {
                 Loss::Taken { state, reason: crate::keeper::reason_of(hub, *ticket) }
             }
             #[cfg(feature = "embedded")]
-            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_) | Key::Stream(_)) => std::future::pending().await,
+            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_) | Key::Stream(_)) => {
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// A connection for a child process that works under this lock, so that the lock stays taken should this program die
+    /// before the child. `None` where there can be none: over TCP, with an embedded node, and at nodes of earlier versions.
+    pub async fn anchor(&self) -> Result<Option<Anchor>, Error> {
+        match (&self.client.shared.backend, &self.held.key) {
+            (Backend::Http(http), Key::Stream(watched)) => crate::stream::anchor(http, watched).await,
+            _ => Ok(None),
         }
     }
 

@@ -40,3 +40,4 @@ pub use guard::{Guard, Loss};
 pub use lock::{Lock, new_id};
 #[cfg(feature = "embedded")]
 pub use node::{Node, NodeBuilder, Stopped};
+pub use stream::Anchor;

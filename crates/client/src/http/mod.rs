@@ -8,7 +8,7 @@ mod calls;
 mod events;
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -43,6 +43,8 @@ pub(crate) struct Http {
     idle: Mutex<Vec<Sender>>,
     /// Where requests are made: over HTTP only if the node has no streams.
     pub(crate) streams: Streams,
+    /// The name of the mesh, if the node told it.
+    pub(crate) mesh: OnceLock<String>,
 }
 
 /// A connection on which nothing was said yet.
@@ -61,7 +63,7 @@ pub(crate) struct Question {
 
 impl Http {
     pub(crate) fn new(address: Address, token: Option<String>) -> Self {
-        Self { address, token, idle: Mutex::new(Vec::new()), streams: Streams::default() }
+        Self { address, token, idle: Mutex::new(Vec::new()), streams: Streams::default(), mesh: OnceLock::new() }
     }
 
     pub(crate) fn place(&self) -> String {

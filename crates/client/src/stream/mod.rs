@@ -10,7 +10,9 @@
 //! | `watched` | what is known of a request |
 //! | `open` | the upgrade from HTTP |
 //! | `obtain` | from a wish to a grant |
+//! | `anchor` | a connection for a child process |
 
+mod anchor;
 mod conn;
 mod obtain;
 mod open;
@@ -30,6 +32,8 @@ use crate::http::Http;
 use conn::{Asker, Conn};
 use watched::Requests;
 
+pub use anchor::Anchor;
+pub(crate) use anchor::anchor;
 pub(crate) use obtain::obtain;
 pub(crate) use watched::Watched;
 
@@ -144,7 +148,12 @@ impl Streams {
     }
 
     /// Gives back or cancels, and waits for the answer.
-    pub(crate) async fn release(&self, http: &Http, watched: &Arc<Watched>, patience: Duration) -> Result<RequestInfo, Error> {
+    pub(crate) async fn release(
+        &self,
+        http: &Http,
+        watched: &Arc<Watched>,
+        patience: Duration,
+    ) -> Result<RequestInfo, Error> {
         self.requests.remove(watched);
         let mut line = ClientLine::new(0, Act::Release).about(&watched.id);
         let info = self.call(http, &mut line, patience).await?;

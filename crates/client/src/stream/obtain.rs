@@ -127,7 +127,12 @@ impl Wait<'_> {
 
 /// A grant whose lease began so long ago that little of it is left is renewed first. The lease counts from the last line
 /// that was sent about it: we cannot know when the grant was made, and not how long it was on its way.
-async fn settle(http: &Arc<Http>, watched: &Arc<Watched>, mut before: Instant, mut info: RequestInfo) -> Result<Granted, Error> {
+async fn settle(
+    http: &Arc<Http>,
+    watched: &Arc<Watched>,
+    mut before: Instant,
+    mut info: RequestInfo,
+) -> Result<Granted, Error> {
     loop {
         let lease = Duration::from_millis(info.lease_ms);
         let expires = before + Duration::from_millis(info.expires_in_ms.unwrap_or_default());
