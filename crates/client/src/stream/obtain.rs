@@ -112,7 +112,7 @@ impl Wait<'_> {
                     return Err(Error::Refused(problem));
                 }
                 Ok(Heard::CutOff) => {
-                    self.heard = self.heard.filter(|_| is_answered).map(|_| Instant::now()).or(self.heard);
+                    self.heard = Some(Instant::now()); // a node was there, and may know the request
                     return Err(self.cancel.http.silent("the connection was closed"));
                 }
                 Err(_) if is_answered => {

@@ -14,6 +14,7 @@ mod recovery;
 mod resources;
 mod saved;
 mod stopping;
+mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
