@@ -25,7 +25,7 @@ use std::time::Duration;
 use meshlock_api::stream::{Act, ClientLine};
 use meshlock_api::{NewRequest, RequestInfo};
 use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::error::Error;
 use crate::http::Http;
@@ -39,6 +39,8 @@ pub(crate) use watched::Watched;
 
 /// After this time without an answer, the task that reads may be on a runtime that is not driven.
 const READ_ELSEWHERE: Duration = Duration::from_secs(1);
+/// Longer than any program runs, and short enough to be added to a moment.
+const LONGEST: Duration = Duration::from_secs(1 << 32);
 
 /// The way to a node on streams.
 #[derive(Debug, Default)]
@@ -112,16 +114,15 @@ impl Streams {
         line: &mut ClientLine<'_>,
         patience: Duration,
     ) -> Result<Option<RequestInfo>, Error> {
-        let answered = async {
-            let conn = self.connected(http, patience).await?;
-            let gone = || http.silent("it has no streams");
-            let conn = conn.ok_or_else(gone)?;
-            let (sender, answer) = oneshot::channel();
-            conn.say(line, Some(Asker::Call(sender)));
-            let answer = attend(&conn, answer).await.map_err(|_| http.silent("the connection was closed"))?;
-            Ok(answer?)
-        };
-        timeout(patience, answered).await.map_err(|_| http.waited(patience))?
+        let conn = self.connected(http, patience).await?;
+        let conn = conn.ok_or_else(|| http.silent("it has no streams"))?;
+        let (sender, answer) = oneshot::channel();
+        conn.say(line, Some(Asker::Call(sender)));
+        match attend(&conn, answer, patience).await {
+            Some(Ok(answer)) => Ok(answer?),
+            Some(Err(_)) => Err(http.silent("the connection was closed")),
+            None => Err(http.waited(patience)),
+        }
     }
 
     /// Renews, and takes the request over if it was made on a connection that is gone.
@@ -169,11 +170,13 @@ impl Streams {
     }
 }
 
-/// Waits for something that is read from a connection, and sees to it that it is read.
-async fn attend<T>(conn: &Arc<Conn>, what: impl Future<Output = T>) -> T {
+/// Waits so long for something that is read from a connection, and sees to it that it is read. One timer for all: setting
+/// one costs as much as a line.
+async fn attend<T>(conn: &Arc<Conn>, what: impl Future<Output = T>, patience: Duration) -> Option<T> {
     tokio::pin!(what);
-    let mut silent = std::pin::pin!(sleep(READ_ELSEWHERE));
-    let mut is_elsewhere = true;
+    let begin = Instant::now();
+    let mut timer = std::pin::pin!(sleep_until(begin + READ_ELSEWHERE.min(patience)));
+    let mut is_elsewhere = patience > READ_ELSEWHERE;
     loop {
         let unread = conn.unread.notified();
         tokio::pin!(unread);
@@ -181,11 +184,15 @@ async fn attend<T>(conn: &Arc<Conn>, what: impl Future<Output = T>) -> T {
         conn.ensure_read();
         tokio::select! {
             biased;
-            result = &mut what => return result,
+            result = &mut what => return Some(result),
             () = unread => {}
-            () = silent.as_mut(), if is_elsewhere => {
+            () = timer.as_mut() => {
+                if !is_elsewhere {
+                    return None;
+                }
                 is_elsewhere = false;
                 conn.read_here();
+                timer.as_mut().reset(begin + patience.min(LONGEST));
             }
         }
     }

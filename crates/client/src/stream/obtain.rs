@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use meshlock_api::resource::DEFAULT_LEASE_MS;
 use meshlock_api::stream::{Act, ClientLine};
 use meshlock_api::{NewRequest, Reason, RequestInfo, State};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::attend;
-use super::conn::Asker;
+use super::conn::{Asker, Conn};
 use super::watched::{Heard, Watched};
 use crate::backend::{Granted, Key, PAUSE, ended};
 use crate::error::Error;
@@ -45,7 +45,7 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: &NewRequest) -> Result<Optio
                 let mut line = ClientLine::new(0, Act::Acquire);
                 line.request = Some(Cow::Borrowed(asked));
                 if conn.say(&mut line, Some(Asker::Request(Arc::clone(&watched)))) {
-                    match attend(&conn, wait.answer(&watched, asked)).await {
+                    match wait.answer(&conn, &watched, asked).await {
                         Ok(info) => {
                             let granted = settle(http, &watched, before, info).await?;
                             wait.cancel.watched = None;
@@ -83,15 +83,13 @@ impl Wait<'_> {
     }
 
     /// Waits for the grant.
-    async fn answer(&mut self, watched: &Watched, asked: &NewRequest) -> Result<RequestInfo, Error> {
+    async fn answer(&mut self, conn: &Arc<Conn>, watched: &Watched, asked: &NewRequest) -> Result<RequestInfo, Error> {
         let mut is_answered = false;
         loop {
             let left = self.left(Instant::now());
             let patience = if is_answered { left.saturating_add(LAST_WORD) } else { left.min(PATIENCE) };
-            // Longer than any program runs, and short enough to be added to a moment.
-            let heard = timeout(patience.min(Duration::from_secs(1 << 32)), watched.next()).await;
-            match heard {
-                Ok(Heard::Info(info)) => {
+            match attend(conn, watched.next(), patience).await {
+                Some(Heard::Info(info)) => {
                     is_answered = true;
                     self.heard = Some(Instant::now());
                     self.lease = Duration::from_millis(info.lease_ms);
@@ -105,21 +103,21 @@ impl Wait<'_> {
                         }
                     }
                 }
-                Ok(Heard::Refused(problem)) => {
+                Some(Heard::Refused(problem)) => {
                     if problem.reason != Reason::Unavailable {
                         self.cancel.forget();
                     }
                     return Err(Error::Refused(problem));
                 }
-                Ok(Heard::CutOff) => {
+                Some(Heard::CutOff) => {
                     self.heard = Some(Instant::now()); // a node was there, and may know the request
                     return Err(self.cancel.http.silent("the connection was closed"));
                 }
-                Err(_) if is_answered => {
+                None if is_answered => {
                     let (resource, after) = (asked.resource.clone(), self.began.elapsed());
                     return Err(Error::TimedOut { resource, after, out_of_reach: self.out_of_reach.clone() });
                 }
-                Err(_) => return Err(self.cancel.http.waited(patience)),
+                None => return Err(self.cancel.http.waited(patience)),
             }
         }
     }
