@@ -56,6 +56,11 @@ pub enum What {
         /// What is known of it.
         resource: ResourceInfo,
     },
+    /// A resource was removed.
+    ResourceRemoved {
+        /// Its name.
+        resource: String,
+    },
     /// A rule that must hold does not. Please report it.
     Broken {
         /// The resource.
@@ -71,9 +76,10 @@ impl What {
         match self {
             Self::Request { request } => Some(&request.resource),
             Self::Resource { resource } => Some(&resource.name),
-            Self::TokenHere { resource } | Self::TokenGone { resource } | Self::Broken { resource, .. } => {
-                Some(resource)
-            }
+            Self::TokenHere { resource }
+            | Self::TokenGone { resource }
+            | Self::ResourceRemoved { resource }
+            | Self::Broken { resource, .. } => Some(resource),
             Self::LinkUp { .. } | Self::LinkDown { .. } => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::resource::Definition;
 use crate::status::OutOfReach;
 
 /// What a client asks for.
@@ -161,6 +162,9 @@ pub struct RequestInfo {
     /// Why it expired, for programs; only with state `EXPIRED`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiry: Option<Expiry>,
+    /// There was no resource of this name, and one was made for this request. What was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Definition>,
 }
 
 /// Why a request expired.
@@ -186,7 +190,15 @@ pub struct Place {
     pub ahead: u32,
     /// The token is at this node and all were counted, so that no other request is ahead. Otherwise there may be more.
     pub exact: bool,
-    /// How long it will still take, from how long grants lasted so far.
+    /// How long it will still take, as likely shorter as longer: from how long the latest grants lasted, and how long the
+    /// holder has held. Missing without a basis: fewer than five grants that were given back, a holder that outlasts
+    /// them, or others that may be ahead and are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate_ms: Option<u64>,
+    /// With it: one in ten such waits would be shorter than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_low_ms: Option<u64>,
+    /// With it: one in ten such waits would be longer than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_high_ms: Option<u64>,
 }

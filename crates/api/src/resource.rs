@@ -169,9 +169,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     }
     let allowed = |c: char| c.is_ascii_graphic() && !"/?#%\"\\".contains(c);
     if let Some(wrong) = name.chars().find(|c| !allowed(*c)) {
-        return Err(format!(
-            "a resource's name cannot have {wrong:?}: use letters, digits, and signs such as - _ . : @"
-        ));
+        return Err(format!("a resource's name cannot have {wrong:?}: use a-z, A-Z, 0-9, and signs such as - _ . : @"));
     }
     if name.starts_with("meshlock:") {
         return Err("names that begin with \"meshlock:\" belong to the mesh itself".into());

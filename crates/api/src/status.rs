@@ -145,6 +145,15 @@ pub struct NodeInfo {
     pub id: u32,
     /// The names of its neighbours.
     pub links: Vec<Link>,
+    /// The version of meshlock that it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Milliseconds since 1970 by its clock, when it answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_ms: Option<u64>,
+    /// Resources that its file declares otherwise than the mesh, so that it does not serve them; five at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
 }
 
 /// A neighbour.

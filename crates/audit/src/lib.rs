@@ -18,7 +18,6 @@ use serde::Serialize;
 use replay::Replay;
 use setup::Setup;
 
-/// What came of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audited {
     pub protocol: String,
@@ -33,7 +32,6 @@ pub struct Audited {
     pub unchecked_messages: u64,
     /// Nodes whose events were not run again.
     pub skipped: Vec<Skipped>,
-    /// The rules that were watched, by name.
     pub rules: Vec<&'static str>,
     /// The trace has an end; otherwise it was cut off or is still being written.
     pub ended: bool,
@@ -53,7 +51,6 @@ pub struct Skipped {
     pub reason: &'static str,
 }
 
-/// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub line: u64,

@@ -13,7 +13,6 @@ use serde::de::DeserializeOwned;
 use super::setup::Setup;
 use super::{AuditError, Audited, Difference, Skipped};
 
-/// An audit under way.
 pub(super) struct Replay<'a, P, F> {
     setup: &'a Setup,
     make: F,
@@ -23,7 +22,6 @@ pub(super) struct Replay<'a, P, F> {
     audited: Audited,
 }
 
-/// What is known of a node.
 struct Node<P> {
     name: String,
     /// None if it cannot be built anew, with the reason.

@@ -1,8 +1,8 @@
 //! Which actions are possible in a state.
 
 use meshlock_core::Protocol;
-use meshlock_protocols::Message;
 use meshlock_protocols::recovering::Body;
+use meshlock_protocols::{Message, Recovering};
 
 use crate::action::Action;
 use crate::environment::{Environment, LinkState};
@@ -46,7 +46,7 @@ impl Space {
         for node in (0..self.layout.nodes).filter(is_there) {
             self.application(row, environment, node, patient, actions);
         }
-        self.stops_and_starts(environment, actions);
+        self.stops_and_starts(row, actions);
         self.incidents(row, actions);
         if usize::from(*environment.versions().end()) < self.model.budgets.capacities.len() {
             let there = (0..self.layout.nodes).filter(is_there);
@@ -97,7 +97,8 @@ impl Space {
     }
 
     /// A stopped node starts again once all neighbours have noticed that it was gone.
-    fn stops_and_starts(&self, environment: &Environment, actions: &mut Vec<Action>) {
+    fn stops_and_starts(&self, row: &Row, actions: &mut Vec<Action>) {
+        let environment = self.environment(row);
         if environment.stops == 0 && environment.away == 0 {
             return;
         }
@@ -107,8 +108,9 @@ impl Space {
                 link.end_of(id).is_some()
                     && matches!(environment.links[place], LinkState::Dying(_) | LinkState::Failed(_))
             };
-            if !environment.members.is_there(node) {
-                continue;
+            let runs = self.member(row, node).is_none_or(Recovering::is_running);
+            if !environment.members.is_there(node) || !runs {
+                continue; // who is gone has nothing to save
             }
             if !environment.is_away(node) {
                 actions.extend((environment.stops > 0).then_some(Action::Stop { node: tiny(node) }));

@@ -4,7 +4,8 @@
 //! Their nodes are [`Recovering`](meshlock_protocols::Recovering). What is certain from outside is done here: clients of
 //! a member that crashed hold what they were granted until somebody says that it is gone. Who says so has waited for
 //! them: the member itself when it starts again, the operator who removes it, or the voters, who declare only one that
-//! crashed or has lost its standing, and with it all grants of its clients.
+//! crashed, is stopped or has lost its standing, and with it all grants of its clients. With voters, a member that stops
+//! in order has no standing from then on, and goes on without until it regains it.
 //!
 //! The voters are one register: a census. Who comes registers there first and takes over what is known; the heir of a
 //! census shows it there before it decides.
@@ -82,6 +83,8 @@ pub enum Careless {
     Starts,
     /// The voters declare members gone that have their standing.
     Declares,
+    /// A member that goes on after a clean stop acts before the voters have answered.
+    Resumes,
 }
 
 /// How often each of these may happen in one run. Zero everywhere: nodes are not members of a mesh that recovers.

@@ -4,7 +4,10 @@
 //! This file parses, hands over to a command and turns its end into an exit code; each command has a module.
 
 mod acquire;
+mod audit;
+mod doctor;
 pub mod exit;
+pub mod generate;
 pub mod lab;
 mod lock;
 mod mesh;
@@ -12,6 +15,7 @@ mod node;
 mod node_options;
 pub mod output;
 mod resource;
+mod revoke;
 pub mod signals;
 mod status;
 pub mod status_line;
@@ -57,6 +61,7 @@ const AFTER: &str = "\x1b[1;4mLaboratory\x1b[0m (run by meshlock-lab):
   meshlock node                        run a node
   meshlock lock dock-3 -- ./unload     hold dock-3 while ./unload runs
   meshlock status                      who holds what and who waits
+  meshlock doctor                      what is wrong, and what to do
   meshlock view TRACE                  look at a trace in the browser
   meshlock trace audit FILE            replay a recorded trace and compare
   meshlock check reverse-link/p1       explore one of the standard models
@@ -77,8 +82,13 @@ pub enum Command {
     Watch(watch::Args),
     Top(top::Args),
     Resource(resource::Args),
+    Revoke(revoke::Args),
+    Audit(audit::Args),
+    Doctor(doctor::Args),
     View(view::Args),
     Trace(trace::Args),
+    Completions(generate::Completions),
+    Man(generate::Man),
 }
 
 impl Command {
@@ -96,9 +106,14 @@ impl Command {
             Self::Watch(args) => watch::run(args),
             Self::Top(args) => top::run(args),
             Self::Resource(args) => resource::run(args),
+            Self::Revoke(args) => revoke::run(args),
+            Self::Audit(args) => audit::run(args),
+            Self::Doctor(args) => doctor::run(args),
             Self::Mesh(args) => mesh::run(args),
             Self::View(args) => view::run(args),
             Self::Trace(args) => trace::run(args),
+            Self::Completions(args) => generate::completions(args, &mut definition()),
+            Self::Man(args) => generate::man(args, definition()),
         }
     }
 }
@@ -136,7 +151,7 @@ pub fn finish(run: impl FnOnce(&[OsString]) -> anyhow::Result<Exit>) -> ExitCode
         // The reader of our output has seen enough.
         Err(error) if is_broken_pipe(&error) => Exit::PipeClosed.into(),
         Err(error) => {
-            anstream::eprintln!("{} {error:#}", styled(style::ERROR, "error:"));
+            anstream::eprintln!("{} {}", styled(style::ERROR, "error:"), text::with_causes(&error));
             Exit::Failed.into()
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Exit {
 
 /// Tells an error, and ends with the code that says that it is our own.
 pub(crate) fn fail(error: &anyhow::Error) -> Exit {
-    anstream::eprintln!("{} {error:#}", styled(style::ERROR, "error:"));
+    anstream::eprintln!("{} {}", styled(style::ERROR, "error:"), crate::text::with_causes(error));
     Exit::Other(FAILED)
 }
 

@@ -92,13 +92,16 @@ struct Invite {
     /// The address of a member, for a node that beacons do not reach; repeatable.
     #[arg(long, value_name = "HOST:PORT", value_parser = peer)]
     peer: Vec<String>,
+    /// Write the line into this new file, which only you can read, instead of printing it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 /// Accept an invitation: this node becomes a member.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help::JOIN, after_help = help::MORE)]
 struct Join {
-    /// The line that `meshlock mesh invite` wrote; - reads it from standard input, where no other user can see it.
+    /// The line that `meshlock mesh invite` wrote, or a file with it; - reads it from standard input.
     #[arg(value_name = "INVITATION")]
     invitation: String,
     /// Move an existing mesh aside.

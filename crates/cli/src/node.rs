@@ -4,24 +4,27 @@ mod args;
 pub(crate) mod tapes;
 mod view;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 use meshlock_api::text::visible;
 use meshlock_node::config::{LogFormat, NodeConfig};
 use meshlock_node::node::{Node, NodeOptions, Stopped};
-use meshlock_node::record::{Files, Outlet, Recorder};
+use meshlock_node::record::{self, Files, Outlet, Recorder};
+use rustix::process::Signal;
 use serde_json::json;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt};
+use tracing_subscriber::{Layer, Registry, fmt, reload};
 
 use crate::exit::Exit;
 use crate::output;
 use crate::signals::Signals;
+use crate::style::{self, styled};
 
 pub(crate) use self::args::Args;
 pub use self::args::Carrier;
@@ -30,8 +33,12 @@ use self::tapes::Tapes;
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = NodeConfig::load(args.settings()?, args.config.as_deref())?;
-    let problems = config.check();
+    let mut problems = config.check();
     if args.check_config {
+        let beside = config.socket.parent().unwrap_or(Path::new("/"));
+        problems
+            .0
+            .extend([("node.dir", config.dir.as_path()), ("api.socket", beside)].into_iter().filter_map(unusable));
         return check(args, &config, &problems.0);
     }
     anyhow::ensure!(problems.0.is_empty(), "{problems}");
@@ -57,7 +64,7 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     let recorder = recorder(args.record.as_deref(), config.view.map(|_| &tapes))?;
     let mut options = NodeOptions::new(config.clone());
     options.record.clone_from(&recorder);
-    let node = Node::start(options).await?;
+    let mut node = Node::start(options).await?;
     let page = match config.view {
         Some(address) => Some(view::serve(address, &config, node.identity(), &tapes).await),
         None => None,
@@ -71,7 +78,11 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
         }
     };
     tell_start(args, &node, page.as_ref().map(|(server, words)| (server.address(), words.as_str())))?;
-    signals.end().await;
+    let mut config = config;
+    // Of a terminal that is closed it means the end, as with every program.
+    while signals.end().await == Signal::HUP && !std::io::stdin().is_terminal() {
+        read_again(args, &mut node, &mut config);
+    }
     tracing::info!("stopping: passing tokens to neighbours");
     tokio::select! {
         ended = node.stop() => {
@@ -88,10 +99,46 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     }
 }
 
+/// Reads the configuration again. One that makes no sense changes nothing.
+fn read_again(args: &Args, node: &mut Node, config: &mut NodeConfig) {
+    let read = args.settings().and_then(|flags| {
+        let new = NodeConfig::load(flags, args.config.as_deref())?;
+        let problems = new.check();
+        anyhow::ensure!(problems.0.is_empty(), "{problems}");
+        if new.log != config.log {
+            set_log(&new.log)?;
+        }
+        Ok(new)
+    });
+    let new = match read {
+        Ok(new) => new,
+        Err(error) => {
+            return tracing::error!("SIGHUP: the configuration was read again and changes nothing: {error:#}");
+        }
+    };
+    let reloaded = node.reload(config, &new);
+    if new.log != config.log {
+        tracing::info!("SIGHUP: node.log is {} from now on", new.log);
+    }
+    for words in &reloaded.changed {
+        tracing::info!("SIGHUP: {words}");
+    }
+    for key in &reloaded.needs_restart {
+        tracing::warn!("SIGHUP: {key} differs, which needs a new start of the node");
+    }
+    tracing::info!("SIGHUP: the configuration was read again");
+    // What needs a new start is compared with what holds now, also next time.
+    config.resources.clone_from(&new.resources);
+    config.peers.extend(new.peers.iter().filter(|peer| !config.peers.contains(peer)).cloned().collect::<Vec<_>>());
+    (config.stop_within, config.create_on_first_use) = (new.stop_within, new.create_on_first_use);
+    config.log.clone_from(&new.log);
+}
+
 /// Records into files of this name, if one is given, and for the page, if there is one.
 pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Result<Option<Recorder>> {
     let cannot = |path: &Path| format!("cannot record into {}", path.display());
-    match (path, page) {
+    let fresh = path.map(fresh);
+    match (fresh.as_deref(), page) {
         (None, None) => Ok(None),
         (Some(path), None) => Recorder::new(path).with_context(|| cannot(path)).map(Some),
         (path, Some(tapes)) => {
@@ -102,6 +149,28 @@ pub(crate) fn recorder(path: Option<&Path>, page: Option<&Tapes>) -> anyhow::Res
             Ok(Some(Recorder::live(outlets).context("cannot record for the page")?))
         }
     }
+}
+
+/// Why a directory cannot be written to, or made where it is missing.
+fn unusable((key, wanted): (&str, &Path)) -> Option<String> {
+    // An empty path is the directory we are in.
+    let there = wanted.ancestors().find(|place| place.exists()).filter(|place| *place != Path::new(""));
+    let there = there.unwrap_or(Path::new("."));
+    let tried = tempfile::Builder::new().prefix(".meshlock-").tempdir_in(there);
+    let error = tried.err()?;
+    let reason = error.get_ref().map_or_else(|| error.to_string(), ToString::to_string);
+    Some(format!("{key}: {} cannot be used: {reason}; choose another, or run as another user", wanted.display()))
+}
+
+/// A recording of before is never overwritten: the next one gets a number, and that is told.
+fn fresh(path: &Path) -> PathBuf {
+    // A folder that is missing is told when the recording begins.
+    let fresh = record::unused(path).unwrap_or_else(|_| path.to_owned());
+    if fresh != path {
+        let note = styled(style::PARTIAL, "note:");
+        anstream::eprintln!("{note} {} is there already, recording into {}", path.display(), fresh.display());
+    }
+    fresh
 }
 
 fn check(args: &Args, config: &NodeConfig, problems: &[String]) -> anyhow::Result<Exit> {
@@ -175,6 +244,7 @@ pub fn start_log(what: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter: Targets = what.parse().with_context(|| {
         format!("{what:?} is nothing that can be logged: give off, error, warn, info, debug or trace")
     })?;
+    let (filter, handle) = reload::Layer::new(filter);
     let layer = match format {
         LogFormat::Text => {
             let colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
@@ -182,5 +252,20 @@ pub fn start_log(what: &str, format: LogFormat) -> anyhow::Result<()> {
         }
         LogFormat::Json => fmt::layer().json().with_writer(std::io::stderr).boxed(),
     };
-    tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().context("the log was started before")
+    tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().context("the log was started before")?;
+    // The first one counts: the log is started once.
+    let _ = LOG.set(handle);
+    Ok(())
+}
+
+/// Changes what is logged.
+static LOG: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
+
+/// Logs this from now on.
+fn set_log(what: &str) -> anyhow::Result<()> {
+    let filter: Targets = what.parse().with_context(|| format!("node.log: {what:?} is nothing that can be logged"))?;
+    match LOG.get() {
+        Some(handle) => handle.reload(filter).context("the log cannot be changed"),
+        None => Ok(()),
+    }
 }

@@ -1,7 +1,10 @@
-//! What all commands write in the same way: labelled lines, and documents for programs.
+//! What all commands write in the same way: labelled lines, documents for programs, and files.
 
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
+use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::style::{self, styled};
@@ -29,6 +32,37 @@ pub fn labelled(out: &mut impl Write, label: &str, text: &str) -> io::Result<()>
     Ok(())
 }
 
+/// A file to write into. One that is there already is replaced only with `--force`.
+pub fn create(path: &Path, force: bool) -> anyhow::Result<File> {
+    refuse_existing(path, force)?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    // Another process may have made it in the meantime.
+    if force || path.exists() {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
+    options.open(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes a whole file. One that is there already is replaced only with `--force`, unless it says the same.
+pub fn write(path: &Path, text: &[u8], force: bool) -> anyhow::Result<()> {
+    if fs::read(path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    create(path, force)?.write_all(text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// An error if something of this name is there and must stay as it is.
+pub fn refuse_existing(path: &Path, force: bool) -> anyhow::Result<()> {
+    // A pipe or a terminal loses nothing.
+    if !force && path.symlink_metadata().is_ok() && !path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        bail!("{} is there already: choose another name, or give --force to replace it", path.display());
+    }
+    Ok(())
+}
+
 /// Lines are folded on a terminal only; a file keeps them whole.
 pub fn width() -> usize {
     let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
@@ -41,3 +75,23 @@ pub fn table_width() -> usize {
 }
 
 const COMFORTABLE: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_never_replaced_without_force() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("run.jsonl");
+        write(&path, b"first", false).expect("new");
+        write(&path, b"first", false).expect("the same");
+        let error = write(&path, b"second", false).expect_err("refused").to_string();
+        assert!(error.contains("run.jsonl is there already") && error.contains("--force"), "{error}");
+        assert!(create(&path, false).is_err());
+        assert_eq!(fs::read(&path).expect("as it was"), b"first");
+        write(&path, b"2nd", true).expect("wanted");
+        assert_eq!(fs::read(&path).expect("replaced"), b"2nd");
+        create(Path::new("/dev/null"), false).expect("nothing to lose");
+    }
+}

@@ -1,4 +1,4 @@
-//! `meshlock resource`: make, change and list what can be locked.
+//! `meshlock resource`: make, change, remove and list what can be locked.
 
 use std::io::Write;
 use std::time::Duration;
@@ -19,9 +19,12 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock resource make rooms --kind sessions --capacity 8
   meshlock resource make press --by-deadline
   meshlock resource set gpu --capacity 6
+  meshlock resource make gpu --capacity 4 --replace
+      also if it is something else now; refused while clients use it
+  meshlock resource remove gpu
   meshlock resource list";
 
-/// Make, change and list what can be locked.
+/// Make, change, remove and list what can be locked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -35,6 +38,10 @@ enum What {
     Make(MakeArgs),
     /// Change the capacity of a resource, or the lease of requests that name none.
     Set(SetArgs),
+    /// Remove a resource that no client holds or waits for.
+    ///
+    /// Its name can be made again, as something else; fences go on where they ended.
+    Remove(RemoveArgs),
     /// List all resources that the node knows.
     List(ListArgs),
 }
@@ -64,6 +71,9 @@ struct MakeArgs {
     /// The lease of requests that name none [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     lease: Option<Duration>,
+    /// Put it in the place of one that is defined otherwise, if no client holds or waits for that.
+    #[arg(long)]
+    replace: bool,
     /// Print it as JSON.
     #[arg(long)]
     json: bool,
@@ -82,6 +92,17 @@ struct SetArgs {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     lease: Option<Duration>,
     /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOptions,
+}
+
+#[derive(Debug, clap::Args)]
+struct RemoveArgs {
+    /// Its name.
+    name: String,
+    /// Print what was removed as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -124,7 +145,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.what {
         What::Make(args) => {
             let wanted = wanted(args);
-            let make = async { Ok(args.node.connect().await?.define(&args.name, wanted).await?) };
+            let make = async {
+                let client = args.node.connect().await?;
+                Ok(if args.replace {
+                    client.replace(&args.name, wanted).await?
+                } else {
+                    client.define(&args.name, wanted).await?
+                })
+            };
             tell(&block_on(make)?, args.json)?;
         }
         What::Set(args) => {
@@ -133,6 +161,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             }
             let set = async { Ok(args.node.connect().await?.change(&args.name, args.capacity, args.lease).await?) };
             tell(&block_on(set)?, args.json)?;
+        }
+        What::Remove(args) => {
+            let removed = block_on(async { Ok(args.node.connect().await?.remove(&args.name).await?) })?;
+            if args.json {
+                output::json(&removed)?;
+            } else {
+                writeln!(anstream::stdout(), "{} is removed from the mesh", removed.name)?;
+            }
         }
         What::List(args) => {
             let all = block_on(async { Ok(args.node.connect().await?.resources().await?) })?;

@@ -218,7 +218,11 @@ fn request(name: &str, row: &Row) -> Vec<Cell> {
     };
     vec![
         text(name),
-        text(if row.state == State::Granted { "holds" } else { "waits" }),
+        text(match row.state {
+            State::Granted => "holds",
+            State::Queued => "waits",
+            State::Revoked | State::Rejected | State::Expired | State::Released => "told to stop",
+        }),
         text(&row.node),
         text(row.owner.as_deref().unwrap_or("")),
         text(&urgency(row.urgency)),

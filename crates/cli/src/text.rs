@@ -76,9 +76,30 @@ pub fn fold(line: &str, width: usize, indent: usize) -> Vec<String> {
     parts
 }
 
+/// An error and its causes. Some errors name their cause themselves; it is not told twice.
+pub fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = || std::io::Error::other("disk full");
+        assert_eq!(with_causes(&anyhow::Error::new(cause()).context("cannot write")), "cannot write: disk full");
+        let both = anyhow::Error::new(cause()).context("cannot write: disk full").context("no trace");
+        assert_eq!(with_causes(&both), "no trace: cannot write: disk full");
+    }
 
     #[test]
     fn numbers_are_grouped_by_thousands() {

@@ -16,6 +16,10 @@ use crate::exit::Exit;
 use crate::output;
 use crate::style::{self, styled};
 
+const MERGE: &str = "\x1b[1;4mExamples:\x1b[0m
+  meshlock trace merge ann.dock.jsonl bob.dock.jsonl -o dock.jsonl
+  meshlock trace audit dock.jsonl";
+
 /// Put recordings of several processes together, and run recordings again
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -29,12 +33,17 @@ enum Command {
     ///
     /// Processes of one machine share a clock, so their order is exact. Otherwise wall clocks have to do, and a warning
     /// says so.
+    #[command(after_help = MERGE)]
     Merge {
-        /// The merged trace
-        out: PathBuf,
         /// Traces of the same resource of the same mesh
-        #[arg(required = true)]
+        #[arg(required = true, value_name = "TRACE")]
         inputs: Vec<PathBuf>,
+        /// The merged trace
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// Replace the merged trace if it is there already
+        #[arg(long)]
+        force: bool,
     },
     /// Run a recorded trace again and compare: every event, effect and view, every message, and the rules
     ///
@@ -52,12 +61,12 @@ enum Command {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
-        Command::Merge { out, inputs } => run_merge(out, inputs),
+        Command::Merge { inputs, output, force } => run_merge(output, inputs, *force),
         Command::Audit { file, json } => run_audit(file, *json),
     }
 }
 
-fn run_merge(out: &Path, inputs: &[PathBuf]) -> anyhow::Result<Exit> {
+fn run_merge(out: &Path, inputs: &[PathBuf], force: bool) -> anyhow::Result<Exit> {
     let mut readers = Vec::new();
     for path in inputs {
         let is_out = fs::canonicalize(out).is_ok_and(|out| fs::canonicalize(path).is_ok_and(|path| path == out));
@@ -66,7 +75,8 @@ fn run_merge(out: &Path, inputs: &[PathBuf]) -> anyhow::Result<Exit> {
         }
         readers.push((path.display().to_string(), open(path)?));
     }
-    // Whatever has this name stays as it is until the merged trace is whole.
+    output::refuse_existing(out, force)?;
+    // A merged trace of before stays as it is until the new one is whole.
     let mut part = OsString::from(out);
     part.push(".part");
     let part = PathBuf::from(part);

@@ -6,7 +6,7 @@ mod movement;
 mod shape;
 mod view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use meshlock_node::config::{self, Settings, Time};
+use meshlock_api::{Kind, Order};
+use meshlock_node::config::{self, ResourceSettings, Settings, Time};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
 use meshlock_node::mesh::Recovery;
 use meshlock_node::node::Node;
+use meshlock_report::shell::quoted;
 use meshlock_viewer::{Server, Source};
 use serde_json::json;
 
@@ -46,7 +48,7 @@ async fn go(args: &Args, movement: Option<Movement>, place: &Place) -> anyhow::R
     let mut signals = Signals::listen()?;
     let (shape, nodes, links) = match &movement {
         Some(movement) => (Shape::Other, movement.nodes, movement.first_links.clone()),
-        None => Shape::read(&args.topology, args.nodes)?,
+        None => Shape::read(args.topology.as_deref(), args.nodes)?,
     };
     let mut options = LocalOptions::new(nodes, &place.dir);
     options.settings = settings(args)?;
@@ -83,7 +85,7 @@ async fn go(args: &Args, movement: Option<Movement>, place: &Place) -> anyhow::R
         }
     };
     let address = page.as_ref().map(|(_, address)| address.as_str());
-    tell(args, &nodes, &links, address)?;
+    tell(args, &options.settings.resources, (&nodes, &links), address)?;
     if let Some(address) = address.filter(|_| args.open) {
         crate::view::open_browser(address);
     }
@@ -115,9 +117,8 @@ async fn serve(args: &Args, live: &Arc<LiveMesh>, token: Option<String>) -> anyh
     if args.no_view {
         return Ok(None);
     }
-    let usual: SocketAddr = crate::view::USUAL.parse().context("the usual address of the page")?;
     let source: Arc<dyn Source> = Arc::clone(live) as _;
-    crate::view::start(source, args.view.unwrap_or(usual), token).await.map(Some)
+    crate::view::start(source, args.view, token).await.map(Some)
 }
 
 /// The token of the page: the one for clients, if the configuration has one.
@@ -201,7 +202,12 @@ fn about(mesh: &LocalMesh) -> Vec<Told> {
     mesh.nodes().filter_map(told).collect()
 }
 
-fn tell(args: &Args, nodes: &[Told], links: &BTreeSet<Pair>, page: Option<&str>) -> anyhow::Result<()> {
+fn tell(
+    args: &Args,
+    resources: &BTreeMap<String, ResourceSettings>,
+    (nodes, links): (&[Told], &BTreeSet<Pair>),
+    page: Option<&str>,
+) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     if args.json {
         let told = |node: &Told| json!({ "name": node.name, "socket": node.socket, "listen": node.listen });
@@ -210,7 +216,9 @@ fn tell(args: &Args, nodes: &[Told], links: &BTreeSet<Pair>, page: Option<&str>)
         return Ok(out.flush()?);
     }
     let program = program();
-    writeln!(out, "{}", styled(style::STRONG, format!("{} nodes are up, {} links", nodes.len(), links.len())))?;
+    let are = if nodes.len() == 1 { "1 node is".to_owned() } else { format!("{} nodes are", nodes.len()) };
+    let links = if links.len() == 1 { "1 link".to_owned() } else { format!("{} links", links.len()) };
+    writeln!(out, "{}", styled(style::STRONG, format!("{are} up, {links}")))?;
     if let Some(page) = page {
         writeln!(out, "\n{}", styled(style::STRONG, "See it in the browser, and take part:"))?;
         writeln!(out, "  {}", styled(style::STRONG, page))?;
@@ -230,19 +238,37 @@ fn tell(args: &Args, nodes: &[Told], links: &BTreeSet<Pair>, page: Option<&str>)
         let line = |socket: &Path, rest: &str| {
             format!("  {program} {rest}", rest = rest.replace("SOCK", &socket.display().to_string()))
         };
-        let tries = [
-            (near, format!("lock --socket SOCK gate -- sleep 20     # at {}", near.name)),
-            (far, format!("lock --socket SOCK -p 5 gate -- date    # at {}: waits for it", far.name)),
-            (far, "lock --socket SOCK --units 2 docks -- sleep 20".to_owned()),
-            (near, "status --socket SOCK".to_owned()),
-            (near, "top --socket SOCK".to_owned()),
-        ];
-        for (node, rest) in tries {
+        for (node, rest) in tries(resources, near, far) {
             writeln!(out, "{}", line(&node.socket, &rest))?;
         }
     }
     writeln!(out, "\n{}", styled(style::FAINT, "Ctrl-C stops everything and leaves nothing behind."))?;
     Ok(out.flush()?)
+}
+
+/// Commands to try, for what can be locked here.
+fn tries<'a>(resources: &BTreeMap<String, ResourceSettings>, near: &'a Told, far: &'a Told) -> Vec<(&'a Told, String)> {
+    let of_kind = |kind: Kind| {
+        let is = |name: &str, wanted: &ResourceSettings| {
+            wanted.resolve(name).is_ok_and(|definition| definition.kind == kind && definition.order != Order::Deadline)
+        };
+        resources.iter().find(|(name, wanted)| is(name, wanted)).map(|(name, _)| quoted(name))
+    };
+    // Any name is a mutex from its first use on.
+    let mutex = of_kind(Kind::Mutex).unwrap_or_else(|| "gate".to_owned());
+    let mut tries = vec![
+        (near, format!("lock --socket SOCK {mutex} -- sleep 20     # at {}", near.name)),
+        (far, format!("lock --socket SOCK -p 5 {mutex} -- date    # at {}: waits for it", far.name)),
+    ];
+    if let Some(semaphore) = of_kind(Kind::Semaphore) {
+        tries.push((far, format!("lock --socket SOCK --units 2 {semaphore} -- sleep 20")));
+    }
+    if let Some(shared) = of_kind(Kind::ReadersWriter).filter(|_| tries.len() < 3) {
+        tries.push((far, format!("lock --socket SOCK --shared {shared} -- sleep 20")));
+    }
+    tries.push((near, "status --socket SOCK".to_owned()));
+    tries.push((near, "top --socket SOCK".to_owned()));
+    tries
 }
 
 /// The way this program was called, so that the commands can be copied.

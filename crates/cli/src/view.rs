@@ -5,6 +5,7 @@ mod files;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use anyhow::Context;
 use meshlock_viewer::{Server, Serving, Source};
 
 use crate::style::{self, styled};
@@ -22,7 +23,7 @@ pub async fn serve(
     token: Option<String>,
     open: bool,
 ) -> anyhow::Result<Server> {
-    let (server, page) = start(source, address, token).await?;
+    let (server, page) = start(source, unless_usual(address), token).await?;
     anstream::eprintln!("{} {page}", styled(style::STRONG, "viewer:"));
     if open {
         open_browser(&page);
@@ -33,14 +34,20 @@ pub async fn serve(
 /// Serves a source; the address of the page is for the caller to tell.
 pub(crate) async fn start(
     source: Arc<dyn Source>,
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     token: Option<String>,
 ) -> anyhow::Result<(Server, String)> {
-    let any_port = address.to_string() == USUAL;
+    let any_port = address.is_none();
+    let address = address.map_or_else(|| USUAL.parse().context("the usual address of the page"), Ok)?;
     let server = Server::start(Serving { address, any_port, token: token.clone() }, source).await?;
     let secret = token.map(|token| format!("#token={token}")).unwrap_or_default();
     let page = format!("http://{}/{secret}", server.address());
     Ok((server, page))
+}
+
+/// The address, unless it is the one that options have where none is given: then any other port will do as well.
+pub(crate) fn unless_usual(address: SocketAddr) -> Option<SocketAddr> {
+    Some(address).filter(|address| address.to_string() != USUAL)
 }
 
 /// Shows a page in the browser of this machine.

@@ -8,6 +8,7 @@ use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use crate::exit::Exit;
 use crate::signals::{Signals, code};
+use crate::status::kind;
 use crate::status_line::{Destination, StatusLine};
 use crate::wish::Wish;
 
@@ -57,7 +58,14 @@ pub(crate) async fn wait<T>(
     };
     line.clear();
     match granted {
-        Ok(granted) => Ok(Ok(granted)),
+        Ok(granted) => {
+            // A name that was mistyped would otherwise be a lock of its own, and excludes no other program.
+            if let Ok(RequestInfo { made: Some(made), .. }) = client.request(id).await {
+                let what = kind(&made);
+                anstream::eprintln!("meshlock: {} is new: made as a {what}, for the whole mesh", wish.name);
+            }
+            Ok(Ok(granted))
+        }
         Err(error @ Error::TimedOut { .. }) => {
             if !wish.at_once {
                 anstream::eprintln!("{error}");
@@ -84,8 +92,9 @@ fn describe(name: &str, waited: Duration, info: &RequestInfo) -> Option<String> 
         0 => "first in line at this node".to_owned(),
         ahead => format!("{at_least}{ahead} ahead"),
     };
-    let about = |ms| format!(", about {} to go", duration::display(Duration::from_millis(ms)));
-    let estimate = place.estimate_ms.map(about).unwrap_or_default();
+    let time = |ms| duration::display(Duration::from_millis(ms));
+    let range = place.estimate_low_ms.zip(place.estimate_high_ms);
+    let estimate = range.map(|(low, high)| format!(", {} to {} to go", time(low), time(high))).unwrap_or_default();
     Some(format!("{waiting}: {ahead}{estimate}"))
 }
 
@@ -115,6 +124,7 @@ mod tests {
             out_of_reach,
             reason: None,
             expiry: None,
+            made: None,
         }
     }
 
@@ -124,8 +134,11 @@ mod tests {
 
     #[test]
     fn a_place_is_told_with_what_is_not_known() {
-        let place = |ahead, exact, estimate_ms| told(Some(Place { ahead, exact, estimate_ms }), None);
-        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, about 30s to go");
+        let place = |ahead, exact, estimate_ms: Option<u64>| {
+            let (estimate_low_ms, estimate_high_ms) = (estimate_ms.map(|ms| ms / 3), estimate_ms.map(|ms| ms * 2));
+            told(Some(Place { ahead, exact, estimate_ms, estimate_low_ms, estimate_high_ms }), None)
+        };
+        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m to go");
         assert_eq!(place(2, false, None), "waiting for dock for 12s: at least 2 ahead");
         assert_eq!(place(0, true, None), "waiting for dock for 12s: next in line");
     }

@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::node_options::{NodeOptions, block_on};
 use crate::signals::Signals;
 use crate::status::kind;
+use crate::style::{self, styled};
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock watch                 everything at this node
@@ -34,6 +35,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     block_on(async {
         let mut signals = Signals::listen()?;
         let client = args.node.connect().await?;
+        if let Some(name) = &args.name
+            && !client.resources().await?.iter().any(|known| known.name == *name)
+        {
+            let note = styled(style::PARTIAL, "note:");
+            anstream::eprintln!("{note} this node knows no resource {} yet; waiting for it", visible(name));
+        }
         let mut events = match &args.name {
             Some(name) => client.events_of(name).await?,
             None => client.events().await?,
@@ -71,6 +78,7 @@ fn line(event: &Event) -> String {
         What::LinkDown { node, reason } => format!("link to {node} is down: {reason}"),
         What::TokenHere { resource } => format!("{resource}: the token came here"),
         What::TokenGone { resource } => format!("{resource}: the token left"),
+        What::ResourceRemoved { resource } => format!("{resource}: removed"),
         What::Resource { resource } => {
             let conflict = if resource.conflict.is_some() { ", in conflict with this node's file" } else { "" };
             let definition = &resource.definition;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meshlock_api::{MeshStatus, Mode, NewResource, RequestInfo, ResourceInfo, Row};
+use meshlock_api::{
+    AuditRecord, MeshStatus, Mode, NewResource, NewRevocation, RequestInfo, ResourceInfo, Revocation, Row,
+};
 use tokio::runtime::Handle;
 
 use crate::address::Address;
@@ -205,6 +207,29 @@ impl Client {
         }
     }
 
+    /// Makes a resource, also in the place of another definition, if no client holds or waits for that one.
+    pub async fn replace(&self, name: &str, wanted: NewResource) -> Result<ResourceInfo, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.replace(name, &wanted, REGISTRY_PATIENCE).await,
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => match hub.define(name, &wanted, REGISTRY_PATIENCE).await {
+                Err(problem) if problem.reason == meshlock_api::Reason::Conflict => {
+                    Ok(hub.retire(name, Some(&wanted), REGISTRY_PATIENCE).await?)
+                }
+                made => Ok(made?),
+            },
+        }
+    }
+
+    /// Removes a resource that no client holds or waits for. Its name can be used again; fences go on where they ended.
+    pub async fn remove(&self, name: &str) -> Result<ResourceInfo, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.remove(name, REGISTRY_PATIENCE).await,
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => Ok(hub.retire(name, None, REGISTRY_PATIENCE).await?),
+        }
+    }
+
     /// Changes the capacity of a resource.
     pub async fn set_capacity(&self, name: &str, capacity: u32) -> Result<ResourceInfo, Error> {
         self.change(name, Some(capacity), None).await
@@ -222,6 +247,33 @@ impl Client {
             Backend::Http(http) => http.change(name, (capacity, lease_ms), REGISTRY_PATIENCE).await,
             #[cfg(feature = "embedded")]
             Backend::Hub(hub) => Ok(hub.change(name, capacity, lease_ms, REGISTRY_PATIENCE).await?),
+        }
+    }
+
+    /// Takes away what a client of any node holds, and waits until that has stopped, at most for so long.
+    pub async fn revoke(&self, wanted: NewRevocation, patience: Duration) -> Result<Revocation, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.revoke(&wanted, patience).await,
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => Ok(hub.revoke(&wanted, patience).await?),
+        }
+    }
+
+    /// The latest records of the node's audit, of one resource or all. A node in this program has none.
+    pub async fn audit(&self, resource: Option<&str>, last: u32) -> Result<Vec<AuditRecord>, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.audit(resource, last).await,
+            #[cfg(feature = "embedded")]
+            Backend::Hub(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether the node is well, as it says itself: the document of `GET /v1/health`. Nothing from a node in this program.
+    pub async fn health(&self) -> Result<Option<serde_json::Value>, Error> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.full_health().await.map(Some),
+            #[cfg(feature = "embedded")]
+            Backend::Hub(_) => Ok(None),
         }
     }
 

@@ -136,7 +136,9 @@ impl Guard {
         let Granted { key, fence, lease, expires } = granted;
         let watched = match &key {
             Key::Stream(watched) => Some(Arc::clone(watched)),
-            _ => None,
+            Key::Id(_) => None,
+            #[cfg(feature = "embedded")]
+            Key::Ticket(_) => None,
         };
         let status = Status { lease, expires, due: None, over: false, loss: None };
         let taking_over = watched.as_ref().map(|_| (asked.clone(), fence));

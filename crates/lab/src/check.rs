@@ -57,7 +57,6 @@ pub(crate) fn run(args: Args, given: &Given, words: &[String]) -> anyhow::Result
     }
 }
 
-/// The models to run.
 fn jobs(args: &Args, given: &Given, words: &[String]) -> anyhow::Result<Vec<Job>> {
     match choose::choose(&args.names, given)? {
         Chosen::Own(subject) => {
@@ -165,7 +164,7 @@ fn finish(job: Job, args: &Args, limits: &Limits, traces: &Traces) -> anyhow::Re
     let done = job.run(limits, &mut ticker, traces.wanted());
     ticker.clear();
     let mut done = done?;
-    traces.write(&mut done);
+    traces.write(&mut done, args.output.force);
     Ok(done)
 }
 

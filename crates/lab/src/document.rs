@@ -14,7 +14,6 @@ pub(crate) fn read(path: &Path, settings: &[(String, String)]) -> anyhow::Result
     Ok((document, text))
 }
 
-/// Changes a document by settings.
 pub(crate) fn apply(document: &mut Document, settings: &[(String, String)]) -> anyhow::Result<()> {
     settings.iter().try_for_each(|(key, value)| document.set(key, value).map_err(file_error))
 }

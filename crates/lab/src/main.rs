@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use meshlock_cli::exit::Exit;
-use meshlock_cli::up;
+use meshlock_cli::{generate, up};
 
 /// The laboratory of meshlock: explore, simulate, study and torment its protocols. Has all commands of meshlock too.
 #[derive(Debug, Parser)]
@@ -66,6 +66,11 @@ fn run(words: &[OsString]) -> anyhow::Result<Exit> {
         (Some(Command::Reproduce(args)), _) => reproduce::run(&args),
         (Some(Command::Bench(args)), _) => bench::run(&args),
         (Some(Command::Field(meshlock_cli::Command::Up(args))), _) => up::run(&args, movement::wanted(&args)?),
+        // Of all commands that this program has.
+        (Some(Command::Field(meshlock_cli::Command::Completions(args))), _) => {
+            generate::completions(&args, &mut Cli::command())
+        }
+        (Some(Command::Field(meshlock_cli::Command::Man(args))), _) => generate::man(&args, Cli::command()),
         (Some(Command::Field(command)), _) => command.run(),
         (None, _) | (_, None) => {
             Cli::command().print_help()?;

@@ -49,6 +49,9 @@ fn reproduce(
 ) -> anyhow::Result<Exit> {
     // Before the measurement: nobody wants to hear after an hour that there is no room for the results.
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
+    for name in [PAGE, DATA] {
+        output::refuse_existing(&args.out.join(name), args.force)?;
+    }
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     if !args.quiet {
         let about = rough(expected_time(effort, share, jobs));

@@ -13,15 +13,15 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use meshlock_report::shell::quoted;
 use meshlock_sim::CODE_VERSION;
 use meshlock_sim::edit::Edits;
 use meshlock_sim::edit::file::Header;
 use meshlock_sim::measures::{Measures, measures};
 use meshlock_sim::outcome::Outcome;
-use meshlock_sim::record::{About, Traced, run_traced, run_traced_edited};
-use meshlock_sim::run;
+use meshlock_sim::record::{About, Traced, run_traced};
+use meshlock_sim::run::run_edited;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::{Document, reference_table, schema};
 use serde_json::json;
@@ -36,7 +36,6 @@ use crate::{document, interrupt};
 pub(crate) use self::args::Args;
 pub(crate) use self::view::as_change;
 
-/// A scenario that can be run.
 struct Subject {
     /// As it was named on the command line, if it was.
     file: Option<String>,
@@ -45,7 +44,6 @@ struct Subject {
     seed: u64,
 }
 
-/// A run that has ended.
 struct Ran {
     outcome: Outcome,
     measures: Measures,
@@ -65,11 +63,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let edits = args.edits.as_deref().map(edits::read).transpose()?;
     let subject = read(args, edits.as_ref().map(|(header, _)| header))?;
-    let edits = edits.map(|(_, edits)| edits);
+    let edits = edits.map(|(_, edits)| edits).unwrap_or_default();
     if let Some(address) = args.view {
-        return view::run(subject, args, address, edits.unwrap_or_default());
+        return view::run(subject, args, address, edits);
     }
-    let (ran, written) = execute(&subject, args, edits.as_ref())?;
+    let (ran, written) = execute(&subject, args, &edits)?;
     if args.json {
         output::json(&json::Run::of(&subject, &ran))?;
     } else {
@@ -111,19 +109,16 @@ fn read(args: &Args, edits: Option<&Header>) -> anyhow::Result<Subject> {
 }
 
 /// Runs the scenario; beside the run, whether its trace was written.
-fn execute(subject: &Subject, args: &Args, edits: Option<&Edits>) -> anyhow::Result<(Ran, anyhow::Result<()>)> {
+fn execute(subject: &Subject, args: &Args, edits: &Edits) -> anyhow::Result<(Ran, anyhow::Result<()>)> {
     let Subject { scenario, seed, .. } = subject;
     let replay = replay(subject, args, args.edits.as_deref());
-    let output = trace_file(args)?.map(|file| Box::new(file) as Box<dyn Write>);
+    let output = trace_file(args)?;
     let mut ticker = Ticker::new(scenario, interrupt::flag()?, args.quiet);
     let start = Instant::now();
-    let untraced = |outcome| Traced { outcome, written: Ok(()) };
     let about = about(subject, args, &replay);
-    let traced = match (output, edits) {
-        (None, None) => run::run(scenario, *seed, &mut ticker).map(untraced),
-        (None, Some(edits)) => run::run_edited(scenario, *seed, edits, &mut ticker).map(untraced),
-        (Some(output), None) => run_traced(scenario, *seed, &mut ticker, output, &about),
-        (Some(output), Some(edits)) => run_traced_edited(scenario, *seed, edits, &mut ticker, output, &about),
+    let traced = match output {
+        None => run_edited(scenario, *seed, edits, &mut ticker).map(|outcome| Traced { outcome, written: Ok(()) }),
+        Some(output) => run_traced(scenario, *seed, edits, &mut ticker, output, &about),
     };
     let wall = start.elapsed();
     ticker.clear();
@@ -144,8 +139,7 @@ fn execute(subject: &Subject, args: &Args, edits: Option<&Edits>) -> anyhow::Res
 /// The file in which the run is recorded, if it is.
 fn trace_file(args: &Args) -> anyhow::Result<Option<BufWriter<File>>> {
     let Some(path) = &args.trace else { return Ok(None) };
-    let file = File::create(path).with_context(|| format!("cannot write the trace {}", path.display()))?;
-    Ok(Some(BufWriter::new(file)))
+    Ok(Some(BufWriter::new(output::create(path, args.force)?)))
 }
 
 fn about(subject: &Subject, args: &Args, replay: &str) -> About {
@@ -174,7 +168,8 @@ fn replay(subject: &Subject, args: &Args, edits: Option<&Path>) -> String {
     }
     let trace = args.trace.as_ref().map(|path| path.display().to_string());
     let trace = trace.unwrap_or_else(|| format!("{}.trace.jsonl", file_name(&subject.scenario.name)));
-    command.push_str(&format!(" --trace {}", quoted(&trace)));
+    // It replaces the same trace of the same run.
+    command.push_str(&format!(" --trace {} --force", quoted(&trace)));
     if args.views {
         command.push_str(" --views");
     }

@@ -27,7 +27,6 @@ use meshlock_cli::output;
 
 pub(crate) use self::args::Args;
 
-/// A study file that was read.
 struct Subject {
     plan: Plan,
     text: String,

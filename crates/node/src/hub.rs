@@ -12,7 +12,8 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use meshlock_api::{
-    Event, MeshStatus, NewRequest, NewResource, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency,
+    Event, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, Reason, RequestInfo, ResourceInfo, Revocation,
+    State, Urgency,
 };
 use meshlock_core::NodeId;
 use tokio::sync::mpsc::error::TrySendError;
@@ -20,14 +21,20 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
+use crate::audit_log::AuditSender;
 use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
 use crate::machine::{Answers, ClosedBy, Machine, Making, Metrics, Now, Origin, Promise, Request, StreamId, Ticket};
 use crate::mesh::Member;
 use crate::mesh::promises::{ClientPlace, Moment, Promises};
-use crate::wire::{About, Removals};
+use crate::wire::{About, Fact, Removals, Revoke};
 
 /// How many resources or requests are told about before others have their turn.
 const AT_ONCE: usize = 1_000;
+
+/// How long nodes may take to answer an operator.
+const ASK_PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked whether a client has stopped.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A node's machine, with everything that is needed to share it.
 #[derive(Debug)]
@@ -58,6 +65,8 @@ struct Inner {
     greeting: Option<Outgoing>,
     /// What clients were promised, where that outlives this process.
     promises: Option<(Promises, ClientPlace)>,
+    /// Where it is written down who holds what.
+    audit: Option<AuditSender>,
     /// What an operator has to act on, by member, with the time when it was heard last.
     alarms: BTreeMap<Member, (Instant, String)>,
     /// The clients at the other ends of streams.
@@ -128,6 +137,7 @@ impl Hub {
             links: HashMap::new(),
             greeting: None,
             promises: None,
+            audit: None,
             alarms: BTreeMap::new(),
             streams: HashMap::new(),
             killed: false,
@@ -179,6 +189,9 @@ impl Hub {
             }
             let result = what(&mut inner, now);
             inner.note_promises(now);
+            if let Inner { machine, audit: Some(audit), .. } = &mut *inner {
+                audit.send(machine.take_audit());
+            }
             let result = tell(&mut inner, now, result);
             (result, inner.tell_streams(now))
         }));
@@ -254,6 +267,19 @@ impl Hub {
         self.lock().promises = Some((promises, clients));
     }
 
+    /// Writes down who holds what from now on.
+    pub(crate) fn audit_in(&self, sender: AuditSender) {
+        self.with_inner(|inner, now| {
+            inner.audit = Some(sender);
+            inner.machine.begin_audit(now);
+        });
+    }
+
+    /// Nothing more is written down.
+    pub(crate) fn end_audit(&self) {
+        self.lock().audit = None;
+    }
+
     /// No client holds anything any more, and none ever will: this node has left.
     pub(crate) fn clear_promises(&self) {
         if let Some((promises, _)) = &mut self.lock().promises
@@ -271,6 +297,7 @@ impl Hub {
             inner.senders.clear();
             inner.links.clear();
             inner.promises = None;
+            inner.audit = None;
             inner.machine.fall_silent(now);
         });
     }
@@ -439,6 +466,87 @@ impl Hub {
         self.made(making, patience).await
     }
 
+    /// Removes a resource that no client uses, or puts another one in its place, at most for so long.
+    pub async fn retire(
+        &self,
+        name: &str,
+        instead: Option<&NewResource>,
+        patience: Duration,
+    ) -> Result<ResourceInfo, Problem> {
+        let instead = instead.map(|wanted| wanted.complete().map_err(Problem::bad_request)).transpose()?;
+        let until = Instant::now() + patience;
+        let timeout_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        let ticket = self.with(|machine, now| machine.seize(now, name, timeout_ms))?;
+        let _give_back = OnDrop(|| self.with_if_sound(|machine, now| machine.release(now, ticket)));
+        // If it is not granted by then, `retire` says so.
+        let _ = timeout(patience, self.changed(ticket, State::Queued)).await;
+        let making = self.with(|machine, now| machine.retire(now, ticket, instead))?;
+        self.made(making, until.saturating_duration_since(Instant::now())).await
+    }
+
+    /// Takes away what a client of any node holds, and waits until it has stopped, at most for so long.
+    pub async fn revoke(&self, wanted: &NewRevocation, patience: Duration) -> Result<Revocation, Problem> {
+        let until = Instant::now() + patience;
+        let mut revoke = self.with(|machine, _| machine.revocation(wanted))?;
+        let (found, all_answered) = self.revocable(&revoke).await;
+        let alive: Vec<Revocation> = found.iter().filter(|one| !one.stopped).cloned().collect();
+        let node = match (alive.as_slice(), found.first()) {
+            ([one], _) => one.node.clone(),
+            ([], Some(over)) => {
+                let (id, state) = (&wanted.id, over.state.name());
+                return Err(Problem::conflict(format!("request {id} is over already: it is {state}")));
+            }
+            ([], None) => {
+                let partly = if all_answered { "" } else { ", but not all of them answered" };
+                let message = format!(
+                    "no node in reach has a request {:?}{partly}; `meshlock status` shows ids and nodes",
+                    wanted.id
+                );
+                return Err(Problem::unknown(message));
+            }
+            (several, _) => {
+                let names: Vec<String> = several.iter().map(|one| format!("{}/{}", one.node, one.id)).collect();
+                let message = format!("several nodes have a request of this id: say which, {}", names.join(" or "));
+                return Err(Problem::conflict(message));
+            }
+        };
+        (revoke.node, revoke.acts) = (Some(node), true);
+        loop {
+            let (found, _) = self.revocable(&revoke).await;
+            revoke.acts = false;
+            let Some(found) = found.into_iter().next() else {
+                let message = "the node of this request does not answer any more; it may have acted. Try again";
+                return Err(Problem::new(Reason::Unavailable, message));
+            };
+            if found.stopped || Instant::now() >= until {
+                return Ok(found);
+            }
+            tokio::time::sleep(LOOK_AGAIN.min(until.saturating_duration_since(Instant::now()))).await;
+        }
+    }
+
+    /// Asks all nodes about a request, and tells them what to do with it; whether all have answered.
+    async fn revocable(&self, revoke: &Revoke) -> (Vec<Revocation>, bool) {
+        let own = self.with(|machine, now| {
+            machine.revoke_here(now, revoke);
+            machine.revocable(now, revoke).map(|fact| (machine.settings.name.clone(), fact))
+        });
+        let answers = self.answers(About::Revoke(Box::new(revoke.clone())), ASK_PATIENCE).await;
+        let told = |(node, fact): (String, Fact)| match fact {
+            Fact::Revocable { resource, owner, state, stopped, expires_in_ms } => {
+                let expires_in_ms = (!stopped).then_some(expires_in_ms);
+                Some(Revocation { node, id: revoke.id.clone(), resource, owner, state, stopped, expires_in_ms })
+            }
+            Fact::Link { .. }
+            | Fact::Gone { .. }
+            | Fact::Resource { .. }
+            | Fact::Lent { .. }
+            | Fact::Row(..)
+            | Fact::Condition { .. } => None,
+        };
+        (own.into_iter().chain(answers.revocable()).filter_map(told).collect(), answers.is_complete)
+    }
+
     async fn made(&self, making: Making, patience: Duration) -> Result<ResourceInfo, Problem> {
         let number = match making {
             Making::Done(info) => return Ok(info),
@@ -460,7 +568,10 @@ impl Hub {
 
     /// Who holds what and who waits, from all nodes that answer in time.
     pub async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Problem> {
-        let about = self.with(|machine, _| machine.about(resource))?;
+        let about = self.with(|machine, now| {
+            machine.set_clock(now, since_1970_ms());
+            machine.about(resource)
+        })?;
         let answers = if patience.is_zero() { None } else { Some(self.answers(about.clone(), patience).await) };
         // In parts, so that no other caller waits long for the machine.
         let mut gathered = self.with(|machine, now| machine.gather(now, answers));
@@ -551,6 +662,7 @@ impl LinkUser for Hub {
     fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {
         let removals = self.with_inner(|inner, now| {
             let Some(from) = inner.links.get(&link).copied() else { return Ok(Vec::new()) };
+            inner.machine.set_clock(now, since_1970_ms());
             inner.machine.receive(now, from, frame)?;
             Ok::<_, String>(inner.machine.take_removals())
         })?;
@@ -584,6 +696,10 @@ pub trait StreamUser: Send + Sync + std::fmt::Debug {
 
     /// Sends what was told. The machine is free.
     fn flush(&self);
+}
+
+fn since_1970_ms() -> u64 {
+    u64::try_from(crate::mesh::clock::since_1970().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What happens at a node from some moment on.
@@ -713,6 +829,7 @@ mod tests {
             first_fence: 0,
             create_on_first_use: true,
             declared: BTreeMap::new(),
+            declared_in: None,
             seed: 1,
             began_unix_ms: 0,
             most_requests: 10,

@@ -16,12 +16,15 @@
 //! | [`mesh`] | who is a member: keys, invitations, removals |
 //! | [`node`] | all of it put together, with a clean end |
 //! | `removals` | removed members: believed, obeyed, kept, passed on |
+//! | [`audit_log`] | who held what, on disk |
+//! | [`reload`] | what of the configuration changes at run time |
 //! | [`record`] | traces of what happens, resource by resource |
 //! | [`config`] | flags, environment and `meshlock.toml` |
 //! | [`local`] | a whole mesh in one process, to try things out |
 
 #![warn(missing_docs)]
 
+pub mod audit_log;
 pub mod config;
 pub mod http;
 pub mod hub;
@@ -32,5 +35,6 @@ pub mod mesh;
 pub mod node;
 pub mod record;
 mod recovery;
+pub mod reload;
 mod removals;
 pub mod wire;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use crate::audit_log::AuditLog;
 use crate::config::{NodeConfig, socket, token};
 use crate::http::{HttpConfig, Server};
 use crate::hub::Hub;
@@ -18,6 +19,7 @@ use crate::mesh::state::{self, Run, Unusable};
 use crate::mesh::{self, Charter, Identity, Incarnation, Kept, Member, MeshError};
 use crate::record::Recorder;
 use crate::recovery::{self, Begun};
+use crate::reload::{self, Reloaded};
 use crate::removals::RemovedMembers;
 
 /// The shortest time between complaints that links cannot come up.
@@ -87,6 +89,7 @@ pub struct Node {
     stop_within: Duration,
     socket: Option<PathBuf>,
     recovers: bool,
+    audit: Option<AuditLog>,
     /// They end with the node, however that ends.
     tasks: JoinSet<()>,
 }
@@ -121,6 +124,7 @@ impl Node {
         let (hub, removals) = Hub::new(machine);
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&hub).keep_time());
+        let audit = begin_audit(&config, &hub);
         let (node, node_now) = watch::channel(identity.member.node(run.incarnation));
         let mut gate = gate;
         let recovers = recovery.is_some();
@@ -184,7 +188,7 @@ impl Node {
         };
         let socket = serves_clients.then(|| config.socket.clone());
         let stop_within = config.stop_within;
-        Ok(Self { hub, links, server, run, identity, stop_within, socket, recovers, tasks })
+        Ok(Self { hub, links, server, run, identity, stop_within, socket, recovers, audit, tasks })
     }
 
     /// For clients in this process.
@@ -205,6 +209,31 @@ impl Node {
     /// Connects to another node by address, and reconnects until the node stops.
     pub fn add_peer(&self, peer: impl Into<String>) {
         self.links.add_peer(peer);
+    }
+
+    /// Takes over what can change while the node runs, and names what cannot. What was asked for by flags at the start
+    /// stays, if it is in `new` as well.
+    pub fn reload(&mut self, old: &NodeConfig, new: &NodeConfig) -> Reloaded {
+        let mut changed = Vec::new();
+        for peer in new.peers.iter().filter(|peer| !old.peers.contains(peer)) {
+            self.links.add_peer(peer.clone());
+            changed.push(format!("node.peers: connects to {peer} from now on"));
+        }
+        let mut needs_restart = reload::needs_restart(old, new);
+        if old.peers.iter().any(|peer| !new.peers.contains(peer)) {
+            needs_restart.push("node.peers (those that are no longer named are still connected to)");
+        }
+        if old.stop_within != new.stop_within {
+            self.stop_within = new.stop_within;
+            changed.push("node.stop-within".to_owned());
+        }
+        if old.create_on_first_use != new.create_on_first_use {
+            changed.push("mesh.create-on-first-use".to_owned());
+        }
+        let file = new.file.as_ref().map(|file| file.display().to_string());
+        let declared = (new.resources.clone(), file, new.create_on_first_use);
+        changed.extend(self.hub.with(|machine, now| machine.redeclare(now, declared)));
+        Reloaded { changed, needs_restart }
     }
 
     /// The Unix socket for clients.
@@ -232,6 +261,10 @@ impl Node {
         let leaves = self.recovers && self.hub.with(|machine, _| machine.say_goodbye());
         self.links.stop().await;
         self.tasks.shutdown().await;
+        self.hub.end_audit();
+        if let Some(audit) = self.audit.take() {
+            audit.finish();
+        }
         let (kept, held, saved) =
             self.hub.with(|machine, _| (machine.still_needed_for(), machine.lingering(), machine.save()));
         if leaves {
@@ -265,6 +298,26 @@ impl Node {
     }
 }
 
+/// The directory of the audit, in that of the node.
+const AUDIT: &str = "audit";
+
+/// A node without an audit is better than no node.
+fn begin_audit(config: &NodeConfig, hub: &Hub) -> Option<AuditLog> {
+    if !config.audit {
+        return None;
+    }
+    match AuditLog::start(config.dir.join(AUDIT)) {
+        Ok((sender, log)) => {
+            hub.audit_in(sender);
+            Some(log)
+        }
+        Err(error) => {
+            tracing::warn!("no audit: no thread for it could be started: {error}");
+            None
+        }
+    }
+}
+
 /// How the mesh recovers, if that goes with this node's configuration.
 fn charter(config: &NodeConfig, identity: &Identity) -> Result<Option<Charter>, StartError> {
     let Some(charter) = Charter::load(&config.dir, identity)? else { return Ok(None) };
@@ -292,6 +345,7 @@ fn begin(
         first_fence: u64::from(incarnation.0) << 40,
         create_on_first_use: config.create_on_first_use,
         declared: config.resources.clone(),
+        declared_in: config.file.as_ref().map(|file| file.display().to_string()),
         seed: since_1970.as_nanos() as u64 ^ u64::from(identity.member.0),
         began_unix_ms: u64::try_from(since_1970.as_millis()).unwrap_or_default(),
         most_requests: 100_000,
@@ -350,6 +404,7 @@ async fn serve(
         tcp: config.tcp,
         token,
         max_clients: config.max_clients,
+        audit: config.audit.then(|| config.dir.join(AUDIT)),
         removals: Some(Arc::new(told)),
         ..HttpConfig::default()
     };

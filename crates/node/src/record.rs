@@ -31,6 +31,7 @@ use crate::wire::Entry;
 use inner::Inner;
 
 pub use disk::Written;
+pub use name::unused;
 pub use outlet::{Files, Outlet};
 pub use place::Place;
 

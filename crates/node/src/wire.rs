@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::links::{LONGEST_FRAME, Outgoing};
 
 /// The version of everything in this module. Nodes of different versions do not talk.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// The number of a resource in its mesh.
 pub type Number = meshlock_core::recovery::Resource;
@@ -139,6 +139,26 @@ pub struct Entry {
     pub home: NodeId,
 }
 
+/// The version of a resource that was removed has this bit; below it is the last fence. No change has such a version.
+pub const REMOVED: u64 = 1 << 63;
+
+impl Entry {
+    /// Whether it says that the resource was removed.
+    pub const fn is_removed(&self) -> bool {
+        self.version >= REMOVED
+    }
+
+    /// That it was removed, by this node, after a last grant with this fence.
+    pub(crate) fn removed(&self, last_fence: u64, home: NodeId) -> Self {
+        Self { version: REMOVED | last_fence, home, ..self.clone() }
+    }
+
+    /// Fences of the next resource of this name begin above this; 0 if it was not removed.
+    pub(crate) const fn last_fence(&self) -> u64 {
+        if self.is_removed() { self.version & !REMOVED } else { 0 }
+    }
+}
+
 /// A question to all nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Query {
@@ -159,6 +179,35 @@ pub enum About {
     Requests(Option<Number>),
     /// Where the tokens of these resources are, nothing else.
     Tokens(Vec<Number>),
+    /// A request that an operator wants to take away from its client. Who has it does so, and says how it is doing.
+    Revoke(Box<Revoke>),
+}
+
+/// What an operator wants to take away.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Revoke {
+    /// The node that has the request; all that have one of this id if it is not said.
+    pub node: Option<String>,
+    /// The id of the request.
+    pub id: String,
+    /// Who wants it.
+    pub by: String,
+    /// The node where they said so.
+    pub at: String,
+    /// Why.
+    pub reason: String,
+    /// Do it. Otherwise this is a question how the request is doing.
+    pub acts: bool,
+    /// Do not wait for the client to stop.
+    pub force: bool,
+}
+
+impl Revoke {
+    /// Whether all texts are as short as those that clients can give.
+    pub fn is_possible(&self) -> bool {
+        let texts = [self.node.as_ref(), Some(&self.id), Some(&self.by), Some(&self.at), Some(&self.reason)];
+        texts.into_iter().flatten().all(|text| text.len() <= meshlock_api::text::LONGEST_TEXT)
+    }
 }
 
 /// A part of what one node answers. Parts come in order, and every part is short enough for one frame.
@@ -226,6 +275,28 @@ pub enum Fact {
     },
     /// A request of one of its clients.
     Row(Number, Row),
+    /// The node itself.
+    Condition {
+        /// The version of meshlock.
+        version: String,
+        /// Milliseconds since 1970 by its clock.
+        unix_ms: u64,
+        /// The first resources that its file declares otherwise than the mesh.
+        conflicts: Vec<String>,
+    },
+    /// A request of one of its clients that an operator wants to take back.
+    Revocable {
+        /// What it asked for.
+        resource: String,
+        /// Who asked.
+        owner: Option<String>,
+        /// How it is doing.
+        state: State,
+        /// It is over, and its client has stopped or its lease is over.
+        stopped: bool,
+        /// How much of its lease is left.
+        expires_in_ms: u64,
+    },
 }
 
 /// What a node knows of the token of a resource.
@@ -353,9 +424,9 @@ mod tests {
     #[test]
     fn the_bytes_of_removals_are_what_they_were() {
         let digest = Frame::Removals(Removals::Digest([7; 16]));
-        assert_eq!(encode(&digest)[..], [&[3, 5, 0][..], &[7; 16]].concat());
+        assert_eq!(encode(&digest)[..], [&[VERSION, 5, 0][..], &[7; 16]].concat());
         let signed = Frame::Removals(Removals::Signed(vec![vec![8, 9], Vec::new()]));
-        assert_eq!(encode(&signed)[..], [3, 5, 1, 2, 2, 8, 9, 0]);
+        assert_eq!(encode(&signed)[..], [VERSION, 5, 1, 2, 2, 8, 9, 0]);
     }
 
     #[test]

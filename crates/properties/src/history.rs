@@ -9,7 +9,7 @@ use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::snapshot::Snapshot;
-use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking, repaired};
+use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking, ranks, repaired};
 
 /// Something an application did or was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +67,15 @@ pub enum Occurrence {
         /// Which node.
         node: NodeId,
     },
+    /// The heir of a census has decided.
+    Decided {
+        /// Which node.
+        node: NodeId,
+        /// Where the numbers of that census begin.
+        first: u64,
+        /// The pass of the token that it made, if it made one that counts passes.
+        pass: Option<u64>,
+    },
     /// The resource was defined anew: from now on grants may bring the units in use up to this. While some nodes know
     /// the new definition and others do not, that is the greater of both.
     Resized {
@@ -91,6 +100,8 @@ pub struct History {
     /// By id; only the latest of each node, see `cancelled.rs`.
     cancelled: Vec<GrantId>,
     greatest_fence: Option<fences::Greatest>,
+    /// Where the numbers of the last decision begin.
+    last_decision: Option<u64>,
     /// What grants may bring the units in use up to.
     capacity: Units,
 }
@@ -118,6 +129,7 @@ impl Hash for History {
         self.in_use.hash(state);
         self.cancelled.hash(state);
         self.greatest_fence.hash(state);
+        self.last_decision.hash(state);
         self.capacity.hash(state);
     }
 }
@@ -125,8 +137,9 @@ impl Hash for History {
 impl History {
     /// Nothing has happened yet.
     pub fn new(rules: RuleSet, setting: Setting) -> Self {
-        let (waiting, in_use, cancelled, greatest_fence) = (Vec::new(), Vec::new(), Vec::new(), None);
-        Self { rules, setting, waiting, in_use, cancelled, greatest_fence, capacity: setting.capacity }
+        let (waiting, in_use, cancelled) = (Vec::new(), Vec::new(), Vec::new());
+        let (greatest_fence, last_decision) = (None, None);
+        Self { rules, setting, waiting, in_use, cancelled, greatest_fence, last_decision, capacity: setting.capacity }
     }
 
     /// Takes one occurrence in; the first broken rule is returned.
@@ -151,6 +164,15 @@ impl History {
             }
             Occurrence::Crashed { node } => self.waiting.retain(|waiter| waiter.id.node != node),
             Occurrence::Ended { node } => self.in_use.retain(|used| used.id.node != node),
+            Occurrence::Decided { node, first, pass } if self.rules.has(Rule::Ranks) => {
+                return ranks::check(
+                    &mut self.last_decision,
+                    self.greatest_fence,
+                    node,
+                    ranks::Decision { first, pass },
+                );
+            }
+            Occurrence::Decided { .. } => {}
             Occurrence::Resized { capacity } => self.capacity = capacity,
         }
         Ok(())
@@ -233,8 +255,9 @@ impl History {
                 verdict = verdict.and(overtaking::count(earlier, id, self.setting.overtaking_bound));
             }
         }
-        if self.rules.has(Rule::Fences) {
-            verdict = verdict.and(fences::check(&mut self.greatest_fence, id, grant));
+        if self.rules.has(Rule::Fences) || self.rules.has(Rule::Ranks) {
+            let fences = fences::check(&mut self.greatest_fence, id, grant);
+            verdict = verdict.and(if self.rules.has(Rule::Fences) { fences } else { Ok(()) });
         }
         let remembered = [Rule::Exclusion, Rule::OneSession, Rule::Ledger, Rule::Repaired];
         if remembered.into_iter().any(|rule| self.rules.has(rule)) {

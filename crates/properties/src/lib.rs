@@ -30,6 +30,7 @@
 //! | [`leaving`](Rule::Leaving) | a node that leaves has nothing that others need | quiet states | [`check_snapshot`] | `leaving.rs` |
 //! | [`ledger`](Rule::Ledger) | where members crash, the ledger has everything in use | every state | [`History::check_in_use`] | `repaired.rs` |
 //! | [`repaired`](Rule::Repaired) | when no member is missing, one token says exactly what is in use, and there is one census | quiet states | [`History::check_in_use`], the checker | `repaired.rs` |
+//! | [`ranks`](Rule::Ranks) | every decision of an heir begins above all fences given and all decisions before | decisions | [`History`] | `ranks.rs` |
 //! | [`messages-end`](Rule::MessagesEnd) | messages alone come to an end | the graph of states | the checker | - |
 //! | [`starvation`](Rule::Starvation) | no request starves on a fair run | the graph of states | the checker | - |
 //!
@@ -57,6 +58,7 @@ mod one_session;
 mod one_token;
 mod overtaking;
 mod queues;
+mod ranks;
 mod repaired;
 mod roles;
 #[cfg(test)]

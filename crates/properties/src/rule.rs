@@ -47,6 +47,8 @@ pub enum Rule {
     Ledger,
     /// When nothing is under way and no member is missing, there is one token, whose ledger is what is in use.
     Repaired,
+    /// Every decision of an heir begins above all fences given and all decisions before.
+    Ranks,
     /// Messages alone come to an end (watched by the checker on its graph).
     MessagesEnd,
     /// No request starves on a fair run (watched by the checker on its graph).
@@ -55,7 +57,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -76,6 +78,7 @@ impl Rule {
         Self::Leaving,
         Self::Ledger,
         Self::Repaired,
+        Self::Ranks,
         Self::MessagesEnd,
         Self::Starvation,
     ];
@@ -103,6 +106,7 @@ impl Rule {
             Self::Leaving => "leaving",
             Self::Ledger => "ledger",
             Self::Repaired => "repaired",
+            Self::Ranks => "ranks",
             Self::MessagesEnd => "messages-end",
             Self::Starvation => "starvation",
         }
@@ -130,6 +134,7 @@ impl Rule {
             Self::Leaving => "when nothing is in flight, a node that leaves has nothing that others need",
             Self::Ledger => "where members crash, the ledger has everything in use",
             Self::Repaired => "when nothing is in flight and no member is missing, one token says what is in use",
+            Self::Ranks => "every decision of an heir begins above all that was given before",
             Self::Roles => "the state that a process names is the one it is in",
             Self::MessagesEnd => "messages alone come to an end",
             Self::Starvation => "no request starves on a fair run",

@@ -109,6 +109,10 @@ impl Tale {
         self.happens(Occurrence::Granted { node: NodeId(node), grant })
     }
 
+    pub(crate) fn decided(&mut self, node: u32, first: u64, pass: Option<u64>) -> &mut Self {
+        self.happens(Occurrence::Decided { node: NodeId(node), first, pass })
+    }
+
     pub(crate) fn released(&mut self, node: u32, request: u64) -> &mut Self {
         let GrantId { node, request } = grant_id(node, request);
         self.happens(Occurrence::Released { node, request })

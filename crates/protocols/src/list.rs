@@ -122,7 +122,6 @@ impl fmt::Display for Name {
     }
 }
 
-/// The text of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Text {
     /// What a node runs.
@@ -135,7 +134,6 @@ pub enum Text {
 }
 
 impl Text {
-    /// The text as printed.
     pub const PRINTED: Self = Self::Published { repairs: Vec::new() };
 
     /// The printed text with these defects repaired.

@@ -49,7 +49,6 @@ macro_rules! protocols {
             }
         )+
 
-        /// With whatever is in a node.
         macro_rules! each_node {
             ($self:expr, $inner:ident => $then:expr) => {
                 match $self {

@@ -57,6 +57,9 @@ pub struct Recovering {
     /// What has still to be told where the census is not told first, and whether with this event.
     #[cfg(feature = "mutants")]
     untold: Option<(bool, Effects)>,
+    /// What a clean stop saved, if it is not deleted when it is used.
+    #[cfg(feature = "mutants")]
+    saved: Option<Box<Self>>,
     planted: Planted,
 }
 
@@ -73,7 +76,6 @@ enum Phase {
     Down,
 }
 
-/// The other end of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Link {
     /// Who it is, once it has said so.
@@ -113,6 +115,8 @@ impl Recovering {
             asked: BTreeMap::new(),
             #[cfg(feature = "mutants")]
             untold: None,
+            #[cfg(feature = "mutants")]
+            saved: None,
             planted: Planted::default(),
         }
     }
@@ -125,7 +129,6 @@ impl Recovering {
         self
     }
 
-    /// Its part in recoveries.
     pub const fn keeper(&self) -> &Keeper {
         &self.keeper
     }
@@ -135,7 +138,6 @@ impl Recovering {
         self.keeper.me()
     }
 
-    /// Whether it takes part.
     pub const fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running | Phase::Leaving)
     }
@@ -145,7 +147,6 @@ impl Recovering {
         self.phase == Phase::Left
     }
 
-    /// Its nodes of all resources.
     pub fn resources(&self) -> &[Node] {
         &self.resources
     }
@@ -157,7 +158,10 @@ impl Recovering {
             Event::LinkDown { neighbour } => self.on_link_down(neighbour, &mut out)?,
             Event::Receive { from, message } => self.on_message(from, message, &mut out)?,
             Event::Census { census } => self.on_facts(&self.told_by_others(census), &mut out)?,
-            Event::Resume if self.is_running() => self.tell_all(&Event::Resume, &mut out)?,
+            Event::Resume if self.is_running() => {
+                self.go_on(&mut out);
+                self.tell_all(&Event::Resume, &mut out)?;
+            }
             Event::Resume => self.start(&mut out)?,
             Event::Remake { .. } => return Err(Misuse::Unsupported("be told what its heir decides")),
             Event::Leave if self.is_running() && self.is_busy() => return Err(Misuse::StillBusy),
@@ -331,6 +335,10 @@ impl Recovering {
         if self.keeper.census().is_removed(self.me().member()) {
             return Ok(()); // for good
         }
+        #[cfg(feature = "mutants")]
+        if self.use_saved_again() {
+            return self.tell_all(&Event::Resume, out);
+        }
         let me = self.next_incarnation();
         let fresh: Option<Vec<Node>> = self.resources.iter().map(|resource| resource.anew(me)).collect();
         self.resources = fresh.ok_or(Misuse::Unsupported("come back after a crash"))?;
@@ -424,7 +432,6 @@ impl Recovering {
     }
 }
 
-/// The resource that applications use.
 const FIRST: Resource = 0;
 
 /// The rules that can be broken alone; see [`meshlock_core::planted`].
@@ -445,6 +452,9 @@ trait Rules {
     fn must_begin_anew(&self) -> bool;
     /// Who leaves with nothing that others need says so, with all that it knows.
     fn say_goodbye(&mut self, out: &mut Effects);
+    /// Who goes on after a clean stop has saved its own report and, as an heir, that it has decided. Reports of others,
+    /// and what the voters ratified, it hears again.
+    fn go_on(&mut self, out: &mut Effects);
 }
 
 impl Rules for Recovering {
@@ -488,5 +498,13 @@ impl Rules for Recovering {
         let said = self.keeper.census().goodbye(self.me());
         self.broadcast(Body::Census(said.clone()), out);
         self.keeper.learn(said);
+    }
+
+    fn go_on(&mut self, _out: &mut Effects) {
+        let told = self.keeper.own_report().cloned().map(|report| (report, self.keeper.is_decided()));
+        self.keeper = self.keeper.anew(self.me(), self.keeper.census().clone());
+        if let Some((report, is_decided)) = told {
+            self.keeper.go_on(report, is_decided);
+        }
     }
 }

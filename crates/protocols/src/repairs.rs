@@ -69,7 +69,6 @@ impl<D: Defect> Repairs<D> {
     /// The text as printed.
     pub const NONE: Self = Self { bits: 0, list: PhantomData };
 
-    /// Every defect repaired.
     pub fn all() -> Self {
         D::ALL.iter().copied().collect()
     }
@@ -79,13 +78,11 @@ impl<D: Defect> Repairs<D> {
         missing.into_iter().fold(Self::all(), Self::without)
     }
 
-    /// These and one more.
     #[must_use]
     pub fn with(self, defect: D) -> Self {
         Self { bits: self.bits | bit(defect), ..self }
     }
 
-    /// These without one.
     #[must_use]
     pub fn without(self, defect: D) -> Self {
         Self { bits: self.bits & !bit(defect), ..self }

@@ -3,7 +3,6 @@
 use meshlock_core::group::Level;
 use meshlock_core::{Aging, Delay, NodeId, Order, Units, flood, group, reverse_link};
 
-use crate::baselines::single::Config;
 use crate::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use crate::list::{Name, Text};
 use crate::node::Node;
@@ -37,10 +36,8 @@ pub const RETRY: Delay = Delay { least_ms: 1_000, most_ms: 2_000 };
 /// Why nodes cannot be set up so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// A repair that does not exist.
     #[error("{protocol} has no repair called {name}; there are {known}")]
     NoSuchRepair { protocol: Name, name: String, known: String },
-    /// A reading that does not exist.
     #[error("{protocol} has no other reading called {name}; there are {known}")]
     NoSuchReading { protocol: Name, name: String, known: String },
     /// Only printed texts have readings.
@@ -91,7 +88,7 @@ impl Setup {
     fn repaired(&self, id: NodeId, nodes: u32) -> Node {
         let Self { order, joins, .. } = *self;
         let (starts_with_token, capacity) = (id == NodeId(0), Units(self.capacity));
-        let members = || -> Vec<NodeId> { (0..nodes).map(NodeId).collect() };
+        let members = || (0..nodes).map(NodeId);
         match self.name {
             Name::ReverseLink => {
                 reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins }).into()
@@ -104,14 +101,14 @@ impl Setup {
                 group::Node::new(group::Config::among(members(), id, Level(self.levels), self.retry)).into()
             }
             Name::Central | Name::Omniscient => {
-                central::Node::new(central::Config { id, members: members(), capacity, order, joins }).into()
+                central::Node::new(central::Config { id, members: members().collect(), capacity, order, joins }).into()
             }
-            Name::Raymond => raymond::Node::new(raymond::Config::new(id, members())).into(),
-            Name::SuzukiKasami => suzuki_kasami::Node::new(Config { id, members: members() }).into(),
-            Name::RicartAgrawala => ricart_agrawala::Node::new(Config { id, members: members() }).into(),
-            Name::Lamport => lamport::Node::new(Config { id, members: members() }).into(),
-            Name::NaimiTrehel => naimi_trehel::Node::new(Config { id, members: members() }).into(),
-            Name::Raynal => raynal::Node::new(raynal::Config { id, members: members(), capacity }).into(),
+            Name::Raymond => raymond::Node::new(id, members(), ()).into(),
+            Name::SuzukiKasami => suzuki_kasami::Node::new(id, members(), ()).into(),
+            Name::RicartAgrawala => ricart_agrawala::Node::new(id, members(), ()).into(),
+            Name::Lamport => lamport::Node::new(id, members(), ()).into(),
+            Name::NaimiTrehel => naimi_trehel::Node::new(id, members(), ()).into(),
+            Name::Raynal => raynal::Node::new(id, members(), capacity).into(),
         }
     }
 

@@ -34,7 +34,6 @@ pub struct Chart {
     pub note: Option<String>,
 }
 
-/// What an axis shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// What is measured, such as `waiting time`.
@@ -47,10 +46,8 @@ pub struct Scale {
     pub from_zero: bool,
 }
 
-/// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name in the legend.
     pub name: String,
     /// Its points, joined in this order; one that cannot be drawn leaves a gap.
     pub points: Vec<Point>,
@@ -58,7 +55,6 @@ pub struct Series {
     pub dashed: bool,
 }
 
-/// One point with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     pub x: f64,
@@ -75,7 +71,6 @@ pub struct Bars {
     /// Above the chart; wrapped if long.
     pub title: String,
     pub y: Scale,
-    /// The groups, from left to right.
     pub groups: Vec<BarGroup>,
     /// Bars of a group stand on each other instead of side by side. Then the scale is never logarithmic, and the
     /// intervals are in the tooltips only: an error bar in the middle of a stack misleads.
@@ -84,21 +79,16 @@ pub struct Bars {
     pub note: Option<String>,
 }
 
-/// Bars that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarGroup {
-    /// The name below the group.
     pub name: String,
     /// The bars; equal names in different groups have the same look and one entry in the legend.
     pub bars: Vec<Bar>,
 }
 
-/// One bar with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// Its name in the legend.
     pub name: String,
-    /// Its height.
     pub value: f64,
     /// The lower end of the error bar; `value` if there is none.
     pub low: f64,

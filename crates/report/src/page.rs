@@ -12,7 +12,6 @@ use crate::markup::escape;
 use crate::table::Table;
 use outline::Outline;
 
-/// A page from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     pub title: String,
@@ -21,12 +20,10 @@ pub struct Page {
     pub blocks: Vec<Block>,
 }
 
-/// A part of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// A heading of this level. The smallest level of a page is its sections, whatever its number.
     Heading(u8, String),
-    /// Running text.
     Paragraph(String),
     List(Vec<String>),
     Table {
@@ -34,7 +31,6 @@ pub enum Block {
         caption: String,
         table: Table,
     },
-    /// A chart.
     Figure {
         /// The `<svg>` element of a chart of this crate; it goes into the page as it is.
         svg: String,
@@ -43,17 +39,14 @@ pub enum Block {
     },
     /// Commands, files, output: shown as it is.
     Code(String),
-    /// Something that is opened on demand.
     Details {
         /// What is always seen.
         summary: String,
-        /// What is hidden.
         blocks: Vec<Self>,
     },
 }
 
 impl Page {
-    /// The page as one HTML file.
     pub fn html(&self) -> String {
         let mut outline = Outline::of(&self.blocks);
         let content = render(&self.blocks, &mut outline, true);

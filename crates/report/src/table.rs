@@ -13,19 +13,15 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// The head of a column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// The name shown in the head.
     pub name: String,
     /// Numbers, aligned to the right.
     pub numeric: bool,
 }
 
-/// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words.
     Text(String),
     /// A number, shown with four significant digits, or in full if it is whole.
     Number(f64),
@@ -53,7 +49,6 @@ impl Table {
         plain::render(self, width)
     }
 
-    /// The `<table>` element.
     pub(crate) fn html(&self) -> String {
         html::render(self)
     }
@@ -74,7 +69,6 @@ impl Table {
 }
 
 impl Cell {
-    /// What the cell says.
     fn words(&self) -> String {
         match self {
             Self::Text(text) | Self::Code(text) => text.clone(),

@@ -15,7 +15,6 @@ pub struct Claim {
     pub says: &'static str,
     /// The same as bounds on numbers. None where the paper gives no number.
     pub demands: &'static [Demand],
-    /// How it is measured here.
     pub how: &'static str,
     /// What is to be expected, and why.
     pub expected: &'static str,
@@ -27,13 +26,11 @@ pub struct Claim {
 /// A measured claim. What it means follows from the claim: see [`Claim::conclusion`].
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
-    /// What each text has shown.
     pub columns: Vec<Column>,
     /// The numbers in one or two lines.
     pub measured: String,
     /// What else was expected of the same runs.
     pub checks: Vec<Check>,
-    /// For those who want to see more.
     pub evidence: Vec<Evidence>,
 }
 
@@ -44,15 +41,12 @@ pub struct Check {
     pub holds: bool,
 }
 
-/// Something expected besides.
 pub fn check(what: impl Into<String>, holds: bool) -> Check {
     Check { what: what.into(), holds }
 }
 
-/// Something to look at.
 #[derive(Clone, Debug)]
 pub enum Evidence {
-    /// A table with its caption.
     Table(String, Table),
     /// A chart as SVG with its caption.
     Figure(String, String),
@@ -60,12 +54,10 @@ pub enum Evidence {
 }
 
 impl Claim {
-    /// What a text means for it.
     pub fn verdict(&self, column: &Column) -> Verdict {
         judge(self.demands, column)
     }
 
-    /// What all texts mean for it.
     pub fn conclusion(&self, finding: &Finding) -> Conclusion {
         conclude(self.demands, &finding.columns)
     }

@@ -12,7 +12,6 @@ use meshlock_sim::time::Time;
 use meshlock_statistics::{Estimate, Median};
 use serde::Serialize;
 
-/// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
@@ -24,7 +23,6 @@ pub enum Effort {
     Full,
 }
 
-/// Runs scenarios, in parallel.
 pub struct Lab {
     effort: Effort,
     jobs: usize,
@@ -32,7 +30,6 @@ pub struct Lab {
     on_run: Box<dyn Fn() -> bool + Sync>,
 }
 
-/// One run.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub outcome: Outcome,
@@ -104,7 +101,6 @@ impl Sample {
         self.measures.get(measure).copied().unwrap_or(0.0)
     }
 
-    /// How often a rule broke.
     pub fn broken(&self, rule: Rule) -> f64 {
         let times = self.outcome.broken.iter().filter(|broken| broken.rule == rule).map(|broken| broken.times);
         times.sum::<u64>() as f64
@@ -117,7 +113,6 @@ impl Sample {
 }
 
 impl Samples {
-    /// How the runs ended.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.0.iter().map(|sample| &sample.outcome)
     }
@@ -156,7 +151,6 @@ impl Samples {
         self.values(measure).iter().sum()
     }
 
-    /// All requests that were served.
     pub fn granted(&self) -> u64 {
         self.0.iter().map(|sample| sample.granted().count() as u64).sum()
     }

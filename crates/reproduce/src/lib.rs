@@ -29,7 +29,6 @@ pub use claim::{Check, Claim, Evidence, Finding};
 pub use lab::{Effort, Lab};
 pub use verdict::{Column, Conclusion, Demand, Fact, Text, Verdict};
 
-/// All claims, in the order of the papers.
 pub fn claims() -> Vec<Claim> {
     [jiang::CLAIMS, psar::CLAIMS, swaroop::CLAIMS].concat()
 }

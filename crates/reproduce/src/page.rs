@@ -10,19 +10,16 @@ use crate::claim::{Claim, Evidence, Finding};
 use crate::lab::Effort;
 use crate::verdict::{Column, Conclusion, Text, Verdict};
 
-/// A claim that was measured.
 #[derive(Clone)]
 pub struct Measured {
     pub claim: Claim,
     pub finding: Finding,
 }
 
-/// How everything was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method<'a> {
     pub effort: Effort,
     pub code_version: &'a str,
-    /// The command that measures it again.
     pub command: &'a str,
     /// Claims that should have been measured but were not, because it was ended early or their measurement failed.
     pub missing: Vec<&'static str>,
@@ -34,12 +31,10 @@ impl Measured {
         self.claim.conclusion(&self.finding)
     }
 
-    /// Everything that is not as expected.
     pub fn surprises(&self) -> Vec<String> {
         self.claim.surprises(&self.finding)
     }
 
-    /// The conclusion as a cell.
     fn cell(&self) -> Cell {
         let conclusion = self.conclusion();
         if self.surprises().is_empty() {
@@ -113,7 +108,6 @@ pub fn page(measured: &[Measured], method: &Method<'_>) -> Page {
     Page { title: "What the papers claim, measured".to_owned(), subtitle: tally(measured, method), blocks }
 }
 
-/// How many there are of each conclusion.
 fn tally(measured: &[Measured], method: &Method<'_>) -> String {
     let count = |is: &dyn Fn(&Conclusion) -> bool| measured.iter().filter(|one| is(&one.conclusion())).count();
     let mut parts = vec![

@@ -17,7 +17,6 @@ use crate::verdict::{BY_CHANCE, FAILS, HOLDS, UNKNOWN, at_least, at_most, betwee
 /// The report's own protocol.
 const FLOOD: Name = Name::Flood;
 
-/// The claims of the report, in order.
 pub const CLAIMS: &[Claim] = &[
     Claim {
         id: "P-1",

@@ -1,7 +1,6 @@
-//! What the scenarios of the three papers share: texts, each with its label on the page, and wires.
+//! What the scenarios of the three papers share: texts, each with its label on the page.
 
-use meshlock_sim::distribution::Distribution;
-use meshlock_sim::scenario::{Changes, MessageSize, Shape, Text, Wired};
+use meshlock_sim::scenario::Text;
 
 use crate::verdict;
 
@@ -10,13 +9,11 @@ pub(crate) const F: [&str; 7] = ["f1", "f2", "f3", "f4", "f5", "f6", "f7"];
 /// The repairs of the printed group protocol.
 pub(crate) const G: [&str; 10] = ["g1", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g10"];
 
-/// A text under test.
 pub(crate) type Variant = (verdict::Text, Text);
 
 /// The text that a node runs.
 pub(crate) const REPAIRED: Variant = (verdict::Text::Repaired, Text::Repaired);
 
-/// The printed text with these repairs.
 pub(crate) fn with(repairs: &[&str]) -> Variant {
     (verdict::with(repairs), Text::with_repairs(repairs))
 }
@@ -31,10 +28,4 @@ pub(crate) fn mended(repairs: &[&str]) -> Variant {
 pub(crate) fn all_but(repairs: &[&str], missing: &[&str]) -> Variant {
     let others: Vec<&str> = repairs.iter().copied().filter(|name| !missing.contains(name)).collect();
     (verdict::Text::With(format!("all but {}", missing.join(" and "))), Text::with_repairs(&others))
-}
-
-/// Fixed links that keep the order of messages and lose none.
-pub(crate) fn wired(shape: Shape, delay: Distribution) -> Wired {
-    let message = MessageSize::Encoded { header: 0 };
-    Wired { shape, delay, fifo: true, loss: 0.0, message, gentle: false, changes: Changes::default() }
 }

@@ -34,7 +34,6 @@ pub(crate) fn number(value: impl Into<f64>) -> Cell {
     Cell::Number(value.into())
 }
 
-/// A whole number in a cell.
 pub(crate) fn count(value: impl TryInto<i64>) -> Cell {
     value.try_into().map_or(Cell::Empty, |value| Cell::Number(value as f64))
 }
@@ -54,7 +53,6 @@ pub(crate) fn point(x: f64, estimate: Estimate) -> Point {
     Point { x, y: mean, low: mean - reach, high: mean + reach }
 }
 
-/// A point without an interval.
 pub(crate) fn exact_point(x: impl Into<f64>, y: impl Into<f64>) -> Point {
     let y = y.into();
     Point { x: x.into(), y, low: y, high: y }
@@ -69,12 +67,10 @@ pub(crate) fn dashed(name: impl ToString, points: Vec<Point>) -> Series {
     Series { dashed: true, ..line(name, points) }
 }
 
-/// An axis from zero.
 pub(crate) fn scale(label: &str, unit: &str) -> Scale {
     Scale { label: label.to_owned(), unit: unit.to_owned(), log: false, from_zero: true }
 }
 
-/// A logarithmic axis.
 pub(crate) fn log_scale(label: &str, unit: &str) -> Scale {
     Scale { log: true, from_zero: false, ..scale(label, unit) }
 }

@@ -24,27 +24,22 @@ pub struct Demand {
     pub only_if: bool,
 }
 
-/// None at all.
 pub const fn none(fact: &'static str) -> Demand {
     between(fact, 0.0, 0.0)
 }
 
-/// Not more than this.
 pub const fn at_most(fact: &'static str, most: f64) -> Demand {
     between(fact, f64::NEG_INFINITY, most)
 }
 
-/// Not less than this.
 pub const fn at_least(fact: &'static str, least: f64) -> Demand {
     between(fact, least, f64::INFINITY)
 }
 
-/// From here to there.
 pub const fn between(fact: &'static str, least: f64, most: f64) -> Demand {
     Demand { fact, least, most, only_if: false }
 }
 
-/// More than nothing.
 pub const fn positive(fact: &'static str) -> Demand {
     at_least(fact, f64::MIN_POSITIVE)
 }
@@ -74,22 +69,18 @@ impl Fact {
         Self { name, value, low: value, high: value }
     }
 
-    /// The same for whole numbers.
     pub fn count(name: &'static str, value: impl TryInto<u64>) -> Self {
         Self::exact(name, value.try_into().map_or(f64::NAN, |value| value as f64))
     }
 
-    /// A mean over runs.
     pub fn mean(name: &'static str, of: Estimate) -> Self {
         Self { name, value: of.mean, low: of.low(), high: of.high() }
     }
 
-    /// A median over runs.
     pub const fn median(name: &'static str, of: Median) -> Self {
         Self { name, value: of.median, low: of.low, high: of.high }
     }
 
-    /// A share of trials.
     pub const fn share(name: &'static str, of: Proportion) -> Self {
         Self { name, value: of.share, low: of.low, high: of.high }
     }
@@ -145,21 +136,16 @@ impl fmt::Display for Text {
     }
 }
 
-/// How the runs of a text ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
     #[serde(rename = "runs")]
     pub all: u64,
-    /// Those with a request that was never served.
     pub stuck: u64,
-    /// Those that exceeded a limit.
     pub storms: u64,
-    /// Those that a broken rule ended.
     pub broken: u64,
 }
 
 impl Runs {
-    /// Of these outcomes.
     pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
         let mut runs = Self::default();
         let waits = |request: &Request| request.granted.is_none() && request.cancelled.is_none();
@@ -203,7 +189,6 @@ impl fmt::Display for Runs {
     }
 }
 
-/// What a text has shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub text: Text,
@@ -213,7 +198,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Of a text.
     pub fn new(text: Text, runs: impl Into<Runs>, facts: Vec<Fact>) -> Self {
         Self { text, facts, runs: runs.into() }
     }
@@ -296,12 +280,9 @@ impl fmt::Display for Demand {
     }
 }
 
-/// What a text means for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does what is claimed.
     Holds,
-    /// It does not.
     Fails,
     /// It seems to, but the interval reaches beyond the bound: more runs would tell.
     Open,
@@ -326,7 +307,6 @@ impl Verdict {
 
 /// What is expected of a text, for the lists of claims.
 pub const HOLDS: Option<Verdict> = Some(Verdict::Holds);
-/// It does not do what is claimed.
 pub const FAILS: Option<Verdict> = Some(Verdict::Fails);
 /// It does not run far enough to tell.
 pub const UNKNOWN: Option<Verdict> = Some(Verdict::Unknown);
@@ -334,7 +314,6 @@ pub const UNKNOWN: Option<Verdict> = Some(Verdict::Unknown);
 pub const BY_CHANCE: Option<Verdict> = None;
 
 impl Demand {
-    /// Whether a text meets it.
     fn judge(&self, column: &Column) -> Verdict {
         let within = |value: f64| (self.least..=self.most).contains(&value);
         match column.fact(self.fact) {
@@ -357,15 +336,12 @@ pub fn judge(demands: &[Demand], column: &Column) -> Verdict {
 /// What all texts together mean for a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// The printed text does what it says.
     Holds,
     /// The printed text does not, but does with these repairs.
     With(String),
     /// No printed text does, the repaired one does.
     OnlyRepaired,
-    /// No text does.
     Wrong,
-    /// More runs would tell.
     Open,
     /// The paper gives no number; these are ours.
     Measured,

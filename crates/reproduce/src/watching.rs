@@ -3,9 +3,10 @@
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol};
 use meshlock_protocols::{Message, Node};
 use meshlock_sim::build::world;
+use meshlock_sim::edit::Edits;
 use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
-use meshlock_sim::run::drive;
+use meshlock_sim::run::{RunError, drive};
 use meshlock_sim::scenario::Scenario;
 
 /// Runs a scenario with seeds 1 to `seeds`, each with an observer made from the nodes at the start.
@@ -19,9 +20,10 @@ pub(crate) fn watch<O: Observer>(
     observer: impl Fn(&[Node]) -> O,
 ) -> Vec<(O, Outcome)> {
     let run = |seed| {
-        let world = world(scenario, seed).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+        let failed = |error: RunError| panic!("{}: {error}", scenario.name);
+        let world = world(scenario, seed).unwrap_or_else(failed);
         let mut observer = observer(world.nodes());
-        let outcome = drive(world, scenario, &mut (), &mut observer);
+        let outcome = drive(world, scenario, &Edits::default(), &mut (), &mut observer).unwrap_or_else(failed);
         (observer, outcome)
     };
     (1..=seeds).map(run).collect()

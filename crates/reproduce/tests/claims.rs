@@ -4,7 +4,6 @@ use meshlock_reproduce::verdict::Runs;
 use meshlock_reproduce::{Claim, Column, Conclusion, Demand, Effort, Fact, Finding, Lab, Text, Verdict};
 use meshlock_reproduce::{claims, jiang, psar, swaroop};
 
-/// A number within a demand.
 fn within(demand: &Demand) -> f64 {
     match (demand.least.is_finite(), demand.most.is_finite()) {
         (true, true) => f64::midpoint(demand.least, demand.most),

@@ -7,12 +7,16 @@ use crate::time::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
-    /// A client asks.
-    Ask { client: u32 },
-    /// A grant is given back.
-    Release { request: u32 },
+    Ask {
+        client: u32,
+    },
+    Release {
+        request: u32,
+    },
     /// A client has waited long enough.
-    GiveUp { request: u32 },
+    GiveUp {
+        request: u32,
+    },
     /// A timer of a protocol runs out.
     Timer {
         node: u32,
@@ -20,37 +24,59 @@ pub(crate) enum Due {
         /// A timer of a former incarnation is forgotten.
         life: u16,
     },
-    /// A transmission arrives.
-    Land { frame: u32 },
-    /// A transmitter is free again.
-    Free { node: u32 },
-    /// A node starts its next leg.
-    Leg { node: u32, version: u32 },
+    Land {
+        frame: u32,
+    },
+    Free {
+        node: u32,
+    },
+    Leg {
+        node: u32,
+        version: u32,
+    },
     /// A node leaves its cell of the grid.
-    Cell { node: u32, version: u32 },
+    Cell {
+        node: u32,
+        version: u32,
+    },
     /// The distance of two nodes crosses the range.
-    Cross { a: u32, b: u32, versions: (u32, u32), up: bool },
+    Cross {
+        a: u32,
+        b: u32,
+        versions: (u32, u32),
+        up: bool,
+    },
     /// A random change of an abstract network.
     Change,
     /// A scripted change of an abstract network.
-    Scripted { index: u32 },
-    /// The network is sampled.
+    Scripted {
+        index: u32,
+    },
     Sample,
     /// The fixed warm-up is over.
     WarmedUp,
     /// The time for a node to leave is over.
-    Depart { node: u32 },
+    Depart {
+        node: u32,
+    },
     /// A node crashes, if it is still in this incarnation.
-    Crash { node: u32, life: u16 },
-    /// A scripted crash.
-    ScriptedCrash { index: u32 },
-    /// A node that crashed is back.
-    Return { node: u32 },
-    /// An operator removes a node that does not return.
-    Remove { node: u32 },
+    Crash {
+        node: u32,
+        life: u16,
+    },
+    ScriptedCrash {
+        index: u32,
+    },
+    Return {
+        node: u32,
+    },
+    Remove {
+        node: u32,
+    },
     /// The lease of a client whose node crashed is over.
-    LeaseOver { request: u32 },
-    /// Something of the voters.
+    LeaseOver {
+        request: u32,
+    },
     Voters(Ballot),
 }
 
@@ -58,19 +84,36 @@ pub(crate) enum Due {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ballot {
     /// A node tells voters that it is there.
-    Round { node: u32, life: u16 },
+    Round {
+        node: u32,
+        life: u16,
+    },
     /// Enough of them have answered a node that had no standing: it may act until this moment.
-    Answered { node: u32, life: u16, until: Time },
+    Answered {
+        node: u32,
+        life: u16,
+        until: Time,
+    },
     /// The standing of a node is over, unless it was renewed.
-    Expires { node: u32, life: u16 },
+    Expires {
+        node: u32,
+        life: u16,
+    },
     /// Voters may have heard nothing of an incarnation for too long.
-    Suspect { node: u32, life: u16 },
+    Suspect {
+        node: u32,
+        life: u16,
+    },
     /// A voter hears what most of them have found.
-    Tell { voter: u32 },
-    /// A node that is back is registered.
-    Register { node: u32 },
-    /// An heir shows its census.
-    Ratify { node: u32 },
+    Tell {
+        voter: u32,
+    },
+    Register {
+        node: u32,
+    },
+    Ratify {
+        node: u32,
+    },
 }
 
 impl Ballot {
@@ -120,7 +163,6 @@ impl Agenda {
         Some((at, due))
     }
 
-    /// When something happens next.
     pub(crate) fn peek(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse((at, _, _))| *at)
     }

@@ -12,7 +12,6 @@ use crate::scenario::{
 };
 use crate::world::{Ground, Manner, World};
 
-/// Builds the world of a scenario.
 pub fn world(scenario: &Scenario, seed: u64) -> Result<World, RunError> {
     let instant = (scenario.protocol.name == Name::Omniscient).then(|| without_delay(scenario));
     let scenario = instant.as_ref().unwrap_or(scenario);

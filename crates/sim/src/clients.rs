@@ -16,21 +16,27 @@ pub(crate) struct Clients {
     /// In the order in which they were made.
     pub(crate) requests: Vec<Request>,
     details: Vec<Detail>,
-    /// By node: the greatest request number used.
-    last: Vec<u64>,
-    /// By node: requests that wait in front of a protocol that serves one at a time, most urgent first.
-    queued: Vec<Vec<u32>>,
-    /// By node: a protocol that serves one at a time has one.
-    busy: Vec<bool>,
-    /// By node: requests that are open, by number.
-    open: Vec<Vec<(RequestId, u32)>>,
-    /// By node: no more requests are made there.
-    retired: Vec<bool>,
-    /// By node: clients that think again as soon as it serves again.
-    put_off: Vec<Vec<u32>>,
+    nodes: Vec<AtNode>,
     /// Made and neither granted nor given up.
     waiting: usize,
     end: Time,
+}
+
+/// The clients of one node.
+#[derive(Clone, Debug, Default)]
+struct AtNode {
+    /// The greatest request number used.
+    last: u64,
+    /// Requests that wait in front of a protocol that serves one at a time, most urgent first.
+    queued: Vec<u32>,
+    /// A protocol that serves one at a time has one.
+    busy: bool,
+    /// Requests that are open, by number.
+    open: Vec<(RequestId, u32)>,
+    /// No more requests are made here.
+    retired: bool,
+    /// Clients that think again as soon as it serves again.
+    put_off: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -41,7 +47,6 @@ struct Client {
     burst: u32,
 }
 
-/// What a request will do.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     /// `None`: it was made by hand.
@@ -68,18 +73,12 @@ impl Clients {
                 clients.push(Client { class: class as u16, node: *node, stream, burst });
             }
         }
-        let per_node = nodes as usize;
         let mut all = Self {
             classes: traffic.classes.clone(),
             clients,
             requests: Vec::new(),
             details: Vec::new(),
-            last: vec![0; per_node],
-            queued: vec![Vec::new(); per_node],
-            busy: vec![false; per_node],
-            open: vec![Vec::new(); per_node],
-            retired: vec![false; per_node],
-            put_off: vec![Vec::new(); per_node],
+            nodes: vec![AtNode::default(); nodes as usize],
             waiting: 0,
             end,
         };
@@ -96,7 +95,7 @@ impl Clients {
     /// Schedules the next request of a client that starts to think at `now`.
     fn plan(&mut self, client: u32, now: Time, agenda: &mut Agenda) {
         let Client { class, stream, burst, node } = &mut self.clients[client as usize];
-        if self.retired[*node as usize] {
+        if self.nodes[*node as usize].retired {
             return;
         }
         let class = &self.classes[*class as usize];
@@ -126,7 +125,7 @@ impl Clients {
     ) -> Option<u32> {
         let Client { class: class_index, node, stream, .. } = &mut self.clients[client as usize];
         let (node, class_index) = (*node, *class_index);
-        if self.retired[node as usize] {
+        if self.nodes[node as usize].retired {
             return None;
         }
         let class = &self.classes[class_index as usize];
@@ -156,7 +155,6 @@ impl Clients {
         self.note(node, BY_HAND, demand, Detail { client: None, holding: None, life, orphan: false }, (now, sent))
     }
 
-    /// Where a client runs.
     pub(crate) fn node_of(&self, client: u32) -> u32 {
         self.clients[client as usize].node
     }
@@ -166,7 +164,7 @@ impl Clients {
     pub(crate) fn turn_away(&mut self, client: u32, now: Time, agenda: &mut Agenda) {
         let Client { class, node, .. } = self.clients[client as usize];
         if matches!(self.classes[class as usize].arrivals, Arrivals::Closed { .. }) {
-            self.put_off[node as usize].push(client);
+            self.nodes[node as usize].put_off.push(client);
         } else {
             self.plan(client, now, agenda);
         }
@@ -174,7 +172,7 @@ impl Clients {
 
     /// A node serves again.
     pub(crate) fn welcome(&mut self, node: u32, now: Time, agenda: &mut Agenda) {
-        for client in std::mem::take(&mut self.put_off[node as usize]) {
+        for client in std::mem::take(&mut self.nodes[node as usize].put_off) {
             self.plan(client, now, agenda);
         }
     }
@@ -197,7 +195,7 @@ impl Clients {
 
     /// A request that waited when its node began anew is now one of its new incarnation.
     pub(crate) fn renew(&mut self, node: u32, life: u16) {
-        for (_, index) in &self.open[node as usize] {
+        for (_, index) in &self.nodes[node as usize].open {
             let detail = &mut self.details[*index as usize];
             if !detail.orphan {
                 detail.life = life;
@@ -205,17 +203,16 @@ impl Clients {
         }
     }
 
-    /// A node has forgotten all of its requests.
     pub(crate) fn forget_queue(&mut self, node: u32) {
-        self.queued[node as usize].clear();
-        self.busy[node as usize] = false;
+        self.nodes[node as usize].queued.clear();
+        self.nodes[node as usize].busy = false;
     }
 
     fn note(&mut self, node: u32, class: u16, demand: Demand, detail: Detail, (now, sent): (Time, Totals)) -> u32 {
         let request = self.next_number(node);
-        self.last[node as usize] = request.0;
+        self.nodes[node as usize].last = request.0;
         let index = self.requests.len() as u32;
-        self.open[node as usize].push((request, index));
+        self.nodes[node as usize].open.push((request, index));
         let Demand { units, urgency, session } = demand;
         self.requests.push(Request {
             node: NodeId(node),
@@ -235,39 +232,32 @@ impl Clients {
         index
     }
 
-    /// The number of the next request at a node.
     pub(crate) fn next_number(&self, node: u32) -> RequestId {
-        RequestId(self.last[node as usize] + 1)
+        RequestId(self.nodes[node as usize].last + 1)
     }
 
     /// A node more, without clients.
     pub(crate) fn grow(&mut self) {
-        self.last.push(0);
-        self.queued.push(Vec::new());
-        self.busy.push(false);
-        self.open.push(Vec::new());
-        self.retired.push(false);
-        self.put_off.push(Vec::new());
+        self.nodes.push(AtNode::default());
     }
 
     /// No more requests are made at a node.
     pub(crate) fn retire(&mut self, node: u32) {
-        self.retired[node as usize] = true;
+        self.nodes[node as usize].retired = true;
     }
 
     /// The places of all open requests of a node, oldest first.
     pub(crate) fn open_at(&self, node: u32) -> Vec<u32> {
-        self.open[node as usize].iter().map(|(_, index)| *index).collect()
+        self.nodes[node as usize].open.iter().map(|(_, index)| *index).collect()
     }
 
-    /// The place of an open request.
     pub(crate) fn find_open(&self, node: u32, request: RequestId) -> Option<u32> {
-        self.open[node as usize].iter().find(|(number, _)| *number == request).map(|(_, index)| *index)
+        self.nodes[node as usize].open.iter().find(|(number, _)| *number == request).map(|(_, index)| *index)
     }
 
     /// All open requests that were made by hand; those that wait are given back as soon as they are granted.
     pub(crate) fn let_go_by_hand(&mut self) -> Vec<u32> {
-        let open: Vec<u32> = self.open.iter().flatten().map(|(_, index)| *index).collect();
+        let open: Vec<u32> = self.nodes.iter().flat_map(|node| &node.open).map(|(_, index)| *index).collect();
         let by_hand = open.into_iter().filter(|index| self.details[*index as usize].holding.is_none());
         let by_hand: Vec<u32> = by_hand.collect();
         for index in &by_hand {
@@ -289,7 +279,7 @@ impl Clients {
 
     /// A request comes to a node that serves one at a time: true if it is this one's turn, otherwise it waits in front.
     pub(crate) fn enter(&mut self, index: u32) -> bool {
-        let busy = &mut self.busy[self.requests[index as usize].node.0 as usize];
+        let busy = &mut self.nodes[self.requests[index as usize].node.0 as usize].busy;
         if std::mem::replace(busy, true) {
             self.queue(index);
             return false;
@@ -303,20 +293,20 @@ impl Clients {
             Urgency::Deadline(deadline) => deadline.0 as i64,
         };
         let node = self.requests[index as usize].node.0 as usize;
-        let place = self.queued[node].partition_point(|other| urgent(*other) <= urgent(index));
-        self.queued[node].insert(place, index);
+        let place = self.nodes[node].queued.partition_point(|other| urgent(*other) <= urgent(index));
+        self.nodes[node].queued.insert(place, index);
     }
 
     /// A node is done with a request: the next one that waits in front of it, if any.
     pub(crate) fn unqueue(&mut self, node: u32) -> Option<u32> {
-        self.busy[node as usize] = false;
-        let queued = &mut self.queued[node as usize];
+        self.nodes[node as usize].busy = false;
+        let queued = &mut self.nodes[node as usize].queued;
         if queued.is_empty() { None } else { Some(queued.remove(0)) }
     }
 
     /// A request is granted, and its release scheduled. `None` if it does not wait.
     pub(crate) fn granted(&mut self, id: GrantId, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
-        let open = &self.open[id.node.0 as usize];
+        let open = &self.nodes[id.node.0 as usize].open;
         let index = open.iter().find(|(request, _)| *request == id.request).map(|(_, index)| *index)?;
         let request = &mut self.requests[index as usize];
         if request.granted.is_none() {
@@ -344,12 +334,12 @@ impl Clients {
 
     /// Whether a request waits in front of its node.
     pub(crate) fn is_queued(&self, index: u32) -> bool {
-        self.queued[self.requests[index as usize].node.0 as usize].contains(&index)
+        self.nodes[self.requests[index as usize].node.0 as usize].queued.contains(&index)
     }
 
     /// Whether a request waits in front of its node; then it is taken out.
     pub(crate) fn leave_queue(&mut self, index: u32) -> bool {
-        let queued = &mut self.queued[self.requests[index as usize].node.0 as usize];
+        let queued = &mut self.nodes[self.requests[index as usize].node.0 as usize].queued;
         let before = queued.len();
         queued.retain(|other| *other != index);
         queued.len() < before
@@ -364,7 +354,7 @@ impl Clients {
 
     fn close(&mut self, index: u32, now: Time, agenda: &mut Agenda) {
         let node = self.requests[index as usize].node;
-        self.open[node.0 as usize].retain(|(_, other)| *other != index);
+        self.nodes[node.0 as usize].open.retain(|(_, other)| *other != index);
         let Some(client) = self.details[index as usize].client else { return };
         let class = &self.classes[self.clients[client as usize].class as usize];
         if matches!(class.arrivals, Arrivals::Closed { .. }) {

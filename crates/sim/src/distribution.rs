@@ -56,7 +56,6 @@ impl Distribution {
         Span::from_seconds(self.draw(stream))
     }
 
-    /// The mean of what is drawn.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Constant(value) => *value,

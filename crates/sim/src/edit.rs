@@ -19,7 +19,6 @@ pub struct Edit {
     pub change: Change,
 }
 
-/// Everything that was done in a run, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edits {
     pub edits: Vec<Edit>,
@@ -31,20 +30,11 @@ pub struct Edits {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Change {
     /// A node is put somewhere else at once, and stays there.
-    Move {
-        node: NodeId,
-        /// Where, in the area.
-        to: Position,
-    },
+    Move { node: NodeId, to: Position },
     /// A link is cut or restored. On the air a cut is a barrier, which stays until it is taken away.
-    Link {
-        between: (NodeId, NodeId),
-        /// Whether it is to be there.
-        up: bool,
-    },
+    Link { between: (NodeId, NodeId), up: bool },
     /// A node comes; its id is the next one. On the air it stays where it is; on wires it has no links yet.
     Add {
-        /// Where, on the air.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Position>,
     },
@@ -68,19 +58,13 @@ pub enum Change {
         session: Option<u64>,
     },
     /// A grant is given back, or a waiting request given up, of clients or users.
-    Release {
-        node: NodeId,
-        /// Its number there.
-        request: u64,
-    },
+    Release { node: NodeId, request: u64 },
 }
 
-/// The result of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     pub node: Option<NodeId>,
     pub request: Option<u64>,
-    /// A remark for the user.
     pub note: Option<String>,
 }
 

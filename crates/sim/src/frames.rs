@@ -10,12 +10,10 @@ pub(crate) struct Frame {
     pub(crate) from: u32,
     pub(crate) to: Vec<Hop>,
     pub(crate) message: Message,
-    /// Its place in the tally.
     pub(crate) kind: usize,
     pub(crate) bytes: u32,
     /// It is repeated until all receivers acknowledge it.
     pub(crate) acked: bool,
-    /// How often it was transmitted.
     pub(crate) attempts: u32,
     /// Frames are numbered in the order of sending.
     pub(crate) number: u64,
@@ -23,11 +21,9 @@ pub(crate) struct Frame {
     pub(crate) letter: Option<Letter>,
 }
 
-/// A receiver of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) node: u32,
-    /// The link it goes over.
     pub(crate) link: Generation,
     pub(crate) delivered: bool,
 }
@@ -41,7 +37,6 @@ pub(crate) struct Letter {
     pub(crate) number: u64,
 }
 
-/// All frames in flight, by slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames {
     slots: Vec<Option<Frame>>,
@@ -50,13 +45,11 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// The number of the next frame.
     pub(crate) fn next_number(&mut self) -> u64 {
         self.sent += 1;
         self.sent
     }
 
-    /// Keeps a frame until it is taken.
     pub(crate) fn keep(&mut self, frame: Frame) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(frame);

@@ -21,12 +21,10 @@ impl Point {
         Self { x, y }
     }
 
-    /// The product of two displacements.
     pub fn dot(self, other: Self) -> f64 {
         self.x * other.x + self.y * other.y
     }
 
-    /// The length of the displacement.
     pub fn length(self) -> f64 {
         self.dot(self).sqrt()
     }

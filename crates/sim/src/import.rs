@@ -22,7 +22,6 @@ use crate::geometry::{Leg, Point};
 use crate::scenario::{Area, Mobility};
 use crate::time::Time;
 
-/// The formats that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
     /// Tcl commands of ns-2: `setdest` and initial positions.
@@ -35,7 +34,6 @@ pub enum Format {
     Sumo,
 }
 
-/// What a recording contains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// In the order of their numbers (ns-2), lines (BonnMotion) or first appearance (ONE, SUMO).

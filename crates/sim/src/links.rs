@@ -38,7 +38,6 @@ impl Links {
         self.with_generations(node).iter().map(|(neighbour, _)| *neighbour)
     }
 
-    /// All links, each once.
     pub fn all(&self) -> impl Iterator<Item = (u32, u32)> {
         let from = |a: u32| self.of(a).filter(move |b| a < *b).map(move |b| (a, b));
         (0..self.neighbours.len() as u32).flat_map(from)
@@ -58,7 +57,6 @@ impl Links {
         self.generation(a, b).is_some()
     }
 
-    /// Brings a link up; false if it was.
     pub(crate) fn bring_up(&mut self, a: u32, b: u32) -> bool {
         if a == b || self.is_up(a, b) {
             return false;
@@ -73,7 +71,6 @@ impl Links {
         true
     }
 
-    /// Takes a link down; false if it was.
     pub(crate) fn take_down(&mut self, a: u32, b: u32) -> bool {
         if !self.is_up(a, b) {
             return false;

@@ -47,11 +47,9 @@ pub struct Live {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is to be run, and how.
 pub struct Start {
     pub scenario: Scenario,
     pub seed: u64,
-    /// For the trace.
     pub about: About,
     /// Where the trace goes: whole lines, the header first.
     pub output: Box<dyn Write + Send>,
@@ -63,7 +61,6 @@ pub struct Start {
     pub on_change: OnChange,
 }
 
-/// The state of a live run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub paused: bool,
@@ -79,20 +76,15 @@ pub struct State {
     pub edits: usize,
 }
 
-/// What can be done in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
     /// There are places, a range and a pace.
     pub air: bool,
-    /// Links can be cut.
     pub links: bool,
-    /// Nodes may come.
     pub join: bool,
-    /// Nodes may go.
     pub leave: bool,
 }
 
-/// A live run that has ended.
 #[derive(Debug)]
 pub struct Ending {
     /// All changes, and the moment of the end.
@@ -104,21 +96,12 @@ pub struct Ending {
     pub written: Result<(), TraceError>,
 }
 
-type Answer<T> = Sender<Result<T, EditError>>;
-
-/// A command to the thread.
-#[derive(Debug)]
+/// What the thread is asked to do with its player, at this moment of its clock.
 enum Command {
-    Play(Answer<()>),
-    Pause(Answer<()>),
-    Step(u32, Answer<()>),
-    Speed(f64, Answer<()>),
-    Edit(Change, Answer<Done>),
-    Edits(Answer<Edits>),
+    Do(Box<dyn FnOnce(&mut Player, Duration) + Send>),
     Finish(Sender<Ending>),
 }
 
-/// The real clock.
 #[allow(clippy::disallowed_types, reason = "it paces the run and decides nothing in it")]
 pub fn wall_clock() -> Clock {
     let start = std::time::Instant::now();
@@ -171,34 +154,35 @@ impl Live {
         Ok(Self { commands, state, abilities, thread: Some(thread) })
     }
 
-    /// Time goes on.
     pub fn play(&self) -> Result<(), EditError> {
-        self.ask(Command::Play)
+        self.ask(|player, clock| player.play(clock))
     }
 
-    /// Time stands still.
     pub fn pause(&self) -> Result<(), EditError> {
-        self.ask(Command::Pause)
+        self.ask(|player, _| {
+            player.pause();
+            Ok(())
+        })
     }
 
     /// So many events, while paused.
     pub fn step(&self, events: u32) -> Result<(), EditError> {
-        self.ask(|answer| Command::Step(events, answer))
+        self.ask(move |player, _| player.step(events))
     }
 
     /// Simulated seconds per second, within [`SPEEDS`]. A run that cannot keep up is as fast as it can be.
     pub fn set_speed(&self, speed: f64) -> Result<(), EditError> {
-        self.ask(|answer| Command::Speed(speed, answer))
+        self.ask(move |player, clock| player.set_speed(speed, clock))
     }
 
     /// Makes a change at the present moment, also while paused.
     pub fn edit(&self, change: Change) -> Result<Done, EditError> {
-        self.ask(|answer| Command::Edit(change, answer))
+        self.ask(move |player, _| player.edit(&change))
     }
 
     /// Everything that was done so far, with the present moment as its end.
     pub fn edits(&self) -> Result<Edits, EditError> {
-        self.ask(Command::Edits)
+        self.ask(|player, _| Ok(player.edits()))
     }
 
     pub fn state(&self) -> State {
@@ -216,10 +200,15 @@ impl Live {
         answered.recv().ok()
     }
 
-    fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, EditError> {
+    fn ask<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Player, Duration) -> Result<T, EditError> + Send + 'static,
+    ) -> Result<T, EditError> {
         let (answer, answered) = channel();
         let ended = || EditError::new("the run has ended");
-        self.commands.send(command(answer)).map_err(|_| ended())?;
+        // The caller may have gone: then the answer is dropped.
+        let command = move |player: &mut Player, clock| drop(answer.send(act(player, clock)));
+        self.commands.send(Command::Do(Box::new(command))).map_err(|_| ended())?;
         answered.recv().map_err(|_| ended())?
     }
 }
@@ -235,7 +224,6 @@ impl Drop for Live {
     }
 }
 
-/// The published state of the run.
 struct Board {
     state: Arc<Shared<State>>,
     on_change: OnChange,
@@ -284,18 +272,9 @@ fn play(mut player: Player, mut clock: Clock, wanted: &Receiver<Command>, mut bo
                 Err(_) => break,
             },
         };
-        // The sender may have gone: then the answer is dropped.
         match command {
             None => continue,
-            Some(Command::Play(answer)) => drop(answer.send(player.play(clock()))),
-            Some(Command::Pause(answer)) => {
-                player.pause();
-                drop(answer.send(Ok(())));
-            }
-            Some(Command::Step(events, answer)) => drop(answer.send(player.step(events))),
-            Some(Command::Speed(speed, answer)) => drop(answer.send(player.set_speed(speed, clock()))),
-            Some(Command::Edit(change, answer)) => drop(answer.send(player.edit(&change))),
-            Some(Command::Edits(answer)) => drop(answer.send(Ok(player.edits()))),
+            Some(Command::Do(act)) => act(&mut player, clock()),
             Some(Command::Finish(answer)) => return drop(answer.send(player.finish())),
         }
         board.show(player.state(), clock());

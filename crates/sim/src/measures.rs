@@ -66,30 +66,18 @@ impl Sheet {
         }
     }
 
-    /// Mean, percentiles and so on, of seconds, as `name.mean`.
-    fn put_spread(&mut self, name: &str, mut values: Vec<f64>, what: &[Spread]) {
+    /// Those of `mean`, `p50`, `p95`, `p99` and `max` that are named, of seconds, as `name.mean`.
+    fn put_spread(&mut self, name: &str, mut values: Vec<f64>, what: &[&str]) {
         values.sort_unstable_by(f64::total_cmp);
-        for spread in what {
-            let (suffix, value) = match spread {
-                Spread::Mean => ("mean", values.iter().sum::<f64>() / values.len() as f64),
-                Spread::Median => ("p50", percentile_of_sorted(&values, 0.5)),
-                Spread::P95 => ("p95", percentile_of_sorted(&values, 0.95)),
-                Spread::P99 => ("p99", percentile_of_sorted(&values, 0.99)),
-                Spread::Max => ("max", percentile_of_sorted(&values, 1.0)),
+        for suffix in what {
+            let percent = suffix.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
+            let value = match (*suffix, percent) {
+                ("mean", _) => values.iter().sum::<f64>() / values.len() as f64,
+                (_, percent) => percentile_of_sorted(&values, percent.map_or(1.0, |percent| percent / 100.0)),
             };
             self.put(format!("{name}.{suffix}"), value);
         }
     }
-}
-
-/// What is told of many values.
-#[derive(Clone, Copy)]
-enum Spread {
-    Mean,
-    Median,
-    P95,
-    P99,
-    Max,
 }
 
 impl Outcome {

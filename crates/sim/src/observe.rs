@@ -13,17 +13,14 @@ pub trait Observer {
         true
     }
 
-    /// A node has handled an event.
     fn handled(&mut self, now: Time, node: &Node, event: Event<Message>, effects: Result<&[Effect<Message>], Misuse>) {
         let _ = (now, node, event, effects);
     }
 
-    /// A link has come or gone.
     fn linked(&mut self, now: Time, between: (NodeId, NodeId), up: bool) {
         let _ = (now, between, up);
     }
 
-    /// A node has started a leg.
     fn moved(&mut self, now: Time, node: NodeId, leg: &Leg) {
         let _ = (now, node, leg);
     }
@@ -33,7 +30,6 @@ pub trait Observer {
         let _ = (now, node, place);
     }
 
-    /// A node has gone for good.
     fn gone(&mut self, now: Time, node: NodeId, place: Option<Point>) {
         let _ = (now, node, place);
     }
@@ -43,13 +39,11 @@ pub trait Observer {
         let _ = (now, node, place);
     }
 
-    /// A message will not arrive.
     fn lost(&mut self, now: Time, from: NodeId, to: NodeId, message: &Message) {
         let _ = (now, from, to, message);
     }
 }
 
-/// Observes nothing.
 impl Observer for () {
     fn sees_events(&self) -> bool {
         false

@@ -9,7 +9,6 @@ use crate::time::{Span, Time};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The seed it was run with.
     pub seed: u64,
     pub nodes: u32,
     /// The k of h-out-of-k. For protocols whose units do not limit anything: the number of nodes.
@@ -34,18 +33,15 @@ pub struct Outcome {
     pub broken: Vec<Broken>,
     /// The run ended before its time: by a storm if there is one, else by the last of `broken`.
     pub stopped: bool,
-    /// A limit of the scenario that was exceeded.
     pub storm: Option<Storm>,
     /// Messages that their receivers refused as a mistake.
     pub rejected: u64,
-    /// In a scenario with crashes.
     pub crashes: Option<CrashesSeen>,
 }
 
 /// What crashes did, until the run was quiet; each list in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CrashesSeen {
-    /// A node crashed.
     pub crashed: Vec<Time>,
     /// A fact that starts a repair: a node began as another incarnation, was declared gone, or was removed.
     pub facts: Vec<Time>,
@@ -66,7 +62,6 @@ pub struct CrashesSeen {
 pub struct Declaration {
     pub at: Time,
     pub node: NodeId,
-    /// It was running.
     pub wrongly: bool,
 }
 
@@ -81,9 +76,7 @@ pub struct Outage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub node: NodeId,
-    /// Its number there.
     pub request: RequestId,
-    /// The place of its class in the scenario.
     pub class: u16,
     /// The h of h-out-of-k.
     pub units: Units,
@@ -98,21 +91,20 @@ pub struct Request {
 }
 
 /// Sums over all kinds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Totals {
     /// Messages from one node to one other: a broadcast to five neighbours counts five.
     pub messages: u64,
     /// Transmissions: a broadcast counts one, and every repetition one more. On wires the same as messages.
     pub frames: u64,
-    /// Bytes of all transmissions.
     pub bytes: u64,
 }
 
-/// Everything sent of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Kind {
     /// The protocol's word for it.
     pub name: &'static str,
+    #[serde(flatten)]
     pub totals: Totals,
 }
 
@@ -137,11 +129,8 @@ pub struct NetworkSeen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     pub rule: Rule,
-    /// How often until the end.
     pub times: u64,
-    /// When first.
     pub at: Time,
-    /// Where first.
     pub node: Option<NodeId>,
     pub words: String,
 }
@@ -153,7 +142,6 @@ pub struct Storm {
     pub at: Time,
     /// Events handled until then.
     pub events: u64,
-    /// Messages in flight then.
     pub in_flight: u64,
 }
 
@@ -189,7 +177,6 @@ impl Totals {
 }
 
 impl Request {
-    /// How long it waited, if it was granted.
     pub fn wait(&self) -> Option<Span> {
         self.granted.map(|granted| granted.since(self.asked))
     }

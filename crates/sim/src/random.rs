@@ -26,7 +26,6 @@ pub enum Purpose {
     Clock = 8,
 }
 
-/// All streams of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
     seed: u64,
@@ -41,7 +40,6 @@ impl Streams {
         Self { seed }
     }
 
-    /// The stream for this purpose at this node or client.
     pub fn stream(self, purpose: Purpose, index: u32) -> Stream {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -73,7 +71,6 @@ impl Stream {
         ((u128::from(self.any()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Whether something of this probability happens.
     pub fn happens(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }

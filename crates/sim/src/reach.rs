@@ -21,7 +21,6 @@ use crate::time::{Span, Time};
 /// How much wider than the range a cell is, so that rounding never hides a pair.
 const MARGIN: f64 = 1.05;
 
-/// All positions, and the grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     area: Area,
@@ -40,7 +39,6 @@ pub(crate) struct Reach {
     near: Vec<u32>,
 }
 
-/// A node on its way.
 #[derive(Clone, Debug)]
 struct Traveller {
     /// `None`: it stays where it is.
@@ -161,7 +159,6 @@ impl Reach {
         true
     }
 
-    /// A node comes to the border of its cell.
     pub(crate) fn next_cell(&mut self, node: u32, version: u32, links: &Links, now: Time, agenda: &mut Agenda) {
         let traveller = &self.nodes[node as usize];
         if traveller.version != version {

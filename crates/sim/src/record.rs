@@ -22,7 +22,7 @@ use crate::edit::Edits;
 use crate::geometry::{Leg, Point};
 use crate::observe::Observer;
 use crate::outcome::{Broken, Outcome, Totals};
-use crate::run::{Progress, RunError, drive_either};
+use crate::run::{Progress, RunError, drive};
 use crate::scenario::{Name, Network, Over, Recovery, Scenario, Text};
 use crate::time::Time;
 use crate::world::World;
@@ -49,45 +49,24 @@ pub struct Traced {
     pub written: Result<(), TraceError>,
 }
 
-/// Runs a scenario to its end and records it. Give it a buffered output.
-pub fn run_traced<W: Write>(
-    scenario: &Scenario,
-    seed: u64,
-    progress: &mut dyn Progress,
-    output: W,
-    about: &About,
-) -> Result<Traced, RunError> {
-    record(scenario, seed, None, progress, Box::new(output), about)
-}
-
-/// The same for an edited run. An edit that cannot be made is an error; what happened before it is recorded.
-pub fn run_traced_edited<W: Write>(
+/// Runs a scenario to its end and records it. Give it a buffered output. An edit that cannot be made is an error; what
+/// happened before it is recorded.
+pub fn run_traced(
     scenario: &Scenario,
     seed: u64,
     edits: &Edits,
     progress: &mut dyn Progress,
-    output: W,
-    about: &About,
-) -> Result<Traced, RunError> {
-    record(scenario, seed, Some(edits), progress, Box::new(output), about)
-}
-
-pub(crate) type Output<'a> = Box<dyn Write + 'a>;
-
-fn record(
-    scenario: &Scenario,
-    seed: u64,
-    edits: Option<&Edits>,
-    progress: &mut dyn Progress,
-    output: Output<'_>,
+    output: impl Write,
     about: &About,
 ) -> Result<Traced, RunError> {
     let world = world(scenario, seed)?;
-    let mut recorder = Recorder::begin(output, &world, scenario, seed, about);
-    let outcome = drive_either(world, scenario, edits, progress, &mut recorder)?;
+    let mut recorder = Recorder::begin(Box::new(output), &world, scenario, seed, about);
+    let outcome = drive(world, scenario, edits, progress, &mut recorder)?;
     let written = recorder.finish(&outcome);
     Ok(Traced { outcome, written })
 }
+
+pub(crate) type Output<'a> = Box<dyn Write + 'a>;
 
 pub(crate) struct Recorder<'a> {
     writer: Option<Writer<Output<'a>>>,

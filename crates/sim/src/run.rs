@@ -22,7 +22,6 @@ pub trait Progress {
     fn report(&mut self, now: Time, events: u64) -> bool;
 }
 
-/// Ignores progress.
 impl Progress for () {
     fn report(&mut self, _now: Time, _events: u64) -> bool {
         true
@@ -32,9 +31,8 @@ impl Progress for () {
 /// Events between two reports of progress.
 const REPORT_EVERY: u64 = 4_096;
 
-/// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Outcome, RunError> {
-    Ok(drive(world(scenario, seed)?, scenario, progress, &mut ()))
+    run_edited(scenario, seed, &Edits::default(), progress)
 }
 
 /// Runs a scenario with edits. An edit that cannot be made is an error.
@@ -44,7 +42,7 @@ pub fn run_edited(
     edits: &Edits,
     progress: &mut dyn Progress,
 ) -> Result<Outcome, RunError> {
-    drive_edited(world(scenario, seed)?, scenario, edits, progress, &mut ())
+    drive(world(scenario, seed)?, scenario, edits, progress, &mut ())
 }
 
 /// The rules that are watched in every run of a protocol.
@@ -52,30 +50,10 @@ pub fn watched(choice: &ProtocolChoice) -> RuleSet {
     promised(choice)
 }
 
-/// With edits or without.
-pub(crate) fn drive_either(
-    world: World,
-    scenario: &Scenario,
-    edits: Option<&Edits>,
-    progress: &mut dyn Progress,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
-    match edits {
-        Some(edits) => drive_edited(world, scenario, edits, progress, observer),
-        None => Ok(drive(world, scenario, progress, observer)),
-    }
-}
-
-/// Lets a world run: first until clients stop asking, then until all requests are served, then until it is quiet.
-pub fn drive(world: World, scenario: &Scenario, progress: &mut dyn Progress, observer: &mut dyn Observer) -> Outcome {
-    let mut course = Course::new(world, scenario);
-    let complete = course.go_on(course.end, progress, observer);
-    conclude(course, complete, scenario, progress, observer)
-}
-
-/// The same with edits. If the user ended the run, it ends there; otherwise grants held by hand are given back when
-/// clients stop asking, or after the last edit if that is later.
-pub fn drive_edited(
+/// Lets a world run: first until clients stop asking, then until all requests are served, then until it is quiet. If the
+/// user ended the run, it ends there; otherwise grants held by hand are given back when clients stop asking, or after the
+/// last edit if that is later.
+pub fn drive(
     world: World,
     scenario: &Scenario,
     edits: &Edits,
@@ -130,17 +108,14 @@ fn conclude(
 /// A world on its way, and what was measured when clients stopped asking.
 pub(crate) struct Course {
     pub(crate) world: World,
-    /// Clients stop asking.
     pub(crate) end: Time,
     measured: Option<Measured>,
 }
 
-/// How far a course has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advance {
     /// Everything until the moment has happened, and it is that moment now.
     There,
-    /// There is more to happen.
     More,
     /// A broken rule or a limit has ended the run.
     Stopped,

@@ -17,7 +17,6 @@ use crate::time::Span;
 /// Everything that decides a run, apart from the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// For tables and reports.
     pub name: String,
     /// How many nodes; ids are 0 to n-1. Node 0 starts with the token (or is the coordinator).
     pub nodes: u32,
@@ -30,9 +29,7 @@ pub struct Scenario {
     pub drain: Span,
     pub protocol: ProtocolChoice,
     pub network: Network,
-    /// The requests of all clients.
     pub traffic: Traffic,
-    /// Nodes that crash, if any do.
     pub crashes: Option<Crashes>,
     /// What stops a run that would not end by itself.
     pub limits: Limits,
@@ -42,7 +39,6 @@ pub struct Scenario {
 /// flight at every hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most events of a run.
     pub events: u64,
     /// The most messages in flight at a time. On a radio a broadcast is one, and what waits at a transmitter counts.
     pub in_flight: u64,
@@ -57,7 +53,6 @@ pub enum Warmup {
     Mser5,
 }
 
-/// The requests of all clients.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// Kinds of clients. A node may run several.
@@ -76,7 +71,6 @@ pub struct Class {
     /// The h of h-out-of-k.
     pub units: Distribution,
     pub urgency: UrgencyOf,
-    /// Which session, if any.
     pub session: Option<Distribution>,
     /// How long a client waits before it cancels, in seconds; `None`: without limit.
     pub patience: Option<Distribution>,
@@ -86,7 +80,6 @@ pub struct Class {
     pub stop: Option<Span>,
 }
 
-/// When the clients of a class ask.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// Think, ask, wait, hold, release, and again.
@@ -99,7 +92,6 @@ pub enum Arrivals {
         /// Between requests, in seconds.
         gap: Distribution,
     },
-    /// Several at once, at one moment.
     Burst {
         at: Span,
         /// How many per node.

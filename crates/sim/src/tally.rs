@@ -13,7 +13,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// The place of a kind.
     pub(crate) fn place(&mut self, name: &'static str) -> usize {
         // A protocol has about ten kinds: looking through them is faster than any map.
         if let Some(place) = self.kinds.iter().position(|kind| std::ptr::eq(kind.name, name) || kind.name == name) {

@@ -4,7 +4,6 @@ use crate::links::Links;
 use crate::random::Stream;
 use crate::scenario::Shape;
 
-/// The links of a shape over so many nodes.
 pub(crate) fn links_of(shape: &Shape, nodes: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     match shape {
         Shape::Line => (1..nodes).map(|b| (b - 1, b)).collect(),

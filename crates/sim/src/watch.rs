@@ -14,7 +14,6 @@ use crate::time::Time;
 /// Events per node between two looks at the whole network.
 const EVENTS_PER_LOOK: u64 = 20;
 
-/// The rules and what they need to remember.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     pub(crate) rules: RuleSet,
@@ -53,7 +52,6 @@ impl Watch {
         self.judge(verdict, now);
     }
 
-    /// Notes a broken rule.
     pub(crate) fn judge(&mut self, verdict: Result<(), Violation>, now: Time) {
         let Err(violation) = verdict else { return };
         if let Some(known) = self.broken.iter_mut().find(|broken| broken.rule == violation.rule) {

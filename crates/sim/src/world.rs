@@ -72,7 +72,6 @@ pub(crate) struct Manner {
 pub struct World {
     seed: u64,
     now: Time,
-    /// Clients stop asking.
     end: Time,
     agenda: Agenda,
     nodes: Vec<Node>,
@@ -103,11 +102,8 @@ pub struct World {
     started: bool,
     /// Since when nothing moves any more.
     frozen: Option<Time>,
-    /// By node.
     presence: Vec<Presence>,
-    /// Nodes that are about to leave.
     leaving: Vec<u32>,
-    /// In a scenario with crashes.
     faults: Option<Faults>,
     /// How nodes are made that come while it runs.
     setup: Setup,
@@ -156,7 +152,6 @@ impl Ground {
         Ok(Self { medium, links, agenda })
     }
 
-    /// The links of the start.
     pub(crate) fn links(&self) -> Vec<(u32, u32)> {
         self.links.all().collect()
     }
@@ -271,12 +266,10 @@ impl World {
         &self.clients.requests
     }
 
-    /// Where a node is, if it is somewhere.
     pub fn position(&self, node: NodeId) -> Option<Point> {
         self.leg(node).map(|leg| leg.position(self.now))
     }
 
-    /// How a node moves, if it is somewhere.
     pub fn leg(&self, node: NodeId) -> Option<&Leg> {
         match &self.medium {
             Medium::Air { reach, .. } if (node.0 as usize) < self.nodes.len() => Some(reach.leg(node.0)),
@@ -319,7 +312,6 @@ impl World {
         }
     }
 
-    /// When something happens next.
     pub(crate) fn next_at(&self) -> Option<Time> {
         self.agenda.peek()
     }
@@ -335,7 +327,6 @@ impl World {
         !self.agenda.has_work() && !timers_matter && self.letters.stranded.is_empty() && !recovers
     }
 
-    /// Nothing moves from now on.
     pub(crate) fn freeze(&mut self, observer: &mut dyn Observer) {
         self.frozen = Some(self.now);
         for node in (0..self.nodes.len() as u32).map(NodeId) {

@@ -55,12 +55,10 @@ impl Estimate {
         if relative.is_nan() { f64::INFINITY } else { relative }
     }
 
-    /// The least mean in the interval.
     pub fn low(&self) -> f64 {
         self.mean - self.half_width
     }
 
-    /// The greatest mean in the interval.
     pub fn high(&self) -> f64 {
         self.mean + self.half_width
     }

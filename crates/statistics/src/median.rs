@@ -15,7 +15,6 @@ pub struct Median {
     pub median: f64,
     /// The least median in the interval: one of the samples, or minus infinity if there are too few for the confidence.
     pub low: f64,
-    /// The greatest.
     pub high: f64,
 }
 

@@ -7,9 +7,7 @@ use crate::student::normal_quantile;
 pub struct Proportion {
     /// Successes by trials; `NaN` without trials.
     pub share: f64,
-    /// The least share in the interval.
     pub low: f64,
-    /// The greatest.
     pub high: f64,
 }
 

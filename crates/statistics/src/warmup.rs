@@ -9,7 +9,6 @@ const BATCH: usize = 5;
 /// Batches that are never cut off: the error of a handful is small by chance, that of a single one is always zero.
 const KEPT: usize = 5;
 
-/// What MSER-5 found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
     /// How many samples at the beginning must go.

@@ -19,29 +19,21 @@ use crate::subject::Runner;
 
 pub use self::crew::{Status, StudyObserver};
 
-/// How a study is conducted.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders<'a> {
-    /// How many runs at once.
     pub jobs: usize,
-    /// The share of the runs that is done here.
     pub shard: Shard,
-    /// Set when the study is to end.
     pub cancel: &'a AtomicBool,
 }
 
-/// A run that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The place of its point in the plan.
     pub point: usize,
     /// From 0.
     pub replication: u32,
-    /// The name of the run.
     pub hash: String,
 }
 
-/// What a study has come to.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// Finished runs of the plan, by point and replication. Runs of other shards are not among them.
@@ -51,29 +43,24 @@ pub struct Results {
     pub corrupt: Vec<(PathBuf, String)>,
     /// Run files of the directory that are no part of the study as it is now.
     pub unused: usize,
-    /// How many were finished now.
     pub executed: usize,
     /// How many are wanted of this shard, as far as is known.
     pub wanted: usize,
-    /// It was ended before all were done.
     pub interrupted: bool,
 }
 
-/// A finished run of the plan.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub job: Job,
     pub record: RunRecord,
 }
 
-/// A run that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub job: Job,
     pub why: String,
 }
 
-/// Runs what is missing.
 pub fn conduct(
     plan: &Plan,
     store: &Store,
@@ -128,7 +115,6 @@ fn wanted(plan: &Plan, replications: &[u32], shard: Shard) -> Vec<Job> {
     jobs
 }
 
-/// What is known of runs by their names.
 struct Known {
     records: BTreeMap<String, RunRecord>,
     failures: BTreeMap<String, String>,
@@ -180,7 +166,6 @@ impl Results {
         self.stopped().filter(|run| run.record.storm.is_none())
     }
 
-    /// The runs of a point, in the order of their replications.
     pub fn of_point(&self, point: usize) -> &[Run] {
         let start = self.runs.partition_point(|run| run.job.point < point);
         let end = self.runs.partition_point(|run| run.job.point <= point);

@@ -8,7 +8,6 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// A word in the next column.
     pub(crate) fn word(&mut self, word: &str) -> &mut Self {
         if self.begun {
             self.text.push(',');
@@ -40,7 +39,6 @@ impl Csv {
         self.word(&number.into().to_string())
     }
 
-    /// The row is complete.
     pub(crate) fn end(&mut self) {
         self.text.push('\n');
         self.begun = false;

@@ -8,7 +8,6 @@ use crate::measure;
 use crate::plan::{Plan, quantity};
 use crate::summary::{MeasureSummary, PointSummary, Summary};
 
-/// A picture with its numbers.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// The name of its file, without ending.
@@ -36,7 +35,6 @@ pub fn figures(plan: &Plan, summary: &Summary) -> Vec<Figure> {
     figures
 }
 
-/// The points of each picture of a plot, in the order of the plan.
 fn facets<'a>(plan: &Plan, summary: &'a Summary, plot: &PlotSpec) -> Vec<(String, Vec<&'a PointSummary>)> {
     let mut inside = plan.zipped_with(&plot.x);
     if let Some(lines) = &plot.lines {
@@ -56,7 +54,6 @@ fn facets<'a>(plan: &Plan, summary: &'a Summary, plot: &PlotSpec) -> Vec<(String
     facets
 }
 
-/// The numbers of a picture.
 struct View {
     /// The labels along x that some point has.
     along: Vec<String>,

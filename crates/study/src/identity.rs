@@ -6,7 +6,6 @@
 
 use ring::digest::{SHA256, digest};
 
-/// The name of a scenario: the hash of its canonical text.
 pub fn scenario_hash(canonical: &str) -> String {
     hash(canonical)
 }
@@ -20,7 +19,6 @@ fn hash(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether this could be the name of a run.
 pub(crate) fn is_hash(text: &str) -> bool {
     text.len() == 2 * BYTES && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -8,10 +8,9 @@ use meshlock_report::table::{Cell, Column, Table};
 use crate::figure::{Figure, cell};
 use crate::measure;
 use crate::methods::methods;
-use crate::plan::{Plan, set_option};
+use crate::plan::Plan;
 use crate::summary::{PointSummary, Summary, wanted_measures};
 
-/// Where a study comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Background<'a> {
     pub file: &'a str,
@@ -20,7 +19,6 @@ pub struct Background<'a> {
     pub command: &'a str,
 }
 
-/// The report of a study.
 pub fn report(plan: &Plan, summary: &Summary, figures: &[Figure], background: &Background<'_>) -> Page {
     let runs: usize = summary.points.iter().map(|point| point.runs).sum();
     let mut blocks = Vec::new();
@@ -79,24 +77,14 @@ fn trouble(summary: &Summary, background: &Background<'_>, blocks: &mut Vec<Bloc
     }
     heading(blocks, "Read this first");
     let mut points = summary.warnings.clone();
-    for violation in summary.violations.iter().take(MANY) {
-        let (rule, seed, at) = (&violation.rule, violation.seed, violation.at_s);
-        let settings: String = violation.settings.iter().map(|(key, value)| set_option(key, value)).collect();
-        points.push(format!(
-            "{} broke `{rule}` at {at} s with seed {seed}: {}. See it with `meshlock sim {} --seed {seed}{settings}`",
-            place(&violation.measurement),
-            violation.words,
-            background.file
-        ));
-    }
-    for storm in summary.storms.iter().take(MANY) {
-        let (seed, words) = (storm.seed, &storm.words);
-        let settings: String = storm.settings.iter().map(|(key, value)| set_option(key, value)).collect();
-        points.push(format!(
-            "{} was stopped with seed {seed}: {words}. See it with `meshlock sim {} --seed {seed}{settings}`",
-            place(&storm.measurement),
-            background.file
-        ));
+    for stopped in summary.violations.iter().take(MANY).chain(summary.storms.iter().take(MANY)) {
+        let how = match (&stopped.rule, stopped.at_s) {
+            (Some(rule), Some(at)) => format!("broke `{rule}` at {at} s"),
+            _ => "was stopped".to_owned(),
+        };
+        let (place, seed, words) = (place(&stopped.measurement), stopped.seed, &stopped.words);
+        let replay = stopped.replay(background.file);
+        points.push(format!("{place} {how} with seed {seed}: {words}. See it with `{replay}`"));
     }
     let reasons = summary.reasons();
     for (first, more) in reasons.iter().take(MANY) {

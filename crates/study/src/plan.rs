@@ -12,7 +12,6 @@ use crate::subject::{Setting, Subject};
 
 pub use self::quantity::{Quantity, quantity};
 
-/// A study, ready to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The name of the file without its ending: the `experiment` of all results.
@@ -23,19 +22,16 @@ pub struct Plan {
     pub zip: Vec<Vec<String>>,
     /// Every combination that is run; the last axis varies fastest.
     pub points: Vec<Point>,
-    /// Replications of each point, at least.
     pub repeat: u32,
     /// The seed of replication 0; replication r of every point has this plus r.
     pub seed: u64,
     /// Whether and how long replications are added.
     pub stop: Option<Stop>,
     pub plots: Vec<PlotSpec>,
-    /// Paired comparisons.
     pub compare: Vec<Compare>,
     pub code_version: String,
 }
 
-/// An axis with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
     /// Its name in tables: the key it sets.
@@ -44,26 +40,21 @@ pub struct Dimension {
     pub values: Vec<Step>,
 }
 
-/// One value of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Its name in tables.
     pub label: String,
-    /// The keys it sets.
     pub settings: Vec<Setting>,
 }
 
-/// One combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The name of each axis and the label of its value.
     pub labels: Vec<(String, String)>,
-    /// The keys it sets.
     pub settings: Vec<Setting>,
     pub scenario: Scenario,
     /// Everything that decides a run apart from the seed.
     pub canonical: String,
-    /// The name of the scenario.
     pub scenario_hash: String,
 }
 
@@ -114,7 +105,6 @@ impl Plan {
         self.seed.wrapping_add(replication.into())
     }
 
-    /// The name of a run.
     pub fn run_hash(&self, point: &Point, replication: u32) -> String {
         run_hash(&self.code_version, self.seed_of(replication), &point.canonical)
     }
@@ -124,7 +114,6 @@ impl Plan {
         self.stop.as_ref().map_or(self.repeat, |stop| stop.most.max(self.repeat))
     }
 
-    /// The axis of this name.
     pub fn axis(&self, name: &str) -> Option<&Dimension> {
         self.axes.iter().find(|axis| axis.name == name)
     }
@@ -144,7 +133,6 @@ impl Dimension {
 }
 
 impl Point {
-    /// The label on an axis.
     pub fn label(&self, axis: &str) -> Option<&str> {
         self.labels.iter().find(|(name, _)| name == axis).map(|(_, label)| label.as_str())
     }

@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{Plan, Point};
 use crate::subject::{BrokenRule, Finished};
 
-/// A finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
-    /// Of this layout.
     pub format: u32,
     /// The study it was first run for.
     pub experiment: String,
@@ -22,7 +20,6 @@ pub struct RunRecord {
     pub replication: u32,
     /// What its random numbers started from.
     pub seed: u64,
-    /// The name of its scenario.
     pub scenario_hash: String,
     pub code_version: String,
     /// How long it took, in real seconds.

@@ -13,10 +13,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Everything.
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
-    /// Whether this is everything.
     pub fn is_whole(self) -> bool {
         self.count == 1
     }

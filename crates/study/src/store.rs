@@ -20,13 +20,11 @@ use crate::identity::is_hash;
 use crate::plan::Plan;
 use crate::record::{FORMAT, RunRecord};
 
-/// The directory of a study.
 #[derive(Clone, Debug)]
 pub struct Store {
     directory: PathBuf,
 }
 
-/// What was found in a directory.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Finished runs by their names.
@@ -35,7 +33,6 @@ pub struct Found {
     pub corrupt: Vec<(PathBuf, String)>,
 }
 
-/// How to begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begin {
     /// Use what is there; begin if nothing is.
@@ -43,11 +40,9 @@ pub enum Begin {
     GoOn,
     /// Use what is there; it is an error if nothing is.
     Resume,
-    /// Remove what is there.
     Fresh,
 }
 
-/// What is wrong with a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot {what} {}", path.display())]
@@ -110,7 +105,6 @@ impl Store {
         Self { directory: directory.to_owned() }
     }
 
-    /// Reads all finished runs.
     pub fn load(&self, plan: &Plan) -> Result<Found, StoreError> {
         let mut found = Found::default();
         for path in self.run_files()? {
@@ -131,7 +125,6 @@ impl Store {
         Ok(found)
     }
 
-    /// Keeps a finished run.
     pub fn keep(&self, hash: &str, record: &RunRecord) -> Result<(), StoreError> {
         self.write(&format!("{RUNS}/{hash}.json"), &pretty(record))
     }
@@ -141,7 +134,6 @@ impl Store {
         self.write_bytes(name, content.as_bytes())
     }
 
-    /// The same for what is no text.
     pub fn write_bytes(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         let path = self.directory.join(name);
         let failed = |what, path: &Path| {
@@ -170,7 +162,6 @@ impl Store {
         }
     }
 
-    /// Where it is.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -189,7 +180,6 @@ impl Store {
         self.write(LABEL, &pretty(&label))
     }
 
-    /// Removes what is ours.
     fn clear(&self) -> Result<(), StoreError> {
         for name in [RUNS, PLOTS] {
             self.remove_directory(name)?;
@@ -235,7 +225,6 @@ impl Store {
     }
 }
 
-/// As JSON for people and machines.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     // Everything we write has text for its keys, so this does not fail; an empty file would be reported as corrupt.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use meshlock_sim::measures::{Measures, measures};
+use meshlock_sim::outcome::Broken;
 use meshlock_sim::run::{Progress, run};
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::Document;
@@ -22,13 +23,11 @@ pub trait Subject {
     fn resolve(&self, settings: &[Setting]) -> Result<(Scenario, String), String>;
 }
 
-/// Something that runs scenarios.
 pub trait Runner: Sync {
     /// Runs a scenario to its end. An error means that it cannot be run at all.
     fn run(&self, scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Finished, String>;
 }
 
-/// What is kept of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     /// Its numbers. What is not finite is not kept.
@@ -40,33 +39,35 @@ pub struct Finished {
     pub storm: Option<String>,
 }
 
-/// A rule that broke in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenRule {
     pub rule: String,
-    /// How often it broke.
     pub times: u64,
     /// When first, in simulated seconds.
     pub at_s: f64,
-    /// Where first.
     pub node: Option<u32>,
     pub words: String,
 }
 
-/// The simulator of meshlock.
+impl From<&Broken> for BrokenRule {
+    fn from(broken: &Broken) -> Self {
+        Self {
+            rule: broken.rule.name().to_owned(),
+            times: broken.times,
+            at_s: broken.at.seconds(),
+            node: broken.node.map(|node| node.0),
+            words: broken.words.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, scenario: &Scenario, seed: u64, progress: &mut dyn Progress) -> Result<Finished, String> {
         let outcome = run(scenario, seed, progress).map_err(|error| error.to_string())?;
-        let broken = outcome.broken.iter().map(|broken| BrokenRule {
-            rule: broken.rule.name().to_owned(),
-            times: broken.times,
-            at_s: broken.at.seconds(),
-            node: broken.node.map(|node| node.0),
-            words: broken.words.clone(),
-        });
+        let broken = outcome.broken.iter().map(BrokenRule::from);
         let mut measures: BTreeMap<String, f64> = measures(scenario, &outcome);
         measures.retain(|_, value| value.is_finite());
         let storm = outcome.storm.map(|storm| storm.to_string());

@@ -8,7 +8,7 @@ use meshlock_statistics::{Estimate, percentile};
 use serde::{Serialize, Serializer};
 
 use crate::conduct::{Results, Run};
-use crate::plan::Plan;
+use crate::plan::{Plan, set_option};
 
 pub use self::compare::Comparison;
 
@@ -20,35 +20,28 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     (!samples.is_empty()).then(|| Estimate::of(samples, LEVEL))
 }
 
-/// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     pub experiment: String,
     pub code_version: String,
     /// Whether all runs are there.
     pub complete: bool,
-    /// What is known of every point.
     pub points: Vec<PointSummary>,
     pub comparisons: Vec<Comparison>,
     /// Runs that a broken rule ended.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<Stopped>,
     /// Runs that a limit ended.
-    pub storms: Vec<Storm>,
-    /// Runs that could not be run.
+    pub storms: Vec<Stopped>,
     pub failures: Vec<NotRun>,
     /// What a user of the numbers should know.
     pub warnings: Vec<String>,
 }
 
-/// What is known of a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointSummary {
-    /// Its axes and labels.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
-    /// The name of its scenario.
     pub scenario_hash: String,
-    /// How many runs are there.
     pub runs: usize,
     /// How many of these a broken rule or a storm ended; they count for no mean.
     pub stopped: usize,
@@ -58,7 +51,6 @@ pub struct PointSummary {
     pub measures: BTreeMap<String, MeasureSummary>,
 }
 
-/// What is known of a measure at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeasureSummary {
     /// Runs that have it.
@@ -74,41 +66,25 @@ pub struct MeasureSummary {
     pub max: f64,
 }
 
-/// A run that a broken rule ended.
+/// A run that a broken rule or a limit ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Violation {
-    /// The axes and labels of its point.
+pub struct Stopped {
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
     pub replication: u32,
     pub seed: u64,
-    /// The rule that broke last.
-    pub rule: String,
-    /// When first, in simulated seconds.
-    pub at_s: f64,
+    /// The rule that broke last, and when it broke first, in simulated seconds. Not with a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_s: Option<f64>,
     pub words: String,
     /// How to see it again.
     pub settings: Vec<(String, String)>,
 }
 
-/// A run that a limit ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Storm {
-    /// The axes and labels of its point.
-    #[serde(serialize_with = "as_map")]
-    pub measurement: Vec<(String, String)>,
-    pub replication: u32,
-    pub seed: u64,
-    /// Which limit, with the numbers.
-    pub words: String,
-    /// How to see it again.
-    pub settings: Vec<(String, String)>,
-}
-
-/// A run that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotRun {
-    /// The axes and labels of its point.
     #[serde(serialize_with = "as_map")]
     pub measurement: Vec<(String, String)>,
     pub replication: u32,
@@ -117,7 +93,6 @@ pub struct NotRun {
 }
 
 impl Summary {
-    /// Of all runs so far.
     pub fn of(plan: &Plan, results: &Results) -> Self {
         let points: Vec<PointSummary> =
             (0..plan.points.len()).map(|place| PointSummary::of(plan, results, place)).collect();
@@ -126,8 +101,11 @@ impl Summary {
             code_version: plan.code_version.clone(),
             complete: results.runs.len() == results.wanted,
             comparisons: compare::comparisons(plan, results),
-            violations: results.broken().map(|run| Violation::of(plan, run)).collect(),
-            storms: results.stopped().filter_map(|run| Storm::of(plan, run)).collect(),
+            violations: results.broken().map(|run| Stopped::by_rule(plan, run)).collect(),
+            storms: results
+                .stopped()
+                .filter_map(|run| Some(Stopped::of(plan, run, run.record.storm.clone()?)))
+                .collect(),
             failures: results.failures.iter().map(|failure| NotRun::of(plan, failure)).collect(),
             warnings: Vec::new(),
             points,
@@ -149,7 +127,6 @@ impl Summary {
         reasons
     }
 
-    /// The names of all measures, in order.
     pub fn measure_names(&self) -> BTreeSet<&str> {
         self.points.iter().flat_map(|point| point.measures.keys().map(String::as_str)).collect()
     }
@@ -192,32 +169,25 @@ impl MeasureSummary {
     }
 }
 
-impl Violation {
-    fn of(plan: &Plan, run: &Run) -> Self {
-        let point = &plan.points[run.job.point];
-        let last = run.record.broken.last();
-        Self {
-            measurement: point.labels.clone(),
-            replication: run.job.replication,
-            seed: run.record.seed,
-            rule: last.map_or_else(|| "unknown".to_owned(), |broken| broken.rule.clone()),
-            at_s: last.map_or(0.0, |broken| broken.at_s),
-            words: last.map_or_else(String::new, |broken| broken.words.clone()),
-            settings: point.settings.clone(),
-        }
+impl Stopped {
+    /// The command that shows it again.
+    pub fn replay(&self, file: &str) -> String {
+        let settings: String = self.settings.iter().map(|(key, value)| set_option(key, value)).collect();
+        format!("meshlock sim {file} --seed {}{settings}", self.seed)
     }
-}
 
-impl Storm {
-    fn of(plan: &Plan, run: &Run) -> Option<Self> {
+    fn of(plan: &Plan, run: &Run, words: String) -> Self {
         let point = &plan.points[run.job.point];
-        Some(Self {
-            measurement: point.labels.clone(),
-            replication: run.job.replication,
-            seed: run.record.seed,
-            words: run.record.storm.clone()?,
-            settings: point.settings.clone(),
-        })
+        let (measurement, settings) = (point.labels.clone(), point.settings.clone());
+        let (replication, seed) = (run.job.replication, run.record.seed);
+        Self { measurement, replication, seed, rule: None, at_s: None, words, settings }
+    }
+
+    fn by_rule(plan: &Plan, run: &Run) -> Self {
+        let last = run.record.broken.last();
+        let rule = last.map_or("unknown", |broken| &broken.rule).to_owned();
+        let words = last.map_or_else(String::new, |broken| broken.words.clone());
+        Self { rule: Some(rule), at_s: Some(last.map_or(0.0, |broken| broken.at_s)), ..Self::of(plan, run, words) }
     }
 }
 

@@ -96,7 +96,6 @@ impl Runner for Fake {
 }
 
 impl Fake {
-    /// What it ran, in order.
     pub(crate) fn sorted(&self) -> Vec<(u32, u32, u64)> {
         let mut ran = self.ran.lock().unwrap().clone();
         ran.sort_unstable();
@@ -143,7 +142,6 @@ impl Drop for Place {
 
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Conducts a study in a directory.
 pub(crate) fn conducted(plan: &Plan, place: &Path, fake: &Fake, jobs: usize, shard: Shard) -> Results {
     let store = Store::open(place, plan, Begin::GoOn).unwrap();
     let cancel = fake.interrupts.map_or(&NEVER, |(_, flag)| flag);

@@ -29,44 +29,18 @@ pub struct Merged {
 
 /// Why traces cannot be merged.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts of the errors say it")]
 pub enum MergeError {
-    /// Nothing was given.
     #[error("there is nothing to merge; name at least one trace")]
     Nothing,
-    /// One of them cannot be read.
     #[error("{name}: {source}")]
-    Unreadable {
-        /// The name of the trace.
-        name: String,
-        /// Why.
-        #[source]
-        source: TraceError,
-    },
-    /// Traces of different things.
+    Unreadable { name: String, source: TraceError },
     #[error(
         "{first} has {what} {here}, but {second} has {there}; only traces of one resource of one mesh can be merged"
     )]
-    Different {
-        /// A trace.
-        first: String,
-        /// What differs.
-        what: &'static str,
-        /// What it is in the first.
-        here: String,
-        /// Another trace.
-        second: String,
-        /// What it is there.
-        there: String,
-    },
-    /// Something that was not recorded by a node.
+    Different { first: String, what: &'static str, here: String, second: String, there: String },
     #[error("{name} {reason}")]
-    NotARecording {
-        /// The name of the trace.
-        name: String,
-        /// Why it is none, and what would be right.
-        reason: &'static str,
-    },
-    /// The merged trace cannot be written.
+    NotARecording { name: String, reason: &'static str },
     #[error("the merged trace cannot be written: {0}")]
     Unwritable(#[source] TraceError),
 }

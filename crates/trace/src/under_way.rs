@@ -28,33 +28,14 @@ pub struct UnderWay {
 
 /// An event that answers nothing which was sent or armed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts of the errors say it")]
 pub enum Unexplained {
-    /// The message is not the one that comes next.
     #[error("node {from} sent something else to node {to} before this, in line {next}")]
-    OutOfOrder {
-        /// Who sent it.
-        from: NodeId,
-        /// Who received it.
-        to: NodeId,
-        /// The line that sent what should come first.
-        next: u64,
-    },
-    /// Nothing like it is under way.
+    OutOfOrder { from: NodeId, to: NodeId, next: u64 },
     #[error("node {from} sent no such message to node {to}, or it has arrived before")]
-    NeverSent {
-        /// Who sent it.
-        from: NodeId,
-        /// Who received it.
-        to: NodeId,
-    },
-    /// No such timer is armed.
+    NeverSent { from: NodeId, to: NodeId },
     #[error("node {node} has not armed timer {epoch}, or it has run out before")]
-    NotArmed {
-        /// Whose timer.
-        node: NodeId,
-        /// Its number.
-        epoch: u64,
-    },
+    NotArmed { node: NodeId, epoch: u64 },
 }
 
 /// One direction between two nodes.

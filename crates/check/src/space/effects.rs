@@ -14,9 +14,11 @@ impl Space {
     /// Puts a local step into effect.
     pub(super) fn finish(&mut self, turn: &mut Turn<'_>, node: NodeId, step: LocalStep) -> Result<(), Finding> {
         let place = node.0 as usize;
-        if turn.next[place] != step.after {
+        let before = turn.next[place];
+        if before != step.after {
             turn.next[place] = step.after;
             turn.changed |= 1 << place;
+            self.note_decision(turn, node, before, step.after)?;
         }
         let mut at = 0;
         let mut rejected = None;

@@ -76,7 +76,14 @@ impl Space {
             let Some(member) = self.member(row, place) else { continue };
             let mut add = |incident, at| actions.push(Action::Member { incident, node, at });
             let bit = 1 << place;
-            if members.removed & bit != 0 || environment.is_away(place) {
+            if members.removed & bit != 0 {
+                continue;
+            }
+            if environment.is_away(place) {
+                // To the voters, one who has stopped in order is as silent as one who crashed.
+                if members.record.is_some() && members.declarations > 0 && !members.is_dead(place) {
+                    add(Incident::Declare, 0);
+                }
                 continue;
             }
             if members.invited & bit != 0 {
@@ -184,6 +191,34 @@ impl Space {
                 self.oblige(turn, id, Event::Census { census })
             }
         }
+    }
+
+    /// Watches the decision of an heir. What one decides that was declared gone is of no use.
+    pub(super) fn note_decision(
+        &mut self,
+        turn: &mut Turn<'_>,
+        node: NodeId,
+        before: u32,
+        after: u32,
+    ) -> Result<(), Finding> {
+        if !self.model.recovers() {
+            return Ok(());
+        }
+        let (Node::Recovering(former), Node::Recovering(member)) = (self.local.node(before), self.local.node(after))
+        else {
+            return Ok(());
+        };
+        let keeper = member.keeper();
+        let was_decided = former.keeper().is_decided() && former.keeper().census() == keeper.census();
+        let members = &self.current(turn).members;
+        let is_dead = members.is_dead(node.0 as usize) && members.is_fenced(node.0 as usize);
+        if was_decided || !keeper.is_decided() || !member.is_running() || is_dead {
+            return Ok(());
+        }
+        let had_token = self.local.view(before).token.is_some();
+        let pass = self.local.view(after).token.as_ref().filter(|_| !had_token).and_then(|token| token.pass);
+        let first = keeper.first_number();
+        Ok(self.observe(turn, Occurrence::Decided { node, first, pass })?)
     }
 
     fn crash(&mut self, turn: &mut Turn<'_>, place: usize) -> Result<bool, Finding> {

@@ -3,7 +3,7 @@
 //! Waiting requests are cancelled, and grants may be released before or after. The node closes its links: it notices at
 //! once, its neighbours later, so that its last messages may still arrive or be lost. Then it is away with its saved
 //! state, while the others go on. When it starts again, no timer of it is armed, [`Event::Resume`] tells it so, and its
-//! links come up.
+//! links come up. Where there are voters, it has no standing from its stop until it regains it, and may be declared gone.
 
 use meshlock_core::{Event, NodeId};
 
@@ -13,6 +13,7 @@ use crate::counterexample::Fate;
 use crate::environment::LinkState;
 use crate::finding::Finding;
 use crate::intern::Sequences;
+use crate::members::Careless;
 use crate::model::Medium;
 
 impl Space {
@@ -36,22 +37,23 @@ impl Space {
         environment.timers[place] = None;
         environment.stops = environment.stops.saturating_sub(1);
         environment.away |= 1 << place;
+        if environment.members.record.is_some() {
+            environment.members.fenced |= 1 << place;
+        }
         Ok(true)
     }
 
     pub(super) fn start_again(&mut self, turn: &mut Turn<'_>, node: u8) -> Result<bool, Finding> {
         let id = NodeId(node.into());
         self.change(turn).away &= !(1 << node);
+        if self.model.careless == Some(Careless::Resumes) {
+            self.change(turn).members.fenced &= !(1 << node);
+        }
         self.oblige(turn, id, Event::Resume)?;
         for place in 0..self.layout.links.len() {
             let link = self.layout.links[place];
-            let Some(end) = link.end_of(id).filter(|_| link.up_at_start) else { continue };
-            let environment = self.current(turn);
-            let other_is_away = environment.is_away(link.end(1 - end).0 as usize);
-            if environment.links[place] == LinkState::Down && !other_is_away {
-                self.change(turn).links[place] = LinkState::Up;
-                let link = u16::try_from(place).unwrap_or(u16::MAX);
-                self.tell_both(turn, link, |neighbour| Event::LinkUp { neighbour })?;
+            if link.end_of(id).is_some() && link.up_at_start && self.current(turn).links[place] == LinkState::Down {
+                self.join_ends(turn, place)?;
             }
         }
         Ok(true)

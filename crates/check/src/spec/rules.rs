@@ -19,7 +19,7 @@ pub(super) fn promised(spec: &Spec) -> RuleSet {
     let rules = match spec.recovery {
         Recovery::None => rules,
         Recovery::Restart | Recovery::Voters => {
-            rules.without(Rule::Conservation).with(Rule::Ledger).with(Rule::Repaired)
+            rules.without(Rule::Conservation).with(Rule::Ledger).with(Rule::Repaired).with(Rule::Ranks)
         }
     };
     rules.with(Rule::Forgotten).with(Rule::MessagesEnd).with(Rule::Starvation)

@@ -49,8 +49,13 @@ fn records(lists: Vec<List>) -> VoterModel {
     VoterModel::new(Question::Records, lists)
 }
 
+/// The heir asks as often as it learns something.
+fn token(lists: Vec<List>) -> VoterModel {
+    VoterModel::new(Question::Token, lists)
+}
+
 fn model(name: &'static str, model: VoterModel, states: usize) -> Standard {
-    let progress = model.question == Question::Records && model.lost_disks == 0;
+    let progress = model.question != Question::Standing && model.lost_disks == 0;
     Standard { name, model, progress, states }
 }
 
@@ -127,6 +132,10 @@ pub fn all() -> Vec<Standard> {
         model("records/three-one-behind", VoterModel { informed: 2, ..records(chain(&[&[1, 2, 3], &[1]])) }, 25_514),
         model("records/rivals", split_vote(), 28_736),
         model("records/one-one-one", records(chain(&[&[1], &[2], &[3]])), 7_038),
+        model("token/one", VoterModel { restarts: 1, ..token(chain(&[&[1]])) }, 376),
+        model("token/three", token(chain(&[&[1, 2, 3]])), 34_118),
+        model("token/one-one", VoterModel { restarts: 1, ..token(chain(&[&[1], &[2]])) }, 27_482),
+        model("token/one-three", token(chain(&[&[1], &[1, 2, 3]])), 127_133),
     ]
 }
 
@@ -140,6 +149,12 @@ pub fn large() -> Vec<Standard> {
         model("records/exchange", records(chain(&[&[1, 2, 3], &[1, 2, 4]])), 0),
         model("records/one-three-three", records(chain(&[&[1], &[1, 2, 3], &[2, 3, 4]])), 0),
         Standard { progress: false, ..model("records/rivals-open", records(rival_lists), 0) },
+        model("token/three-restart", VoterModel { restarts: 1, ..token(chain(&[&[1, 2, 3]])) }, 275_537),
+        model("token/three-one-behind", VoterModel { informed: 2, ..token(chain(&[&[1, 2, 3], &[1]])) }, 853_270),
+        model("token/one-three-restart", VoterModel { restarts: 1, ..token(chain(&[&[1], &[1, 2, 3]])) }, 0),
+        model("token/three-one", token(chain(&[&[1, 2, 3], &[1]])), 0),
+        model("records/three-one-restart", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3], &[1]])) }, 0),
+        model("records/five", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3, 4, 5]])) }, 0),
     ]
 }
 

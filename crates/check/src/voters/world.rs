@@ -13,14 +13,16 @@ use meshlock_core::recovery::voters::{
     Act, DiskId, Facts, List, Settings, Span, Start, StartId, Time, Voter, VoterRecord, Voting, Word,
 };
 
+use super::memory::Memory;
+use super::repair::Repair;
 use crate::plain::Plain;
 
 /// The node that asks: it makes rounds, or it registers.
 pub(super) const ASKER: NodeId = NodeId::of(8, 0);
 /// The node that decides.
-const HEIR: NodeId = NodeId::of(9, 0);
+pub(super) const HEIR: NodeId = NodeId::of(6, 0);
 /// The node of which only the heir knows that it is gone.
-const DEAD: NodeId = NodeId::of(7, 0);
+pub(super) const DEAD: NodeId = NodeId::of(7, 0);
 
 /// A disk in the place of a lost one.
 const REPLACED: DiskId = DiskId(1000);
@@ -32,6 +34,8 @@ pub enum Question {
     Standing,
     /// A newcomer and a decision unaware of each other?
     Records,
+    /// Two tokens?
+    Token,
 }
 
 /// Alters a node that starts: it plants a bug.
@@ -82,13 +86,17 @@ pub struct VoterModel {
     pub frail: usize,
     /// A new disk is filled with what all others have: only a planted bug goes on with that.
     pub asks_others: bool,
+    /// Who has closed its list hears no question before it opens another: it answers none until then, and whatever it
+    /// heard before it answers at that moment, as if it heard it right behind. Not for rules about what it does meanwhile.
+    pub patient: bool,
     /// What is done to every node that starts.
     pub plant: Option<Plant>,
+    pub(super) memory: Memory,
 }
 
-/// One node, which is never changed in place: steps share those that they leave alone.
+/// One node, which is never changed in place: equal ones are kept once.
 #[derive(Clone)]
-struct Actor(Arc<Inner>);
+pub(super) struct Actor(Arc<Inner>);
 
 struct Inner {
     voting: Voting,
@@ -99,7 +107,15 @@ struct Inner {
 
 /// All words that were ever said, and their hash.
 #[derive(Clone)]
-struct Air(Arc<(BTreeSet<Word>, u64)>);
+pub(super) struct Air(Arc<(BTreeSet<Word>, u64)>);
+
+/// What came of an event at a node.
+#[derive(Clone)]
+pub(super) struct Outcome {
+    actor: Actor,
+    said: Arc<[Word]>,
+    ratified: Option<Census>,
+}
 
 /// One state.
 #[derive(Clone, Hash)]
@@ -115,6 +131,7 @@ pub struct World {
     deaths: u8,
     stops: u8,
     ratified: Option<Census>,
+    repair: Option<Repair>,
 }
 
 /// What happens.
@@ -134,6 +151,12 @@ pub enum Step {
     Die(usize, NodeId),
     /// The node stops, and goes on with saved state.
     Resume(usize, NodeId),
+    /// The newcomer takes the token from its first holder.
+    Take,
+    /// The first holder crashes, and is declared gone.
+    Crash,
+    /// Heir and newcomer tell each other what they know, and report.
+    Meet,
 }
 
 impl fmt::Debug for Step {
@@ -147,6 +170,9 @@ impl fmt::Debug for Step {
             Self::LoseDisk(_, node) => write!(f, "{node} loses its disk and restarts"),
             Self::Die(_, node) => write!(f, "{node} stops for good"),
             Self::Resume(_, node) => write!(f, "{node} goes on with saved state"),
+            Self::Take => write!(f, "the newcomer takes the token"),
+            Self::Crash => write!(f, "the token's first holder crashes"),
+            Self::Meet => write!(f, "heir and newcomer meet"),
         }
     }
 }
@@ -163,7 +189,7 @@ impl Hash for Air {
     }
 }
 
-fn hash_of(value: &impl Hash) -> u64 {
+pub(super) fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = FoldHasher::with_seed(0x0a40_9382_2299_f31d, SharedSeed::global_fixed());
     value.hash(&mut hasher);
     hasher.finish()
@@ -177,6 +203,21 @@ impl Actor {
 
     fn voting(&self) -> &Voting {
         &self.0.voting
+    }
+
+    pub(super) fn hash(&self) -> u64 {
+        self.0.hash
+    }
+}
+
+impl Air {
+    fn of(words: BTreeSet<Word>) -> Self {
+        let hash = hash_of(&words);
+        Self(Arc::new((words, hash)))
+    }
+
+    pub(super) fn hash(&self) -> u64 {
+        self.0.1
     }
 }
 
@@ -205,7 +246,9 @@ impl VoterModel {
             records: Vec::new(),
             frail: 0,
             asks_others: false,
+            patient: false,
             plant: None,
+            memory: Memory::default(),
         }
     }
 
@@ -225,7 +268,7 @@ impl VoterModel {
     fn with_signed_lists(&self, mut world: World) -> World {
         let signed = self.lists[1..].iter().cloned().map(Word::List);
         let removal = self.removal.map(|vouched| Word::Removal { member: ASKER.member(), vouched });
-        self.say(&mut world, signed.chain(removal).collect());
+        self.say(&mut world, &signed.chain(removal).collect::<Vec<_>>());
         world
     }
 
@@ -233,7 +276,7 @@ impl VoterModel {
     pub(super) fn known(&self) -> Census {
         match self.question {
             Question::Standing => Census::of_living([ASKER]),
-            Question::Records => Census::of_living([HEIR, DEAD]),
+            Question::Records | Question::Token => Census::of_living([HEIR, DEAD]),
         }
     }
 
@@ -271,9 +314,14 @@ impl VoterModel {
     }
 
     /// Replaces an actor by what it became, and carries out its acts.
-    fn put(&self, world: &mut World, at: usize, mut voting: Voting, mut disk: Option<VoterRecord>, acts: Vec<Act>) {
-        let now = self.now(world, at);
+    fn put(&self, world: &mut World, at: usize, voting: Voting, disk: Option<VoterRecord>, acts: Vec<Act>) {
+        let outcome = self.outcome(self.now(world, at), voting, disk, acts);
+        self.place(world, at, outcome);
+    }
+
+    fn outcome(&self, now: Time, mut voting: Voting, mut disk: Option<VoterRecord>, acts: Vec<Act>) -> Outcome {
         let mut said = Vec::new();
+        let mut ratified = None;
         let mut open = acts;
         while !open.is_empty() {
             let mut more = Vec::new();
@@ -284,8 +332,12 @@ impl VoterModel {
                         disk = Some(record);
                     }
                     Act::Say(word) => said.push(word),
-                    Act::Ratified(census) => world.ratified = Some(census),
-                    Act::Learn(_) if voting.me() == HEIR && voting.counter() < self.attempts => {
+                    Act::Ratified(census) => ratified = Some(census),
+                    Act::Learn(_)
+                        if self.question == Question::Records
+                            && voting.me() == HEIR
+                            && voting.counter() < self.attempts =>
+                    {
                         let census = voting.census().clone();
                         more.extend(voting.ratify(now, &census));
                     }
@@ -294,18 +346,85 @@ impl VoterModel {
             }
             open = more;
         }
-        let actor = Actor::new(voting, disk, false);
+        said.retain(|word| !matches!(word, Word::Ready { .. }));
+        let actor = self.memory.actor(Actor::new(voting, disk, false));
+        Outcome { actor, said: said.into(), ratified }
+    }
+
+    /// An actor became another one, and the world hears what it said.
+    fn place(&self, world: &mut World, at: usize, outcome: Outcome) {
+        let Outcome { actor, said, ratified } = outcome;
         if at == world.actors.len() {
             world.actors.push(actor);
         } else {
             world.actors[at] = actor;
         }
-        self.say(world, said);
+        if let (Some(repair), Some(census)) = (&mut world.repair, &ratified) {
+            repair.ratified(census);
+        }
+        world.ratified = ratified.or(world.ratified.take());
+        self.say(world, &said);
+        self.ask_if_ready(world);
     }
 
-    fn say(&self, world: &mut World, said: Vec<Word>) {
-        let said = said.into_iter().filter(|word| !matches!(word, Word::Ready { .. }));
-        let said: Vec<Word> = said.filter(|word| !world.air.0.0.contains(word)).collect();
+    /// The heir of a repair asks the voters once it has all reports of what it knows.
+    fn ask_if_ready(&self, world: &mut World) {
+        let at = self.voters.len() + 1;
+        let (Some(repair), Some(heir)) = (&mut world.repair, world.actors.get(at)) else { return };
+        let Some(census) = repair.learn(heir.voting().census()) else { return };
+        let mut voting = heir.voting().clone();
+        let acts = voting.ratify(self.now(world, at), &census);
+        self.put(world, at, voting, None, acts);
+    }
+
+    /// An asker learns facts from elsewhere.
+    fn learn(&self, world: &mut World, at: usize, facts: &Census) {
+        let mut voting = world.actors[at].voting().clone();
+        let acts = voting.learn(self.now(world, at), facts);
+        self.put(world, at, voting, None, acts);
+    }
+
+    fn meet(&self, world: &mut World) {
+        let (newcomer, heir) = (self.voters.len(), self.voters.len() + 1);
+        let census = |world: &World, at: usize| world.actors[at].voting().census().clone();
+        let both = census(world, newcomer).merged(&census(world, heir));
+        self.learn(world, newcomer, &both);
+        self.learn(world, heir, &both);
+        if let Some(repair) = &mut world.repair {
+            repair.hear(both);
+        }
+        self.ask_if_ready(world);
+    }
+
+    /// What may happen to the token.
+    fn repairs(&self, world: &World, steps: &mut Vec<Step>) {
+        let Some(repair) = &world.repair else { return };
+        let newcomer = self.asker(world);
+        if newcomer.is_registered() && !newcomer.census().is_gone(DEAD) && repair.may_be_taken() {
+            steps.push(Step::Take);
+        }
+        if repair.may_crash() {
+            steps.push(Step::Crash);
+        }
+        if newcomer.is_registered() && repair.can_meet(newcomer.census()) {
+            steps.push(Step::Meet);
+        }
+    }
+
+    /// An actor hears a word. It is a pure value, so what was computed before is looked up.
+    fn hear(&self, world: &mut World, at: usize, word: &Word) {
+        let now = self.now(world, at);
+        let actor = &world.actors[at];
+        let outcome = self.memory.outcome((actor.hash(), now, hash_of(word)), || {
+            let mut voting = actor.voting().clone();
+            let acts = voting.hear(now, word.clone());
+            self.outcome(now, voting, actor.0.disk.clone(), acts)
+        });
+        self.place(world, at, outcome);
+    }
+
+    fn say(&self, world: &mut World, said: &[Word]) {
+        let said: Vec<Word> = said.iter().filter(|word| !world.air.0.0.contains(*word)).cloned().collect();
         if said.is_empty() {
             return;
         }
@@ -318,17 +437,14 @@ impl VoterModel {
             }
             words.insert(word);
         }
-        let hash = hash_of(&words);
         let heard_at_once = words.iter().filter(|word| self.prompt && is_prompt(word));
         let heard_at_once: Vec<Word> = heard_at_once.cloned().collect();
-        world.air = Air(Arc::new((words, hash)));
-        world.observer = Actor::new(observer, None, false);
+        world.air = self.memory.air(Air::of(words));
+        world.observer = self.memory.actor(Actor::new(observer, None, false));
         for at in 0..world.actors.len() {
             for word in &heard_at_once {
                 if self.concerns(world, at, word) {
-                    let (mut voting, disk) = (world.actors[at].voting().clone(), world.actors[at].0.disk.clone());
-                    let acts = voting.hear(self.now(world, at), word.clone());
-                    self.put(world, at, voting, disk, acts);
+                    self.hear(world, at, word);
                 }
             }
         }
@@ -359,6 +475,9 @@ impl VoterModel {
     /// Whether what newcomer and heir know of each other cannot get worse. An heir that asks only once asks for the very
     /// fact that the newcomer did not know.
     fn is_settled(&self, world: &World) -> bool {
+        if let Some(repair) = &world.repair {
+            return repair.is_settled();
+        }
         let newcomer = self.asker(world);
         let is_aware = self.attempts == 1 && newcomer.census().is_gone(DEAD);
         newcomer.is_registered() && self.question == Question::Records && (world.ratified.is_some() || is_aware)
@@ -367,7 +486,8 @@ impl VoterModel {
     /// Questions make no difference before a voter has opened a list: it answers them when it opens one.
     fn has_served(&self, world: &World, at: usize) -> bool {
         let disk = world.actors[at].0.disk.as_ref();
-        disk.is_some_and(|disk| disk.list.is_some() || disk.disk == REPLACED)
+        let waits = |disk: &VoterRecord| self.patient && disk.successor.is_some();
+        disk.is_some_and(|disk| (disk.list.is_some() || disk.disk == REPLACED) && !waits(disk))
     }
 
     fn is_due(&self, world: &World, at: usize) -> bool {
@@ -410,17 +530,19 @@ impl Plain for VoterModel {
     type Step = Step;
 
     fn initial(&self) -> World {
+        self.memory.forget();
         let observer = self.start_asker(NodeId::of(10, 0), None);
         let mut world = World {
             actors: Vec::new(),
             observer: Actor::new(observer, None, false),
             clocks: [0; 2],
-            air: Air(Arc::new((BTreeSet::new(), 0))),
+            air: Air::of(BTreeSet::new()),
             restarts: 0,
             lost_disks: 0,
             deaths: 0,
             stops: 0,
             ratified: None,
+            repair: None,
         };
         for (at, voter) in self.voters.iter().enumerate() {
             let mut record = VoterRecord::new(voter.disk);
@@ -440,7 +562,7 @@ impl Plain for VoterModel {
                 let node = self.start_asker(ASKER, Some(0));
                 self.put(&mut world, askers, node, None, Vec::new());
             }
-            Question::Records => {
+            Question::Records | Question::Token => {
                 let mut newcomer = self.start_asker(ASKER, None);
                 let acts = newcomer.register(Time(0), &self.known());
                 self.put(&mut world, askers, newcomer, None, acts);
@@ -448,6 +570,12 @@ impl Plain for VoterModel {
                     return self.with_signed_lists(world);
                 }
                 let mut heir = self.start_asker(HEIR, Some(0));
+                if self.question == Question::Token {
+                    heir.learn(Time(0), &self.known());
+                    self.put(&mut world, askers + 1, heir, None, Vec::new());
+                    world.repair = Some(Repair::new(self.known()));
+                    return self.with_signed_lists(world);
+                }
                 let census = self.known().merged(&Census::gone_fact(DEAD));
                 heir.learn(Time(0), &census);
                 let acts = heir.ratify(Time(0), &census);
@@ -469,6 +597,7 @@ impl Plain for VoterModel {
         if voters < self.last_tick && voters < node + self.skew {
             steps.push(Step::Tick(1));
         }
+        self.repairs(world, &mut steps);
         let words = self.under_way(world);
         for (at, actor) in world.actors.iter().enumerate().filter(|(_, actor)| !actor.0.is_dead) {
             let me = actor.voting().me();
@@ -512,11 +641,7 @@ impl Plain for VoterModel {
                 let acts = voting.wake(self.now(world, *at));
                 self.put(&mut after, *at, voting, disk, acts);
             }
-            Step::Hear(at, _, word) => {
-                let (mut voting, disk) = actor(*at);
-                let acts = voting.hear(self.now(world, *at), word.clone());
-                self.put(&mut after, *at, voting, disk, acts);
-            }
+            Step::Hear(at, _, word) => self.hear(&mut after, *at, word),
             Step::Restart(at, _) | Step::LoseDisk(at, _) => {
                 let voter = self.voters[*at];
                 let mut record = actor(*at).1.unwrap_or_else(|| VoterRecord::new(voter.disk));
@@ -537,6 +662,12 @@ impl Plain for VoterModel {
                 let (voting, disk) = actor(*at);
                 after.actors[*at] = Actor::new(voting, disk, true);
             }
+            Step::Take => after.repair.iter_mut().for_each(Repair::take),
+            Step::Crash => {
+                after.repair.iter_mut().for_each(Repair::crash);
+                self.learn(&mut after, self.voters.len() + 1, &Census::gone_fact(DEAD));
+            }
+            Step::Meet => self.meet(&mut after),
             Step::Resume(at, _) => {
                 after.stops += 1;
                 let node = self.start_asker(ASKER, Some(world.actors[*at].voting().counter()));
@@ -560,6 +691,10 @@ impl Plain for VoterModel {
                 let unaware = newcomer.is_registered() && !knows_newcomer && !newcomer.census().includes(census);
                 unaware.then(|| "newcomer and decision unaware of each other".to_owned())
             }
+            Question::Token => {
+                let is_twice = world.repair.as_ref().is_some_and(Repair::is_twice);
+                is_twice.then(|| "two tokens".to_owned())
+            }
         }
     }
 
@@ -573,13 +708,14 @@ impl Plain for VoterModel {
                 let is_answered = world.ratified.is_some() || heir.is_none_or(knows);
                 (self.asker(world).is_registered() && is_answered) || self.is_settled(world) || self.is_lost(world)
             }
+            Question::Token => world.repair.as_ref().is_some_and(Repair::is_over),
         }
     }
 
     fn is_progress(&self, step: &Step) -> bool {
         match step {
-            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) => true,
-            Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) => false,
+            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) | Step::Crash | Step::Meet => true,
+            Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) | Step::Take => false,
         }
     }
 }

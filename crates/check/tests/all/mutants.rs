@@ -81,7 +81,7 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::KeepOwnLoans, "recovery/walk-kite", "repaired"),
         Caught(Bug::ReportPromises, "recovery/line-3-promise", "one-token"),
         Caught(Bug::FencesFromReports, "recovery/pair", "fences"),
-        Caught(Bug::PassesFromZero, "recovery/pair", "nobody-waits"),
+        Caught(Bug::PassesFromZero, "recovery/pair", "ranks"),
         Caught(Bug::ForgetLoansInUse, "recovery/pair-units", "ledger"),
     ];
     all_are_caught(Bug::ALL, &caught, |node, bug| {
@@ -101,9 +101,11 @@ fn bugs_in_the_decisions_of_a_recovery_are_caught() {
         Caught(Bug::DecideAlone, "recovery/pair", "one-token"),
         Caught(Bug::BelieveOldReports, "recovery/pair-twice", "repaired"),
         Caught(Bug::DecideForThePast, "recovery/star-3-removed", "one-token"),
-        Caught(Bug::EveryoneInherits, "recovery/pair", "one-token"),
+        Caught(Bug::EveryoneInherits, "recovery/pair", "ranks"),
         Caught(Bug::IgnoreCopies, "recovery/line-3", "one-token"),
         Caught(Bug::BelieveCopies, "recovery/line-3-declared", "repaired"),
+        Caught(Bug::RankWithoutRemovals, "recovery/pair-removed-later", "ranks"),
+        Caught(Bug::RankOfTheLiving, "recovery/pair-removed-later", "ranks"),
         Caught(Bug::BelieveOldGoodbyes, "recovery/star-3-goodbye", "one-token"),
     ];
     all_are_caught(Bug::ALL, &caught, |node, bug| {
@@ -124,15 +126,26 @@ fn bugs_in_members_that_recover_are_caught() {
         Caught(Bug::ForgetInvited, "recovery/star-3-join-removed", "one-token"),
         Caught(Bug::GoOnWhenGone, "recovery/pair-fenced", "repaired"),
         Caught(Bug::LeaveSilently, "recovery/pair-leave", "repaired"),
+        Caught(Bug::PictureAgain, "recovery/pair-stop", "ranks"),
+        Caught(Bug::PictureAgain, "recovery/pair-stop-declared", "ranks"),
+        // Without voters an heir with all reports decides at once, so that a second picture comes too late to matter.
+        Caught(Bug::SaveNoReport, "recovery/pair-stop-declared", "one-token"),
+        Caught(Bug::SaveNoReport, "recovery/pair-stops-declared", "one-token"),
+        Caught(Bug::SaveNoDecision, "recovery/pair-stop-declared", "ranks"),
+        Caught(Bug::KeepSaved, "recovery/pair-stop", "fences"),
+        Caught(Bug::KeepSaved, "recovery/pair-stop-declared", "repaired"),
     ];
     all_are_caught(Bug::ALL, &caught, into!(Recovering));
 }
 
 #[test]
 fn who_says_too_early_that_a_member_is_gone_is_caught() {
-    for (careless, model, rule) in
-        [(Careless::Starts, "recovery/pair", "ledger"), (Careless::Declares, "recovery/pair-fenced", "one-token")]
-    {
+    for (careless, model, rule) in [
+        (Careless::Starts, "recovery/pair", "ledger"),
+        (Careless::Declares, "recovery/pair-fenced", "one-token"),
+        (Careless::Resumes, "recovery/pair-stop-declared", "one-token"),
+        (Careless::Resumes, "recovery/line-3-stop-declared", "one-token"),
+    ] {
         let trial = suite::named(model).expect("a standard model").trial;
         let mut told = trial.spec.model().expect("a standard model");
         told.careless = Some(careless);
@@ -165,7 +178,7 @@ fn bugs_in_flood_are_caught() {
         Caught(Bug::ReportNoCopy, "recovery-flood/triangle", "one-token"),
         Caught(Bug::ReportNoArrival, "recovery-flood/line-3-lossy", "repaired"),
         Caught(Bug::ReportSeenAsArrived, "recovery-flood/triangle", "one-token"),
-        Caught(Bug::RemakeTransferFromOne, "recovery-flood/pair", "nobody-waits"),
+        Caught(Bug::RemakeTransferFromOne, "recovery-flood/pair", "ranks"),
         Caught(Bug::RemakeFenceFromOne, "recovery-flood/pair", "fences"),
         Caught(Bug::RemakeWithoutServed, "recovery-flood/pair", "protocol"),
     ];
@@ -197,7 +210,7 @@ fn bugs_in_group_are_caught() {
         Caught(Bug::ReportNoCopy, "recovery-group/triangle", "one-token"),
         Caught(Bug::ReportNoArrival, "recovery-group/line-3-given", "repaired"),
         Caught(Bug::ReportSeenAsArrived, "recovery-group/triangle", "one-token"),
-        Caught(Bug::RemakeTransferFromOne, "recovery-group/pair", "nobody-waits"),
+        Caught(Bug::RemakeTransferFromOne, "recovery-group/pair", "ranks"),
         Caught(Bug::RemakeFenceFromOne, "recovery-group/pair", "fences"),
         Caught(Bug::RemakeWithoutAttendants, "recovery-group/star-captain", "one-session"),
         Caught(Bug::RemakeWithoutStamps, "recovery-group/pair", "unwanted-grant"),

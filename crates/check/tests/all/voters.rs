@@ -47,6 +47,12 @@ mod large {
         records_exchange: "records/exchange",
         records_one_three_three: "records/one-three-three",
         records_rivals_open: "records/rivals-open",
+        records_three_one_restart: "records/three-one-restart",
+        records_five: "records/five",
+        token_three_restart: "token/three-restart",
+        token_three_one_behind: "token/three-one-behind",
+        token_one_three_restart: "token/one-three-restart",
+        token_three_one: "token/three-one",
     }
 }
 
@@ -96,12 +102,28 @@ const CAUGHT: &[(Bug, &str, &str, usize)] = &[
     (Bug::DropClosings, "records/one-three-death", STUCK, 1),
 ];
 
+const TWO: &str = "two tokens";
+
+/// What comes of some of them where the heir makes a token: not only that a newcomer is overlooked.
+const TWO_TOKENS: &[(Bug, &str, &str, usize)] = &[
+    (Bug::RefuseAtOnce, "token/one-one", TWO, 6),
+    (Bug::SkipRegistration, "token/one-one", TWO, 3),
+    (Bug::RegisterWithoutRecord, "token/one-one", TWO, 4),
+    (Bug::SkipRatification, "token/one-one", TWO, 3),
+    (Bug::RatifyWithoutComparing, "token/one-one", TWO, 4),
+    (Bug::OpenEmpty, "token/one-one", TWO, 6),
+    (Bug::TellBeforeClosing, "token/one-one", TWO, 6),
+    (Bug::RecordAfterClosing, "token/one-one", TWO, 6),
+    (Bug::CloseInMemory, "token/one-one", TWO, 7),
+    (Bug::RegisterWithOne, "token/one-three", TWO, 8),
+];
+
 #[test]
 fn bugs_in_voters_are_caught() {
     let planted: BTreeSet<Bug> = CAUGHT.iter().map(|(bug, ..)| *bug).collect();
     assert_eq!(planted, Bug::ALL.iter().copied().collect(), "every bug of the list has its model");
     let mut survivors = Vec::new();
-    for (bug, name, rule, steps) in CAUGHT {
+    for (bug, name, rule, steps) in CAUGHT.iter().chain(TWO_TOKENS) {
         let mut standard = voters::named(name).unwrap_or_else(|| panic!("there is no model {name}"));
         standard.model.plant = Some(Arc::new(|voting| voting.plant(*bug)));
         standard.model.asks_others = *bug == Bug::ReplaceDiskByAsking;

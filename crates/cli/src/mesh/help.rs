@@ -50,6 +50,8 @@ and go to every member with its invitation.";
 pub(super) const INVITE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7
       for a node on the same local network, where members find each other
+  meshlock mesh invite robot-7 -o robot-7.invitation
+      into a new file that only you can read, to carry it over
   meshlock mesh invite robot-7 --peer 10.0.0.1:7411 --peer gate.example:7411
       for one elsewhere
   meshlock mesh invite robot-7 | ssh robot-7 meshlock mesh join -
@@ -61,11 +63,11 @@ something was lost, so remove with --gone whom you invited and do not want any m
 
 /// `join`.
 pub(super) const JOIN: &str = "\x1b[1;4mExamples:\x1b[0m
-  meshlock mesh join - < robot-7.invitation
+  meshlock mesh join robot-7.invitation
       from a file; remove it afterwards
   meshlock mesh join meshlock-invite-v2:...
       as an argument; other users of this machine can see it while the command runs
-  meshlock mesh join - --force < robot-7.invitation
+  meshlock mesh join robot-7.invitation --force
       the old mesh of this directory is moved into before-1, before-2 and so on";
 
 /// `members`.

@@ -1,6 +1,8 @@
 //! `meshlock mesh init`, `invite`, `join` and `remove`: they change who takes part.
 
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -50,16 +52,38 @@ fn founding(at: &Place, args: &Init) -> anyhow::Result<Founding> {
 }
 
 pub(super) fn invite(at: &Place, args: &Invite) -> anyhow::Result<()> {
+    if let Some(file) = &args.output {
+        // Before somebody is admitted whose invitation cannot be kept.
+        output::refuse_existing(file, false).with_context(|| "an invitation replaces no file")?;
+    }
     let invitation = admit(&at.dir, &args.name, args.peer.clone())?;
     let identity = &invitation.identity;
+    if let Some(file) = &args.output {
+        let written = write_secret(file, &format!("{invitation}\n"));
+        written.with_context(|| {
+            let (name, file) = (&identity.name, file.display());
+            format!(
+                "{name} was invited, but {file} cannot be written: `meshlock mesh remove {name}`, then invite again"
+            )
+        })?;
+    }
     if at.json {
         return output::json(&json!({
             "mesh": identity.mesh,
             "number": identity.member.0,
             "name": identity.name,
             "peers": invitation.peers,
-            "invitation": invitation.to_string(),
+            "invitation": args.output.is_none().then(|| invitation.to_string()),
+            "file": args.output,
         }));
+    }
+    if let Some(file) = &args.output {
+        let (name, file) = (&identity.name, file.display());
+        anstream::eprintln!(
+            "{} {file}: carry it to {name}, `meshlock mesh join FILE` there, and remove it",
+            styled(GOOD, "written:")
+        );
+        return Ok(());
     }
     // The line alone on standard output, so that it can be sent on by a pipe.
     let mut out = std::io::stdout().lock();
@@ -75,7 +99,13 @@ pub(super) fn invite(at: &Place, args: &Invite) -> anyhow::Result<()> {
 
 pub(super) fn join(at: &Place, args: &Join) -> anyhow::Result<()> {
     let text = match args.invitation.as_str() {
-        "-" => from_standard_input()?,
+        "-" => read_invitation(&mut std::io::stdin().lock(), "standard input")?,
+        text if is_file(text) => {
+            let mut file = File::open(text).with_context(|| {
+                format!("{text} is neither an invitation, as `meshlock mesh invite NAME` makes it, nor a file")
+            })?;
+            read_invitation(&mut file, text)?
+        }
         text => text.to_owned(),
     };
     let invitation = Invitation::parse(&text)?;
@@ -163,14 +193,25 @@ fn tell_membership(out: &mut impl Write, at: &Place, founded: &Founded) -> std::
     Ok(())
 }
 
-fn from_standard_input() -> anyhow::Result<String> {
+/// An invitation begins with a word of its own and a colon; anything else names a file.
+fn is_file(text: &str) -> bool {
+    !text.trim_start().starts_with("meshlock-invite")
+}
+
+fn read_invitation(from: &mut impl Read, place: &str) -> anyhow::Result<String> {
     let mut text = String::new();
-    let read = std::io::stdin().lock().take(LONGEST).read_to_string(&mut text);
-    read.context("cannot read the invitation from standard input")?;
+    from.take(LONGEST).read_to_string(&mut text).with_context(|| format!("cannot read the invitation from {place}"))?;
     if text.trim().is_empty() {
-        bail!("there is no invitation on standard input; make one with `meshlock mesh invite NAME` at the founder");
+        bail!("there is no invitation in {place}; make one with `meshlock mesh invite NAME` at the founder");
     }
     Ok(text)
+}
+
+/// A new file that only its owner can read.
+fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// More than any invitation has.

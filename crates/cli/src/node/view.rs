@@ -29,7 +29,7 @@ pub(super) async fn serve(
 ) -> anyhow::Result<(Server, String)> {
     let token = config.token_file.as_deref().map(token::read_or_make).transpose()?;
     let node = OneNode { mesh: identity.mesh.clone(), name: identity.name.clone(), tapes: tapes.clone() };
-    let (server, _) = view::start(Arc::new(node), address, token).await?;
+    let (server, _) = view::start(Arc::new(node), view::unless_usual(address), token).await?;
     let page = match &config.token_file {
         Some(file) => format!("http://{}/#token=WORD, with the word in {}", server.address(), file.display()),
         None => format!("http://{}/", server.address()),
@@ -50,7 +50,7 @@ impl Source for OneNode {
                 format!(
                     "This is what node {name} sees: its own events and its links. Of its neighbours only the names are \
                      known here. To see all nodes, record at each of them (meshlock node --record run.jsonl), put the \
-                     recordings together (meshlock trace merge all.jsonl run1.docks.jsonl run2.docks.jsonl) and look at \
+                     recordings together (meshlock trace merge run1.docks.jsonl run2.docks.jsonl -o all.jsonl) and look at \
                      them (meshlock view all.jsonl)."
                 ),
                 "Nothing can be done here: locks are taken with `meshlock lock` or `meshlock acquire`.".to_owned(),

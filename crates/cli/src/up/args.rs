@@ -40,13 +40,12 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 #[derive(Debug, clap::Args)]
 #[command(long_about = LONG_ABOUT, after_long_help = EXAMPLES, after_help = "`--help` has examples.")]
 pub struct Args {
-    /// How many nodes.
-    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "scenario",
-          value_parser = clap::value_parser!(u16).range(1..=200))]
-    pub(crate) nodes: u16,
-    /// How they are linked: line, ring, star, complete, or grid:ROWSxCOLUMNS.
-    #[arg(long, value_name = "SHAPE", default_value = "ring", conflicts_with = "scenario")]
-    pub(crate) topology: String,
+    /// How many nodes [default: 5, or as many as the topology has].
+    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub(crate) nodes: Option<u16>,
+    /// How they are linked: line, ring, star, complete, or grid:ROWSxCOLUMNS [default: ring; line below 3 nodes].
+    #[arg(long, value_name = "SHAPE", conflicts_with = "scenario")]
+    pub(crate) topology: Option<String>,
     /// Move the nodes as a scenario file says: links go up and down on the real nodes (needs meshlock-lab).
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,

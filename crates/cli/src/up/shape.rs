@@ -20,11 +20,22 @@ pub(super) enum Shape {
     Other,
 }
 
+/// Where nothing says how many.
+const USUAL_NODES: u16 = 5;
+
 impl Shape {
-    /// What `--topology` says: the shape, how many nodes, and their links.
-    pub(super) fn read(text: &str, nodes: u16) -> anyhow::Result<(Self, u16, BTreeSet<Pair>)> {
-        let whole = if text.contains(':') { text.to_owned() } else { format!("{text}:{nodes}") };
-        Self::parse(&whole).with_context(|| format!("--topology {whole}"))
+    /// What `--topology` and `--nodes` say: the shape, how many nodes, and their links.
+    pub(super) fn read(text: Option<&str>, nodes: Option<u16>) -> anyhow::Result<(Self, u16, BTreeSet<Pair>)> {
+        // A ring of two would be one link.
+        let usual = if nodes.is_some_and(|nodes| nodes < 3) { "line" } else { "ring" };
+        let text = text.unwrap_or(usual);
+        let whole =
+            if text.contains(':') { text.to_owned() } else { format!("{text}:{}", nodes.unwrap_or(USUAL_NODES)) };
+        let read = Self::parse(&whole).with_context(|| format!("--topology {whole}"))?;
+        if let Some(nodes) = nodes.filter(|nodes| *nodes != read.1) {
+            bail!("--topology {whole} has {} nodes, and --nodes says {nodes}: leave one of them out", read.1);
+        }
+        Ok(read)
     }
 
     fn parse(text: &str) -> anyhow::Result<(Self, u16, BTreeSet<Pair>)> {
@@ -95,13 +106,13 @@ mod tests {
     #[test]
     fn a_new_node_fits_into_the_shape() {
         let friends = |text: &str| {
-            let (shape, nodes, _) = Shape::read(text, 4).expect("a shape");
+            let (shape, nodes, _) = Shape::read(Some(text), None).expect("a shape");
             shape.friends(&(0..usize::from(nodes)).collect::<Vec<_>>()).into_iter().collect::<Vec<_>>()
         };
-        assert_eq!(friends("line"), [3]);
+        assert_eq!(friends("line"), [4]);
         assert_eq!(friends("star"), [0]);
-        assert_eq!(friends("ring"), [0, 3]);
-        assert_eq!(friends("complete"), [0, 1, 2, 3]);
+        assert_eq!(friends("ring"), [0, 4]);
+        assert_eq!(friends("complete:4"), [0, 1, 2, 3]);
         assert_eq!(friends("grid:2x3"), [0, 5]);
         assert_eq!(Shape::Other.friends(&[2]), BTreeSet::from([2]));
     }
@@ -117,11 +128,25 @@ mod tests {
             ("edges:1-0, 2-1", 3, "0-1 1-2"),
             ("line", 1, ""),
         ] {
-            let (_, read, links) = Shape::read(text, nodes).expect("a shape");
+            let (_, read, links) = Shape::read(Some(text), Some(nodes)).expect("a shape");
             let links: Vec<String> = links.iter().map(|(a, b)| format!("{a}-{b}")).collect();
             assert_eq!((read, links.join(" ").as_str()), (nodes, expected), "{text}");
         }
-        assert_eq!(Shape::read("line", MOST_NODES).expect("as many as possible").2.len(), usize::from(MOST_NODES) - 1);
+        assert_eq!(
+            Shape::read(Some("line"), Some(MOST_NODES)).expect("as many as possible").2.len(),
+            usize::from(MOST_NODES) - 1
+        );
+    }
+
+    #[test]
+    fn a_number_of_nodes_never_contradicts_the_shape() {
+        let links = |text, nodes| Shape::read(text, nodes).map(|(_, nodes, links)| (nodes, links.len()));
+        assert_eq!(links(None, None).expect("five in a ring"), (5, 5));
+        assert_eq!(links(None, Some(2)).expect("a line"), (2, 1));
+        assert_eq!(links(None, Some(1)).expect("alone"), (1, 0));
+        assert_eq!(links(Some("grid:3x4"), None).expect("a grid"), (12, 17));
+        let error = links(Some("grid:3x4"), Some(5)).expect_err("refused").to_string();
+        assert!(error.contains("12 nodes") && error.contains("--nodes says 5"), "{error}");
     }
 
     #[test]
@@ -135,7 +160,7 @@ mod tests {
             ("grid:20x20", "give 1 to 200 nodes, not 400"),
             ("edges:0-0", "\"0-0\" is no link"),
         ] {
-            let error = format!("{:#}", Shape::read(text, 4).expect_err("refused"));
+            let error = format!("{:#}", Shape::read(Some(text), None).expect_err("refused"));
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

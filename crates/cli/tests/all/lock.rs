@@ -5,4 +5,4 @@ mod losses;
 mod nesting;
 mod others;
 mod signals;
-mod world;
+pub(crate) mod world;

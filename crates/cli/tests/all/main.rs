@@ -7,9 +7,11 @@ mod lock;
 mod mesh;
 mod mesh_processes;
 mod namespaces;
+mod operators;
 #[allow(dead_code, reason = "shared with the tests of meshlock-lab")]
 mod process;
 mod recovery;
+mod small;
 mod world;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_meshlock");

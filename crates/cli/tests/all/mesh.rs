@@ -47,6 +47,24 @@ fn piped(place: &Path, line: &str, input: &str) -> Ran {
 }
 
 #[test]
+fn an_invitation_goes_into_a_file_that_only_its_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place("invitation-file");
+    mesh(&place, "init hall --dir ann --node ann");
+    let ran = mesh(&place, "invite bob --dir ann -o bob.invitation");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    assert_eq!(fs::metadata(place.join("bob.invitation")).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(mesh(&place, "join bob.invitation --dir bob").code, Some(0));
+    assert_eq!(json(&place, "members --dir bob")["members"][0]["name"], "bob");
+    // No file is replaced, and nobody is admitted for it.
+    let before = fs::read(place.join("bob.invitation")).unwrap();
+    assert!(refused(&place, "invite cy --dir ann -o bob.invitation").contains("is there already"));
+    assert_eq!(fs::read(place.join("bob.invitation")).unwrap(), before);
+    assert!(!mesh(&place, "members --dir ann").out.contains("cy"));
+    assert!(refused(&place, "invite cy --dir ann -o missing/cy").contains("meshlock mesh remove cy"));
+}
+
+#[test]
 fn a_mesh_is_founded_and_says_what_to_do_next() {
     let place = place("init");
     let ran = mesh(&place, "init hall --dir ann --node ann");
@@ -102,7 +120,7 @@ fn a_damaged_invitation_is_told_and_leaves_nothing_behind() {
     assert!(ran.err.contains("copy the whole line again"), "{}", ran.err);
     assert!(!place.join("bob").exists());
     assert!(refused(&place, "join hello --dir bob").contains("meshlock mesh invite"));
-    assert!(piped(&place, "join - --dir bob", "\n").err.contains("no invitation on standard input"));
+    assert!(piped(&place, "join - --dir bob", "\n").err.contains("no invitation in standard input"));
 }
 
 #[test]

@@ -54,7 +54,8 @@ fn recordings_are_right(world: &mut World, nodes: &[usize], resource: &str) {
         parts.extend(files.filter(of_resource).map(|file| file.to_str().unwrap().to_owned()));
     }
     assert!(parts.len() >= nodes.len(), "everybody took part and recorded it: {parts:?}");
-    let all: Vec<&str> = ["trace", "merge", "all.jsonl"].into_iter().chain(parts.iter().map(String::as_str)).collect();
+    let all: Vec<&str> =
+        ["trace", "merge", "-o", "all.jsonl"].into_iter().chain(parts.iter().map(String::as_str)).collect();
     let merged = world.run(0, &all);
     assert_eq!(merged.code, Some(0), "{}", merged.err);
     assert!(merged.out.contains("in exact order"), "{}", merged.out);

@@ -160,6 +160,12 @@ impl World {
         child.wait().unwrap();
     }
 
+    /// The process of a node that runs.
+    pub(crate) fn pid(&self, index: usize) -> i32 {
+        let child = self.nodes[index].process.as_ref().unwrap();
+        i32::try_from(child.id()).unwrap()
+    }
+
     /// What a node has logged in all its runs.
     pub(crate) fn log(&self, index: usize) -> String {
         fs::read_to_string(self.nodes[index].dir.join("log")).unwrap_or_default()

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
-use meshlock_api::{MeshStatus, NewRequest, NewResource, Problem, RequestInfo, ResourceInfo};
+use meshlock_api::{
+    AuditRecord, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, RequestInfo, ResourceInfo, Revocation,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -83,6 +85,36 @@ impl Http {
     ) -> Result<ResourceInfo, Error> {
         let path = format!("/v1/resources/{}?block_for={}ms", escaped(name), patience.as_millis());
         self.exchange(Method::PUT, path, Some(wanted), patience + PATIENCE).await
+    }
+
+    pub(crate) async fn revoke(&self, wanted: &NewRevocation, patience: Duration) -> Result<Revocation, Error> {
+        let path = format!("/v1/revocations?block_for={}ms", patience.as_millis());
+        self.exchange(Method::POST, path, Some(wanted), patience + PATIENCE).await
+    }
+
+    pub(crate) async fn audit(&self, resource: Option<&str>, last: u32) -> Result<Vec<AuditRecord>, Error> {
+        let of = resource.map(|name| format!("&resource={}", escaped(name))).unwrap_or_default();
+        self.get(&format!("/v1/audit?last={last}{of}"), PATIENCE).await
+    }
+
+    pub(crate) async fn full_health(&self) -> Result<serde_json::Value, Error> {
+        self.get("/v1/health", PATIENCE).await
+    }
+
+    /// Puts another one in the place of a resource that no client uses.
+    pub(crate) async fn replace(
+        &self,
+        name: &str,
+        wanted: &NewResource,
+        patience: Duration,
+    ) -> Result<ResourceInfo, Error> {
+        let path = format!("/v1/resources/{}?replace=true&block_for={}ms", escaped(name), patience.as_millis());
+        self.exchange(Method::PUT, path, Some(wanted), patience + PATIENCE).await
+    }
+
+    pub(crate) async fn remove(&self, name: &str, patience: Duration) -> Result<ResourceInfo, Error> {
+        let path = format!("/v1/resources/{}?block_for={}ms", escaped(name), patience.as_millis());
+        self.exchange(Method::DELETE, path, None::<&()>, patience + PATIENCE).await
     }
 
     pub(crate) async fn change(

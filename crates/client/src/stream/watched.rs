@@ -105,7 +105,7 @@ impl Watched {
             Some(Heard::Info(info)) if info.state.is_over() => {
                 Some(Loss::Taken { state: info.state, reason: info.reason.clone() })
             }
-            _ => None,
+            Some(Heard::Info(_) | Heard::Refused(_) | Heard::CutOff) | None => None,
         };
         drop(news);
         if let Some(loss) = over {

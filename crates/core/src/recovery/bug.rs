@@ -28,6 +28,10 @@ crate::bugs! {
     BelieveCopies,
     /// A goodbye counts although somebody was removed since.
     BelieveOldGoodbyes,
+    /// A removal does not raise the rank.
+    RankWithoutRemovals,
+    /// The rank counts the living only, so that it falls when one of them is gone.
+    RankOfTheLiving,
 }
 
 impl Keeper {
@@ -80,6 +84,18 @@ impl Keeper {
             rows.iter().any(|(_, row)| row.token || row.copy.is_some())
         } else {
             Rules::is_alive(self, rows)
+        }
+    }
+
+    pub(super) fn rank(&self) -> u64 {
+        let census = &self.census;
+        if self.has(Bug::RankWithoutRemovals) {
+            let removed = census.counts().filter(|(member, _)| census.is_removed(*member)).count();
+            Rules::rank(self) - removed as u64
+        } else if self.has(Bug::RankOfTheLiving) {
+            census.living().map(|node| u64::from(census.count(node.member()))).sum()
+        } else {
+            Rules::rank(self)
         }
     }
 

@@ -198,6 +198,11 @@ impl Keeper {
         self.is_decided
     }
 
+    /// Where the fences and passes of everything begin that is made anew in this census.
+    pub fn first_number(&self) -> u64 {
+        Remake::first_number(self.rank())
+    }
+
     /// Shows every growing number in the reports to `visitor`; see [`crate::counters`].
     pub fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         for report in self.reports.values_mut() {
@@ -227,6 +232,8 @@ pub(super) trait Rules {
     fn awaited_goodbyes(&self) -> Vec<Member>;
     /// A token is alive if one has it, or if it was given away and has arrived nowhere yet.
     fn is_alive(&self, rows: &[(NodeId, &Row)]) -> bool;
+    /// Grows with every fact, so that no decision begins with numbers that were used before.
+    fn rank(&self) -> u64;
     /// The heir decides once, and only in the census that it is in.
     fn decision(&mut self) -> Option<Vec<(Resource, Remake)>>;
 }
@@ -260,6 +267,10 @@ impl Rules for Keeper {
         is_alive(rows.iter().map(|(_, row)| *row))
     }
 
+    fn rank(&self) -> u64 {
+        self.census.rank()
+    }
+
     fn decision(&mut self) -> Option<Vec<(Resource, Remake)>> {
         if !self.is_ready() || (self.ratifies && !self.is_ratified) {
             return None;
@@ -273,7 +284,7 @@ impl Rules for Keeper {
                 known.extend(row.as_ref().map(|row| (report.node, row)));
             }
         }
-        let first = Remake::first_number(self.census.rank());
+        let first = self.first_number();
         let lost = rows.into_iter().filter(|(_, rows)| !self.is_alive(rows));
         let remake = |rows: Vec<(NodeId, &Row)>| {
             let rows = rows.into_iter().map(|(node, row)| (node, row.clone())).collect();

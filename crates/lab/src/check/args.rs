@@ -64,6 +64,9 @@ pub(crate) struct Output {
     /// Write a trace for every model that breaks a rule into this directory.
     #[arg(long, value_name = "DIR", conflicts_with = "trace")]
     pub(crate) traces: Option<PathBuf>,
+    /// Replace traces that are there already and differ.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Step through the states of one model in the browser, until Ctrl-C. The page is served on 127.0.0.1:8460, or on
     /// another port if that is taken; --view=ADDR says where.
     #[arg(

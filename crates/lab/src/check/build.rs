@@ -12,7 +12,6 @@ use meshlock_properties::{Rule, RuleSet};
 use super::args::{Args, Limits, TextName, Trouble};
 use super::rehearse;
 
-/// The model that these options describe.
 pub(super) fn build(subject: Name, args: &Args) -> anyhow::Result<Trial> {
     refuse_idle_options(subject, args)?;
     let topology = args.network.topology.clone().unwrap_or_else(|| Topology::line(3));

@@ -6,12 +6,9 @@ use meshlock_check::{Name, Way};
 
 use super::args::Given;
 
-/// What to explore.
 #[derive(Debug)]
 pub(super) enum Chosen {
-    /// Standard models, each once.
     Standard(Vec<Entry>),
-    /// A model to be built from options.
     Own(Name),
 }
 

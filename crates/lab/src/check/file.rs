@@ -4,16 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use meshlock_cli::output;
 
 use super::args::Output;
 use super::job::Done;
 
-/// Where to write the trace of a model, if at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Traces {
-    /// Nowhere.
     None,
-    /// Into this file.
     File(PathBuf),
     /// Into this directory, under the name of the model.
     Directory(PathBuf),
@@ -33,20 +31,20 @@ impl Traces {
         }
     }
 
-    /// Whether traces are wanted.
     pub(super) fn wanted(&self) -> bool {
         *self != Self::None
     }
 
-    /// Writes the trace of a model that breaks a rule, and notes where, or why not.
-    pub(super) fn write(&self, done: &mut Done) {
-        match self.try_write(done) {
+    /// Writes the trace of a model that breaks a rule, and notes where, or why not. Another one that is there is
+    /// replaced only by force.
+    pub(super) fn write(&self, done: &mut Done, force: bool) {
+        match self.try_write(done, force) {
             Ok(path) => done.trace = path.map(|path| path.display().to_string()),
             Err(error) => done.trace_error = Some(format!("{error:#}")),
         }
     }
 
-    fn try_write(&self, done: &Done) -> anyhow::Result<Option<PathBuf>> {
+    fn try_write(&self, done: &Done, force: bool) -> anyhow::Result<Option<PathBuf>> {
         let Some(shown) = &done.report.broken else { return Ok(None) };
         let path = match self {
             Self::None => return Ok(None),
@@ -59,7 +57,7 @@ impl Traces {
                 directory.join(file_name(&done.job.name))
             }
         };
-        fs::write(&path, &shown.trace).with_context(|| format!("cannot write the trace {}", path.display()))?;
+        output::write(&path, shown.trace.as_bytes(), force)?;
         Ok(Some(path))
     }
 }

@@ -1,6 +1,5 @@
 //! The longer texts of `meshlock check --help`.
 
-/// What the command is.
 pub(super) const LONG_ABOUT: &str = "\
 Explore protocols: every state of a small network, or long random walks on a larger one.
 

@@ -6,12 +6,9 @@ use meshlock_check::{Limits, Observer, Report, Trial, Verdict, Way};
 use super::replay;
 use meshlock_cli::text::{count, several};
 
-/// One model to run.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
-    /// What it is called.
     pub(super) name: String,
-    /// The model and the way to look at it.
     pub(super) trial: Trial,
     /// The standard model it is.
     pub(super) entry: Option<Entry>,
@@ -21,29 +18,21 @@ pub(super) struct Job {
     pub(super) command: String,
 }
 
-/// What came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Done {
-    /// What was run.
     pub(super) job: Job,
-    /// What it found.
     pub(super) report: Report,
     /// How that compares with what was expected.
     pub(super) judgement: Judgement,
     /// The command that leads to the same finding.
     pub(super) replay: Option<String>,
-    /// Where the trace was written.
     pub(super) trace: Option<String>,
-    /// Why it was not.
     pub(super) trace_error: Option<String>,
 }
 
-/// How a report compares with what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// It is what was expected.
     AsExpected,
-    /// It is not.
     Surprise,
     /// Nothing was expected; all rules hold.
     Holds,
@@ -101,7 +90,6 @@ fn has_verdict(expected: &Expected, report: &Report) -> bool {
 }
 
 impl Done {
-    /// What was found, in few words.
     pub(super) fn found(&self) -> String {
         match (&self.report.broken, self.report.verdict) {
             (Some(shown), _) => {
@@ -130,7 +118,6 @@ impl Done {
     }
 }
 
-/// What is expected, in words.
 pub(super) fn expected_text(expected: &Expected) -> String {
     match expected {
         Expected::Holds { unique } => format!("holds with {}", several(*unique, "different state")),

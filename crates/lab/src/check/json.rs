@@ -9,7 +9,6 @@ use super::job::{Done, Judgement};
 
 pub(super) use meshlock_cli::output::json as print;
 
-/// A model that was run.
 #[derive(Debug, Serialize)]
 pub(super) struct Model<'a> {
     name: &'a str,
@@ -140,7 +139,6 @@ impl From<&Expected> for ExpectedJson {
     }
 }
 
-/// A standard model in a list.
 #[derive(Debug, Serialize)]
 pub(super) struct Listed<'a> {
     name: &'a str,
@@ -154,18 +152,5 @@ impl<'a> From<&'a Entry> for Listed<'a> {
     fn from(entry: &'a Entry) -> Self {
         let what = What::of(&entry.trial.spec, &entry.trial.way);
         Self { name: entry.name, about: entry.about, what, expected: (&entry.expected).into() }
-    }
-}
-
-/// A rule in a list.
-#[derive(Debug, Serialize)]
-pub(super) struct RuleJson {
-    name: &'static str,
-    words: &'static str,
-}
-
-impl From<Rule> for RuleJson {
-    fn from(rule: Rule) -> Self {
-        Self { name: rule.name(), words: rule.words() }
     }
 }

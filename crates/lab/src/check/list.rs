@@ -1,12 +1,13 @@
 //! `--list` and `--rules`: what there is.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use meshlock_check::suite::Entry;
 use meshlock_properties::Rule;
+use serde_json::json;
 
 use super::job::expected_text;
-use super::json::{self, Listed, RuleJson};
+use super::json::{self, Listed};
 use meshlock_cli::style::{self, styled};
 
 /// Lists standard models: the name and what is expected, and below it what the model shows.
@@ -24,20 +25,14 @@ pub(super) fn models(entries: &[Entry], as_json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Lists all rules.
 pub(super) fn rules(as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        return json::print(&Rule::ALL.map(RuleJson::from));
+        return json::print(&Rule::ALL.map(|rule| json!({ "name": rule.name(), "words": rule.words() })));
     }
     let mut out = anstream::stdout().lock();
     let width = Rule::ALL.iter().map(|rule| rule.name().len()).max().unwrap_or(0);
-    write_rules(&mut out, width)?;
-    Ok(out.flush()?)
-}
-
-fn write_rules(out: &mut impl Write, width: usize) -> io::Result<()> {
     for rule in Rule::ALL {
         writeln!(out, "{}  {}", styled(style::STRONG, format!("{:<width$}", rule.name())), rule.words())?;
     }
-    Ok(())
+    Ok(out.flush()?)
 }

@@ -16,79 +16,78 @@ pub(super) fn rehearse(spec: &Spec) -> anyhow::Result<()> {
         Text::Repaired => spec.subject.to_string(),
         Text::Published { .. } => format!("the published {}", spec.subject),
     };
-    let (model, rehearsal) = (spec.model()?, Rehearsal { protocol });
+    let model = spec.model()?;
     model.validate()?;
     if let Some(node) = model.nodes.first() {
-        rehearsal.is_troubled(node, &model.budgets)?;
+        trouble(&protocol, node, &model.budgets)?;
     }
     for (node, work) in model.nodes.iter().zip(&model.workload.nodes) {
         // Who joins later asks later: as one who is there.
         let is_there = |node: &&Node| !matches!(node, Node::Recovering(member) if !member.is_running());
         let Some(node) = Some(node).filter(is_there).or(model.nodes.first()) else { continue };
         for demand in work.demands.iter().filter(|_| work.count > 0) {
-            rehearsal.asks(node, demand, &model.workload, &model.budgets)?;
+            asks(&protocol, node, demand, (&model.workload, &model.budgets))?;
         }
     }
     Ok(())
 }
 
-struct Rehearsal {
-    protocol: String,
+/// Fails if a kind of trouble is one that this protocol does not know.
+fn trouble(protocol: &str, node: &Node, budgets: &Budgets) -> anyhow::Result<()> {
+    let resize = budgets.capacities.first().map(|capacity| Event::Resize { version: 1, capacity: *capacity });
+    let troubles = [
+        ("--leaves", (budgets.leaves > 0).then_some(Event::Leave)),
+        ("--stops", (budgets.stops > 0).then_some(Event::Resume)),
+        ("--resize", resize),
+    ];
+    for (option, event) in troubles {
+        if let Some(Err(Misuse::Unsupported(what))) = event.map(|event| node.clone().handle(event)) {
+            bail!("{protocol} cannot {what}: leave out {option}");
+        }
+    }
+    Ok(())
 }
 
-impl Rehearsal {
-    /// Fails if a kind of trouble is one that this protocol does not know.
-    fn is_troubled(&self, node: &Node, budgets: &Budgets) -> anyhow::Result<()> {
-        let resize = budgets.capacities.first().map(|capacity| Event::Resize { version: 1, capacity: *capacity });
-        let troubles = [
-            ("--leaves", (budgets.leaves > 0).then_some(Event::Leave)),
-            ("--stops", (budgets.stops > 0).then_some(Event::Resume)),
-            ("--resize", resize),
-        ];
-        for (option, event) in troubles {
-            if let Some(Err(Misuse::Unsupported(what))) = event.map(|event| node.clone().handle(event)) {
-                bail!("{} cannot {what}: leave out {option}", self.protocol);
-            }
-        }
-        Ok(())
+fn asks(
+    protocol: &str,
+    node: &Node,
+    demand: &Demand,
+    (workload, budgets): (&Workload, &Budgets),
+) -> anyhow::Result<()> {
+    let first = RequestId(1);
+    let mut asked = node.clone();
+    // What only a later definition allows is asked once that is known.
+    if let Some(most) = budgets.capacities.iter().copied().max().filter(|most| demand.units <= *most)
+        && let Err(Misuse::OverCapacity { .. }) =
+            node.clone().handle(Event::Request { request: first, demand: *demand })
+    {
+        asked.handle(Event::Resize { version: 1, capacity: most })?;
     }
-
-    fn asks(&self, node: &Node, demand: &Demand, workload: &Workload, budgets: &Budgets) -> anyhow::Result<()> {
-        let (protocol, first) = (&self.protocol, RequestId(1));
-        let mut asked = node.clone();
-        // What only a later definition allows is asked once that is known.
-        if let Some(most) = budgets.capacities.iter().copied().max().filter(|most| demand.units <= *most)
-            && let Err(Misuse::OverCapacity { .. }) =
-                node.clone().handle(Event::Request { request: first, demand: *demand })
-        {
-            asked.handle(Event::Resize { version: 1, capacity: most })?;
-        }
-        if let Err(misuse) = asked.handle(Event::Request { request: first, demand: *demand }) {
-            bail!("{protocol} refuses the demand {}: {misuse}{}", demand_text(demand), way_out(misuse));
-        }
-        let mut again = asked.clone();
-        let second = Event::Request { request: RequestId(2), demand: *demand };
-        if workload.outstanding > 1 && again.handle(second) == Err(Misuse::Busy) {
-            bail!("{protocol} serves one request per node at a time: leave out --outstanding");
-        }
-        if budgets.cancels > 0
-            && let Err(Misuse::Unsupported(what)) = asked.clone().handle(Event::Cancel { request: first })
-        {
-            bail!("{protocol} cannot {what}: leave out --cancels");
-        }
-        for urgency in budgets.urgencies.iter().filter(|_| budgets.reprioritisations > 0) {
-            match asked.clone().handle(Event::Reprioritize { request: first, urgency: *urgency }) {
-                Err(Misuse::Unsupported(what)) => {
-                    bail!("{protocol} cannot {what}: leave out --reprioritise and --urgency");
-                }
-                Err(misuse @ (Misuse::NoSuchLevel { .. } | Misuse::WrongUrgency { .. })) => {
-                    bail!("{protocol} refuses this --urgency: {misuse}");
-                }
-                Ok(_) | Err(_) => {} // a grant at once cannot be changed any more
-            }
-        }
-        Ok(())
+    if let Err(misuse) = asked.handle(Event::Request { request: first, demand: *demand }) {
+        bail!("{protocol} refuses the demand {}: {misuse}{}", demand_text(demand), way_out(misuse));
     }
+    let mut again = asked.clone();
+    let second = Event::Request { request: RequestId(2), demand: *demand };
+    if workload.outstanding > 1 && again.handle(second) == Err(Misuse::Busy) {
+        bail!("{protocol} serves one request per node at a time: leave out --outstanding");
+    }
+    if budgets.cancels > 0
+        && let Err(Misuse::Unsupported(what)) = asked.clone().handle(Event::Cancel { request: first })
+    {
+        bail!("{protocol} cannot {what}: leave out --cancels");
+    }
+    for urgency in budgets.urgencies.iter().filter(|_| budgets.reprioritisations > 0) {
+        match asked.clone().handle(Event::Reprioritize { request: first, urgency: *urgency }) {
+            Err(Misuse::Unsupported(what)) => {
+                bail!("{protocol} cannot {what}: leave out --reprioritise and --urgency");
+            }
+            Err(misuse @ (Misuse::NoSuchLevel { .. } | Misuse::WrongUrgency { .. })) => {
+                bail!("{protocol} refuses this --urgency: {misuse}");
+            }
+            Ok(_) | Err(_) => {} // a grant at once cannot be changed any more
+        }
+    }
+    Ok(())
 }
 
 fn way_out(misuse: Misuse) -> &'static str {

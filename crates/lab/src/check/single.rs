@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use meshlock_check::{Search, Shown, Trial, Way};
+use meshlock_check::{Search, Shown, Way};
 
 use meshlock_report::shell::quoted;
 
@@ -23,7 +23,6 @@ pub(super) fn announce(out: &mut impl Write, job: &Job) -> io::Result<()> {
     out.flush()
 }
 
-/// Says what came of it.
 pub(super) fn conclude(out: &mut impl Write, done: &Done) -> io::Result<()> {
     writeln!(out)?;
     if let Some(shown) = &done.report.broken {
@@ -63,9 +62,10 @@ fn verdict(out: &mut impl Write, done: &Done) -> io::Result<()> {
                 Judgement::Surprise => ", which is not what was expected",
                 Judgement::Holds | Judgement::Broken | Judgement::CutShort | Judgement::Cancelled => "",
             };
+            let breadth_first = matches!(done.job.trial.way, Way::Explore { search: Search::BreadthFirst, .. });
             let run = match shown.cycle {
                 Some(steps) => format!("; the last {} repeat forever", several(steps as u64, "step")),
-                None if is_shortest(&done.job.trial) => "; no shorter run breaks it".to_owned(),
+                None if breadth_first => "; no shorter run breaks it".to_owned(),
                 None => String::new(),
             };
             ("✗", format!("{found}{known}{run}"))
@@ -81,11 +81,6 @@ fn verdict(out: &mut impl Write, done: &Done) -> io::Result<()> {
     };
     let style = look.verdict_style;
     writeln!(out, "{} {}", styled(style, mark), styled(style, text))
-}
-
-/// Whether a state that breaks a rule is among the nearest ones.
-fn is_shortest(trial: &Trial) -> bool {
-    matches!(trial.way, Way::Explore { search: Search::BreadthFirst, .. })
 }
 
 fn explored(done: &Done) -> String {

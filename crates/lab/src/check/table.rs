@@ -10,7 +10,6 @@ use super::job::{Done, Job, Judgement, expected_text};
 use meshlock_cli::style::{self, styled};
 use meshlock_cli::text::{count, several, time};
 
-/// The table.
 pub(super) struct Table<W> {
     out: W,
     names: usize,
@@ -51,7 +50,6 @@ impl Section {
 }
 
 impl<W: Write> Table<W> {
-    /// A table for these models.
     pub(super) fn new(out: W, jobs: &[Job]) -> Self {
         // A title may reach into the first column of numbers, whose own title is short.
         let titles = jobs.iter().map(|job| Section::of(job).title().len().saturating_sub(5));
@@ -155,7 +153,6 @@ impl<W: Write> Table<W> {
 /// So many surprises are named in the summary; all are in the table.
 const NAMED_IN_SUMMARY: usize = 3;
 
-/// How a row looks.
 pub(super) struct Look {
     pub(super) mark: &'static str,
     pub(super) mark_style: style::Style,

@@ -10,9 +10,7 @@ use meshlock_properties::Rule;
 /// What one node asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodeWork {
-    /// Which node.
     pub(crate) node: usize,
-    /// What.
     pub(crate) work: Work,
 }
 
@@ -29,7 +27,6 @@ pub(super) fn at_least_one(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "write a whole number, at least 1".to_owned())
 }
 
-/// Reads the name of a rule.
 pub(super) fn rule(name: &str) -> Result<Rule, String> {
     Rule::named(name).ok_or_else(|| {
         let mut text = String::from("there is no such rule; there are:");
@@ -40,7 +37,6 @@ pub(super) fn rule(name: &str) -> Result<Rule, String> {
     })
 }
 
-/// Reads a time in seconds.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0);
     seconds.filter(|seconds| *seconds < 1e9).ok_or_else(|| "write seconds, such as 60 or 0.5".to_owned())
@@ -66,7 +62,6 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     if bytes >= 1.0 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-/// A demand as it is written.
 pub(super) fn demand_text(demand: &Demand) -> String {
     let mut text = match demand.urgency {
         Urgency::Priority(priority) => format!("{}@{priority}", demand.units),

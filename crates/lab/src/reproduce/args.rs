@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Where claims.html and claims.json go.
     #[arg(long, value_name = "DIR", default_value = "results/reproduce", help_heading = "Output")]
     pub(crate) out: PathBuf,
+    /// Replace what was measured before.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
     /// One JSON document on standard output (what is in claims.json), and nothing else.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -15,7 +15,6 @@ use meshlock_cli::status_line::StatusLine;
 use meshlock_cli::style::{ALARM, FAINT, GOOD, KNOWN, styled};
 use meshlock_cli::text::time;
 
-/// What was measured.
 #[derive(Default)]
 pub(super) struct Ended {
     pub(super) measured: Vec<Measured>,

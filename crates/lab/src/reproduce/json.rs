@@ -7,7 +7,6 @@ use meshlock_reproduce::{Check, Claim, Column, Effort, Evidence, Fact};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// `claims.json`.
 #[derive(Serialize)]
 pub(super) struct Claims<'a> {
     code_version: &'a str,
@@ -34,13 +33,11 @@ struct ClaimJson<'a> {
     notes: Vec<&'a str>,
 }
 
-/// What a text has shown.
 #[derive(Serialize)]
 struct TextJson<'a> {
     text: String,
     /// `holds`, `fails`, `not decided`, `not measured` or `measured`.
     verdict: &'static str,
-    /// Why it does not hold.
     reason: String,
     #[serde(flatten)]
     runs: Runs,
@@ -48,7 +45,6 @@ struct TextJson<'a> {
     facts: &'a [Fact],
 }
 
-/// A claim in a list.
 #[derive(Serialize)]
 pub(super) struct Listed<'a> {
     id: &'a str,

@@ -34,7 +34,6 @@ fn claim(id: &'static str, measure: fn(&Lab) -> Finding) -> Claim {
     Claim { id, says: "Somebody enters", demands, how: "Two runs", expected: "nobody does", expects: FAILS, measure }
 }
 
-/// Really runs something.
 fn runs(lab: &Lab) -> Finding {
     let samples = lab.replicate(&scenario(), 2);
     let entered = samples.sum(|sample| sample.measures["entries"]);
@@ -62,7 +61,16 @@ fn never_ends(_: &Lab) -> Finding {
 fn args(name: &str) -> Args {
     let out = std::env::temp_dir().join(format!("meshlock-reproduce-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&out);
-    Args { ids: Vec::new(), list: false, quick: true, jobs: NonZeroUsize::new(2), out, json: false, quiet: true }
+    Args {
+        ids: Vec::new(),
+        list: false,
+        quick: true,
+        jobs: NonZeroUsize::new(2),
+        out,
+        force: true,
+        json: false,
+        quiet: true,
+    }
 }
 
 /// Runs claims: how it ends, the page, and the data.

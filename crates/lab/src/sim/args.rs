@@ -76,6 +76,9 @@ pub(crate) struct Args {
     /// Record the run in this file, such as run.trace.jsonl.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
+    /// Replace the trace if it is there already.
+    #[arg(long, requires = "trace", help_heading = "Output")]
+    pub(crate) force: bool,
     /// Record with every event how its node looks afterwards: traces become several times as large.
     #[arg(long, requires = "trace", help_heading = "Output")]
     pub(crate) views: bool,

@@ -8,7 +8,6 @@ use anyhow::Context;
 use meshlock_sim::edit::Edits;
 use meshlock_sim::edit::file::{self, Header};
 
-/// Reads a file of edits.
 pub(super) fn read(path: &Path) -> anyhow::Result<(Header, Edits)> {
     let name = path.display();
     let input = File::open(path).with_context(|| format!("cannot read the edits {name}"))?;
@@ -30,12 +29,10 @@ impl Keeper {
         Self { header, wanted, kept: None }
     }
 
-    /// Where edits are kept, if any are.
     pub(super) fn kept(&self) -> Option<&Path> {
         self.kept.as_deref()
     }
 
-    /// Keeps all edits so far.
     pub(super) fn keep(&mut self, edits: &Edits) -> io::Result<()> {
         let mut text = Vec::new();
         file::write(&mut text, &self.header, edits)?;

@@ -2,14 +2,14 @@
 
 use meshlock_sim::CODE_VERSION;
 use meshlock_sim::measures::Measures;
-use meshlock_sim::outcome::{Broken, Kind};
+use meshlock_sim::outcome::Kind;
 use meshlock_sim::run::watched;
 use meshlock_sim::scenario::Text;
+use meshlock_study::subject::BrokenRule;
 use serde::Serialize;
 
 use super::{Ran, Subject};
 
-/// A run that has ended.
 #[derive(Serialize)]
 pub(super) struct Run<'a> {
     name: &'a str,
@@ -32,32 +32,14 @@ pub(super) struct Run<'a> {
     trace_hash: String,
     measures: &'a Measures,
     /// Of the whole run, warm-up included.
-    kinds: Vec<KindJson>,
+    kinds: &'a [Kind],
     acks: u64,
     rules: Vec<&'static str>,
-    violations: Vec<BrokenJson<'a>>,
+    violations: Vec<BrokenRule>,
     trace: Option<&'a str>,
     replay: &'a str,
     /// Everything that decided it, but for the seed.
     scenario: String,
-}
-
-#[derive(Serialize)]
-struct KindJson {
-    name: &'static str,
-    messages: u64,
-    frames: u64,
-    bytes: u64,
-}
-
-#[derive(Serialize)]
-struct BrokenJson<'a> {
-    rule: &'static str,
-    times: u64,
-    /// The first time.
-    at_s: f64,
-    node: Option<u32>,
-    words: &'a str,
 }
 
 impl<'a> Run<'a> {
@@ -81,32 +63,13 @@ impl<'a> Run<'a> {
             quiet_s: outcome.quiet.map(|quiet| quiet.seconds()),
             trace_hash: format!("{:016x}", outcome.trace_hash),
             measures: &ran.measures,
-            kinds: outcome.kinds.iter().map(KindJson::from).collect(),
+            kinds: &outcome.kinds,
             acks: outcome.acks,
             rules: watched(&scenario.protocol).iter().map(|rule| rule.name()).collect(),
-            violations: outcome.broken.iter().map(BrokenJson::from).collect(),
+            violations: outcome.broken.iter().map(BrokenRule::from).collect(),
             trace: ran.trace.as_deref(),
             replay: &ran.replay,
             scenario: subject.document.canonical(),
-        }
-    }
-}
-
-impl From<&Kind> for KindJson {
-    fn from(kind: &Kind) -> Self {
-        let totals = kind.totals;
-        Self { name: kind.name, messages: totals.messages, frames: totals.frames, bytes: totals.bytes }
-    }
-}
-
-impl<'a> From<&'a Broken> for BrokenJson<'a> {
-    fn from(broken: &'a Broken) -> Self {
-        Self {
-            rule: broken.rule.name(),
-            times: broken.times,
-            at_s: broken.at.seconds(),
-            node: broken.node.map(|node| node.0),
-            words: &broken.words,
         }
     }
 }

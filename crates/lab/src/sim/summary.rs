@@ -199,7 +199,6 @@ fn costs(out: &mut impl Write, ran: &Ran) -> io::Result<()> {
     table(out, "kind", &["messages", "frames", "bytes"], rows)
 }
 
-/// What crashes did.
 const CRASHES: &[(&str, &[Told])] = &[
     ("crashes", &[("crashes", three, "{} of nodes"), ("tokens.remade", three, "{} tokens made anew")]),
     (

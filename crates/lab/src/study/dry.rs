@@ -34,7 +34,6 @@ struct DryPoint<'a> {
     first_seed: u64,
 }
 
-/// Lists the points.
 pub(super) fn run(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Exit> {
     let found = Store::peek(out).load(plan)?;
     let finished = |point: &Point| {

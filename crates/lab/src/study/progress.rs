@@ -27,7 +27,6 @@ enum Place {
 }
 
 impl Ticker {
-    /// For a study.
     pub(super) fn new(plan: &Plan, quiet: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let place = match (quiet, io::stderr().is_terminal() && !dumb) {

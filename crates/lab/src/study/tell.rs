@@ -5,7 +5,7 @@ use std::path::Path;
 
 use meshlock_study::conduct::Results;
 use meshlock_study::page::overview;
-use meshlock_study::plan::{Plan, set_option};
+use meshlock_study::plan::Plan;
 use meshlock_study::summary::Summary;
 use serde_json::json;
 
@@ -67,16 +67,14 @@ pub(super) fn trouble(summary: &Summary, file: &str) {
     for warning in &summary.warnings {
         anstream::eprintln!("{} {warning}", styled(PARTIAL, "warning:"));
     }
-    for violation in summary.violations.iter().take(SHOWN) {
-        let settings: String = violation.settings.iter().map(|(key, value)| set_option(key, value)).collect();
-        let (rule, seed, at) = (&violation.rule, violation.seed, violation.at_s);
-        anstream::eprintln!("{} {rule} at {at} s: {}", styled(ALARM, "broken:"), violation.words);
-        anstream::eprintln!("  see it with: meshlock sim {file} --seed {seed}{settings}");
-    }
-    for storm in summary.storms.iter().take(SHOWN) {
-        let settings: String = storm.settings.iter().map(|(key, value)| set_option(key, value)).collect();
-        anstream::eprintln!("{} {}", styled(PARTIAL, "stopped:"), storm.words);
-        anstream::eprintln!("  see it with: meshlock sim {file} --seed {}{settings}", storm.seed);
+    for stopped in summary.violations.iter().take(SHOWN).chain(summary.storms.iter().take(SHOWN)) {
+        match (&stopped.rule, stopped.at_s) {
+            (Some(rule), Some(at)) => {
+                anstream::eprintln!("{} {rule} at {at} s: {}", styled(ALARM, "broken:"), stopped.words);
+            }
+            _ => anstream::eprintln!("{} {}", styled(PARTIAL, "stopped:"), stopped.words),
+        }
+        anstream::eprintln!("  see it with: {}", stopped.replay(file));
     }
     let reasons = summary.reasons();
     for (first, more) in reasons.iter().take(SHOWN) {

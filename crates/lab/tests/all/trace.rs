@@ -131,10 +131,26 @@ fn what_cannot_be_run_again_says_why() {
 fn only_recordings_of_nodes_are_merged() {
     let place = place("merge");
     record(&place, "");
-    let ran = process::run(&place, "trace", "merge out.jsonl run.jsonl");
+    let ran = process::run(&place, "trace", "merge run.jsonl -o out.jsonl");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("run.jsonl is no recording of a node"), "{}", ran.err);
     assert!(!place.join("out.jsonl").exists() && !place.join("out.jsonl.part").exists());
-    let ran = process::run(&place, "trace", "merge run.jsonl run.jsonl");
+    let ran = process::run(&place, "trace", "merge run.jsonl -o run.jsonl");
     assert!(ran.err.contains("read and written at once"), "{}", ran.err);
+}
+
+#[test]
+fn a_recording_is_never_overwritten() {
+    let place = place("overwrite");
+    record(&place, "");
+    let before = fs::read(place.join("run.jsonl")).unwrap();
+    fs::write(place.join("other.jsonl"), "not a trace").unwrap();
+    for line in ["trace merge other.jsonl -o run.jsonl", "sim small.toml --seed 9 --trace run.jsonl"] {
+        let ran = process::run(&place, line, "");
+        assert_eq!(ran.code, Some(2), "{line}");
+        assert!(ran.err.contains("run.jsonl is there already") && ran.err.contains("--force"), "{line}: {}", ran.err);
+        assert!(fs::read(place.join("run.jsonl")).unwrap() == before, "{line}");
+    }
+    let ran = process::run(&place, "trace", "merge run.jsonl other.jsonl");
+    assert!(ran.err.contains("--output <FILE>"), "what was the first word is no longer written to: {}", ran.err);
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::process::run;
 
-/// All of these words are there.
 #[track_caller]
 pub(crate) fn has_all(text: &str, parts: &[&str]) {
     for part in parts {

@@ -50,7 +50,7 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Switch,
         default: "true",
         example: "false",
-        meaning: "Whether an undeclared resource is made, as a mutex, when it is first asked for",
+        meaning: "Whether an undeclared resource is made when it is first asked for: a mutex, or what the request needs",
     },
     Key {
         section: "mesh",
@@ -178,6 +178,16 @@ pub const KEYS: &[Key] = &[
         meaning: "How long a clean stop waits for clients to give back what they hold, and then for others to take \
                   tokens; up to `10m`, `0s` does not wait. What is left is saved until the node is started again. \
                   Longer than `--kill-after` of `meshlock lock` (`5s`), so that what it runs has ended by then",
+    },
+    Key {
+        section: "node",
+        name: "audit",
+        variable: Some("MESHLOCK_AUDIT"),
+        shape: Shape::Switch,
+        default: "true",
+        example: "false",
+        meaning: "Whether the node writes down who held what, for `meshlock audit`: in `audit/` of its directory, at most \
+            four files of 8 MiB. A program with the node in itself writes nothing unless it says so",
     },
     Key {
         section: "api",

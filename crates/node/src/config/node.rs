@@ -57,6 +57,10 @@ pub struct NodeConfig {
     pub max_clients: usize,
     /// An address for the page that shows what the node sees; served by the program around the node. Default: none.
     pub view: Option<SocketAddr>,
+    /// Whether it is written down who holds what. Default: yes.
+    pub audit: bool,
+    /// The file that was read. Default: none.
+    pub file: Option<PathBuf>,
     /// What can be locked, from the file. Default: nothing.
     pub resources: BTreeMap<String, Definition>,
 }
@@ -106,7 +110,8 @@ impl NodeConfig {
 
     /// The same for a program with the node in itself: without the environment, which is meant for the daemon.
     pub fn of_program(settings: Settings) -> Result<Self, Problems> {
-        Self::load_from(settings, |_| None, None)
+        let audit = settings.node.audit.unwrap_or(false);
+        Ok(Self { audit, ..Self::load_from(settings, |_| None, None)? })
     }
 
     fn load_from(
@@ -122,12 +127,17 @@ impl NodeConfig {
         });
         let path = config.map_or_else(|| dir.join(CONFIG_FILE), Path::to_owned);
         let shown = path.display().to_string();
+        let mut was_read = None;
         let file = match fs::read_to_string(&path) {
-            Ok(text) => Settings::from_toml(&shown, &text)?.relative_to(path.parent().unwrap_or(Path::new("."))),
+            Ok(text) => {
+                was_read = Some(path.clone());
+                Settings::from_toml(&shown, &text)?.relative_to(path.parent().unwrap_or(Path::new(".")))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound && config.is_none() => Settings::default(),
             Err(error) => return Err(Problems(vec![format!("cannot read {shown}: {error}")])),
         };
-        Self::resolve(above.over(file), &dir)
+        let config = Self::resolve(above.over(file), &dir)?;
+        Ok(Self { file: was_read, ..config })
     }
 
     /// What follows from settings. `dir` is the mesh directory if they do not name one.
@@ -168,6 +178,8 @@ impl NodeConfig {
             token_file: api.token_file,
             max_clients: api.max_clients.map_or(1_024, |number| usize::try_from(number).unwrap_or(usize::MAX)),
             view,
+            audit: node.audit.unwrap_or(true),
+            file: None,
             resources: definitions,
         };
         problems.extend(config.check().0);

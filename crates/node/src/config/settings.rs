@@ -81,6 +81,9 @@ pub struct NodeSettings {
     /// How long a clean stop may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_within: Option<Time>,
+    /// Whether it is written down who holds what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<bool>,
 }
 
 /// `[api]`: this node and its clients.
@@ -170,6 +173,7 @@ impl Settings {
                 log: node.log.or(below.node.log),
                 log_format: node.log_format.or(below.node.log_format),
                 stop_within: node.stop_within.or(below.node.stop_within),
+                audit: node.audit.or(below.node.audit),
             },
             api: ApiSettings {
                 socket: api.socket.or(below.api.socket),

@@ -9,16 +9,19 @@
 //! | `socket` | the socket file: whose it is, who may use it |
 //! | `guard` | who may ask over TCP |
 //! | `routes` | which function answers which address |
-//! | `requests`, `resources`, `mesh`, `streams` | those functions |
+//! | `requests`, `resources`, `mesh`, `operators`, `streams` | those functions |
 //! | `stream`, `outlet` | one connection for all requests of a client: what comes in, what goes out |
 //! | `parts` | bodies, queries and names as they come in, with mistakes told as problems |
 //! | `answer` | status codes |
+//! | `limits` | what may come in, for that description |
 //! | `openapi` | the description of all this for programs |
 
 mod answer;
 mod guard;
+mod limits;
 mod mesh;
 mod openapi;
+mod operators;
 mod outlet;
 mod parts;
 mod requests;
@@ -57,6 +60,8 @@ pub struct HttpConfig {
     pub max_clients: usize,
     /// Takes signed removals; without it they are refused.
     pub removals: Option<TakeRemoval>,
+    /// The directory of the audit; without it there is none to be read.
+    pub audit: Option<PathBuf>,
     /// How long slow clients may take.
     pub limits: Limits,
 }
@@ -70,6 +75,7 @@ impl Default for HttpConfig {
             token: None,
             max_clients: 4_096,
             removals: None,
+            audit: None,
             limits: Limits::default(),
         }
     }

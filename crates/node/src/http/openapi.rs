@@ -8,7 +8,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi as Document, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use super::{mesh, requests, resources, stream, streams};
+use super::{limits, mesh, operators, requests, resources, stream, streams};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -21,8 +21,8 @@ use super::{mesh, requests, resources, stream, streams};
     paths(
         requests::ask, requests::list, requests::look, requests::renew, requests::change, requests::release,
         stream::open, streams::of_request, streams::of_node,
-        resources::list, resources::look, resources::make, resources::change,
-        mesh::status, mesh::health, mesh::remove, mesh::metrics, serve,
+        resources::list, resources::look, resources::make, resources::change, resources::remove,
+        operators::revoke, operators::audit, mesh::status, mesh::health, mesh::remove, mesh::metrics, serve,
     ),
     components(schemas(Problem, Event)),
     tags(
@@ -48,7 +48,11 @@ impl Modify for Everywhere {
             let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
             for operation in methods.into_iter().flatten() {
                 add_common_answers(operation);
+                limits::constrain_address(operation);
             }
+        }
+        if let Some(components) = &mut document.components {
+            limits::constrain_bodies(components);
         }
     }
 }

@@ -10,6 +10,7 @@ use meshlock_api::{Problem, Reason, duration};
 use meshlock_serve::{BodyError, read_body};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::answer::Refusal;
 use super::routes::App;
@@ -46,7 +47,35 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
     }
 }
 
+/// Fields that are lists; nothing else that comes in is one.
+const LISTS: &[&str] = &["slots"];
+
+/// An object is an object: the reader would also take a list of an object's fields, in the order of our code.
+fn refuse_lists(body: &[u8]) -> Result<(), Problem> {
+    fn find(value: &Value, place: &str) -> Option<String> {
+        match value {
+            Value::Array(_) => Some(place.to_owned()),
+            Value::Object(fields) => fields
+                .iter()
+                .filter(|(name, value)| !(value.is_array() && LISTS.contains(&name.as_str())))
+                .find_map(|(name, value)| find(value, name)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        }
+    }
+    if !body.contains(&b'[') {
+        return Ok(());
+    }
+    // What is no JSON at all is told by the reader of the body.
+    match serde_json::from_slice(body).ok().and_then(|value| find(&value, "the body")) {
+        Some(place) => {
+            Err(Problem::bad_request(format!("{place} is a list, but an object with named fields belongs there")))
+        }
+        None => Ok(()),
+    }
+}
+
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    refuse_lists(body)?;
     serde_json::from_slice(body)
         .map_err(|error| Problem::bad_request(format!("the body is not what belongs here: {error}")).into())
 }

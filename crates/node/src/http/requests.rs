@@ -58,7 +58,7 @@ pub(super) struct RequestChange {
         (status = 202, description = "It waits; `place` says where.", body = RequestInfo, example = json!({
             "id": "job-17", "resource": "printer", "state": "QUEUED", "units": 1, "urgency": {"priority": 0},
             "lease_ms": 30000, "expires_in_ms": 29990, "waited_ms": 10,
-            "place": {"ahead": 1, "exact": true, "estimate_ms": 4200}})),
+            "place": {"ahead": 1, "exact": true, "estimate_ms": 4200, "estimate_low_ms": 900, "estimate_high_ms": 9000}})),
         (status = 400, description = "The body or the query makes no sense.", body = Problem, example = json!({
             "reason": "bad-request", "message": "a lease of 5 ms is out of range: give 100 ms to 24 h"})),
         (status = 404, description = "No such resource, and none is made on first use.", body = Problem),

@@ -1,4 +1,4 @@
-//! Resources: list, look, make, change.
+//! Resources: list, look, make, change, remove.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::answer::{Answer, json};
-use super::parts::{Asked, JsonBody, Named, OptionalBody, Patience};
+use super::parts::{Asked, JsonBody, Named, OptionalBody, Patience, time};
 use super::routes::{App, interrupted};
 
 /// How long to try to reach the registry if the client does not say.
@@ -55,9 +55,19 @@ pub(super) async fn look(State(app): State<App>, Named(name): Named) -> Answer {
     Ok(json(StatusCode::OK, &info))
 }
 
+/// How a resource is made.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Making {
+    block_for: Option<String>,
+    #[serde(default)]
+    replace: bool,
+}
+
 /// Make a resource
 ///
-/// Making one again with the same definition changes nothing. An empty body makes a mutex.
+/// Making one again with the same definition changes nothing. An empty body makes a mutex. With `replace=true` one that
+/// is defined otherwise is replaced, if no client holds it or waits for it.
 #[utoipa::path(
     put, path = "/v1/resources/{name}", operation_id = "makeResource", tag = "resources",
     params(
@@ -65,6 +75,8 @@ pub(super) async fn look(State(app): State<App>, Named(name): Named) -> Answer {
             description = "1 to 128 visible ASCII characters, none of / ? # % \" \\; not beginning with `meshlock:`."),
         ("block_for" = Option<String>, Query, example = "10s",
             description = "Try so long to reach the registry, at most 60s; 10s if missing."),
+        ("replace" = Option<bool>, Query, example = false,
+            description = "Whether one of another definition is replaced."),
     ),
     request_body(content = Option<NewResource>, description = "What is missing gets its default.", examples(
         ("a lock" = (value = json!({"kind": "mutex"}))),
@@ -74,20 +86,26 @@ pub(super) async fn look(State(app): State<App>, Named(name): Named) -> Answer {
     )),
     responses(
         (status = 200, description = "It was there, with the same definition.", body = ResourceInfo),
-        (status = 201, description = "Made.", body = ResourceInfo),
-        (status = 409, description = "It is defined otherwise; the message shows both.", body = Problem),
+        (status = 201, description = "Made, or made anew.", body = ResourceInfo),
+        (status = 409, description = "It is defined otherwise, the message says in what; or it is to be replaced and in \
+            use.", body = Problem),
         (status = 503, description = "The mesh's registry is not in reach.", body = Problem),
     ),
 )]
 pub(super) async fn make(
     State(app): State<App>,
     Named(name): Named,
-    Asked(patience): Asked<Patience>,
+    Asked(how): Asked<Making>,
     OptionalBody(wanted): OptionalBody<Option<NewResource>>,
 ) -> Answer {
-    let patience = patience.time()?.unwrap_or(PATIENCE);
-    let was_there = app.hub.with(|machine, _| machine.resource_info(&name).is_some());
+    let patience = how.block_for.map(|text| time("block_for", &text)).transpose()?.unwrap_or(PATIENCE);
     let wanted = wanted.unwrap_or_default();
+    let former = app.hub.with(|machine, _| machine.resource_info(&name)).map(|info| info.definition);
+    let was_there = former.is_some();
+    if how.replace && former.is_some_and(|former| wanted.complete().is_ok_and(|wanted| wanted != former)) {
+        let made = app.unless_stopped(app.hub.retire(&name, Some(&wanted), patience)).await;
+        return Ok(json(StatusCode::CREATED, &made.ok_or_else(interrupted)??));
+    }
     let made = app.unless_stopped(app.hub.define(&name, &wanted, patience)).await;
     let info = made.ok_or_else(interrupted)??;
     Ok(json(if was_there { StatusCode::OK } else { StatusCode::CREATED }, &info))
@@ -123,4 +141,27 @@ pub(super) async fn change(
     }
     let changed = app.unless_stopped(app.hub.change(&name, capacity, lease_ms, patience)).await;
     Ok(json(StatusCode::OK, &changed.ok_or_else(interrupted)??))
+}
+
+/// Remove a resource
+///
+/// Only one that no client holds or waits for. Its name can be made again, as something else; fences go on where they ended.
+#[utoipa::path(
+    delete, path = "/v1/resources/{name}", operation_id = "removeResource", tag = "resources",
+    params(
+        ("name" = String, Path, description = "The name of the resource.", example = "docks"),
+        ("block_for" = Option<String>, Query, example = "10s",
+            description = "Wait so long until no client uses it and the registry is reached, at most 60s; 10s if missing."),
+    ),
+    responses(
+        (status = 200, description = "Removed; what it was.", body = ResourceInfo),
+        (status = 404, description = "Not known here.", body = Problem),
+        (status = 409, description = "Clients hold it or wait for it.", body = Problem),
+        (status = 503, description = "The mesh's registry is not in reach.", body = Problem),
+    ),
+)]
+pub(super) async fn remove(State(app): State<App>, Named(name): Named, Asked(patience): Asked<Patience>) -> Answer {
+    let patience = patience.time()?.unwrap_or(PATIENCE);
+    let removed = app.unless_stopped(app.hub.retire(&name, None, patience)).await;
+    Ok(json(StatusCode::OK, &removed.ok_or_else(interrupted)??))
 }

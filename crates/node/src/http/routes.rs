@@ -10,7 +10,7 @@ use meshlock_serve::stopped;
 use tokio::sync::watch;
 
 use super::answer::Refusal;
-use super::{Limits, TakeRemoval, mesh, openapi, requests, resources, stream, streams};
+use super::{Limits, TakeRemoval, mesh, openapi, operators, requests, resources, stream, streams};
 use crate::hub::Hub;
 
 /// The one address that needs no token.
@@ -24,6 +24,8 @@ pub(super) struct App {
     pub(super) stop: watch::Receiver<bool>,
     pub(super) removals: Option<TakeRemoval>,
     pub(super) limits: Limits,
+    /// Where the audit is.
+    pub(super) audit: Option<std::path::PathBuf>,
 }
 
 impl App {
@@ -52,9 +54,13 @@ pub(super) fn routes(app: App) -> Router {
         .route(meshlock_api::stream::PATH, get(stream::open))
         .route("/v1/events", get(streams::of_node))
         .route("/v1/resources", get(resources::list))
-        .route("/v1/resources/{name}", get(resources::look).put(resources::make).patch(resources::change))
+        .route("/v1/resources/{name}", {
+            get(resources::look).put(resources::make).patch(resources::change).delete(resources::remove)
+        })
         .route("/v1/status", get(mesh::status))
         .route(HEALTH, get(mesh::health))
+        .route("/v1/revocations", post(operators::revoke))
+        .route("/v1/audit", get(operators::audit))
         .route("/v1/removals", post(mesh::remove))
         .route("/metrics", get(mesh::metrics))
         .route("/openapi.json", get(openapi::serve))

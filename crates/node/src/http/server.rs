@@ -69,7 +69,8 @@ impl Server {
     /// Starts to serve clients of a node.
     pub async fn start(config: HttpConfig, hub: Arc<Hub>) -> Result<Self, HttpError> {
         let (stopping, stop) = watch::channel(false);
-        let app = App { hub, stop: stop.clone(), removals: config.removals, limits: config.limits };
+        let app =
+            App { hub, stop: stop.clone(), removals: config.removals, limits: config.limits, audit: config.audit };
         let ports = |router| Port { router, limits: config.limits, most: config.max_clients, stop: stop.clone() };
         let mut server = Self { stopping, listeners: Vec::new(), tcp: None, file: None };
         if config.socket.is_none() && config.tcp.is_none() {

@@ -110,7 +110,10 @@ pub(super) async fn of_node(State(app): State<App>, Asked(query): Asked<EventQue
 fn is_about(what: &What, name: &str) -> bool {
     match what {
         What::Request { request } => request.resource == name,
-        What::TokenHere { resource } | What::TokenGone { resource } | What::Broken { resource, .. } => resource == name,
+        What::TokenHere { resource }
+        | What::TokenGone { resource }
+        | What::ResourceRemoved { resource }
+        | What::Broken { resource, .. } => resource == name,
         What::Resource { resource } => resource.name == name,
         What::LinkUp { .. } | What::LinkDown { .. } => false,
     }

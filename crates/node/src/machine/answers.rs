@@ -46,6 +46,13 @@ impl Answers {
         }
     }
 
+    /// Who has a request that an operator wants to take back: the node, and how the request is doing.
+    pub(crate) fn revocable(&self) -> Vec<(String, Fact)> {
+        let is_one = |fact: &&Fact| matches!(fact, Fact::Revocable { .. });
+        let of = |said: &Said| said.facts.iter().find(is_one).map(|fact| (said.name.clone(), fact.clone()));
+        self.nodes.values().filter_map(of).collect()
+    }
+
     /// Where tokens are, as far as those who answered know.
     pub(crate) fn sightings(&self) -> BTreeMap<Number, Sighting> {
         let mut sightings: BTreeMap<Number, Sighting> = BTreeMap::new();
@@ -138,7 +145,7 @@ impl Machine {
     pub(crate) fn entries_after(&self, about: &About, gathered: &mut Gathered) -> bool {
         let wanted = match about {
             About::Requests(only) => *only,
-            About::Tokens(_) => return true,
+            About::Tokens(_) | About::Revoke(_) => return true,
         };
         if let Some(only) = wanted {
             gathered.entries.extend(self.resources.get(&only).map(|known| known.entry.clone()));
@@ -185,11 +192,16 @@ impl Gathered {
                 in_part.push(Missing { name: name.clone(), heard_ms_ago: 0 });
             }
             let mut links = Vec::new();
+            let mut condition = (None, None, Vec::new());
             for fact in facts {
                 match fact {
                     Fact::Link { id, name, address } => {
                         note(&mut known, (id, name.clone(), 0));
                         links.push(Link { to: name, address: Some(address) });
+                    }
+                    Fact::Revocable { .. } => {}
+                    Fact::Condition { version, unix_ms, conflicts: all } => {
+                        (condition.0, condition.1, condition.2) = (Some(version), Some(unix_ms), all);
                     }
                     Fact::Gone { id, name, ms_ago } => note(&mut known, (id, name, ms_ago)),
                     Fact::Resource { resource, token, holders, units, waiters } => {
@@ -205,13 +217,13 @@ impl Gathered {
                     Fact::Lent { .. } => {}
                     Fact::Row(resource, row) => {
                         let picture = pictures.entry(resource).or_default();
-                        let list =
-                            if row.state == State::Granted { &mut picture.holders } else { &mut picture.waiters };
+                        let list = if row.state == State::Queued { &mut picture.waiters } else { &mut picture.holders };
                         list.push(row.at(&name));
                     }
                 }
             }
-            infos.push(NodeInfo { name, id: id.0, links });
+            let (version, unix_ms, conflicts) = condition;
+            infos.push(NodeInfo { name, id: id.0, links, version, unix_ms, conflicts });
         }
         let complete = asked && answers.is_complete && in_part.is_empty();
         let names: BTreeMap<Member, String> =

@@ -9,6 +9,8 @@ use meshlock_core::{Event, Units};
 
 use super::alarms::Alarm;
 use super::demand;
+use super::estimate::Before;
+use super::first_use::implied;
 use super::requests::{MOST_REMEMBERED, Request};
 use super::{Machine, Now};
 
@@ -36,11 +38,11 @@ impl Machine {
             return Err(Problem::new(Reason::Unavailable, message));
         }
         let known = self.names.get(&asked.resource).copied();
+        let mut implied_by_it = None;
         let (demand, lease) = match known.and_then(|number| self.resources.get(&number)) {
             Some(resource) => {
                 if let Some(declared) = &resource.conflict {
-                    let (name, agreed) = (&asked.resource, resource.entry.definition);
-                    return Err(Problem::conflict(conflict_text(name, declared, &agreed)));
+                    return Err(Problem::conflict(self.conflict_words(&resource.entry, declared)));
                 }
                 let definition = &resource.entry.definition;
                 let demand = demand::demand(&asked.resource, definition, &asked, self.settings.id)?;
@@ -48,6 +50,10 @@ impl Machine {
             }
             None => {
                 self.may_be_made(&asked.resource)?;
+                match self.settings.declared.get(&asked.resource) {
+                    Some(declared) => _ = demand::demand(&asked.resource, declared, &asked, self.settings.id)?,
+                    None => implied_by_it = Some(implied(&asked, self.settings.id)?),
+                }
                 (None, meshlock_api::resource::DEFAULT_LEASE_MS)
             }
         };
@@ -65,7 +71,11 @@ impl Machine {
         self.set_alarm(ticket);
         self.count_ask(now, ticket);
         match unknown {
-            Some(name) => self.want_resource(now, &name), // may make it at once, and then hand the request over
+            Some(name) => match implied_by_it {
+                // It may be made at once, and then the request is handed over.
+                Some(definition) => self.want_resource(now, &name, definition, ticket),
+                None => self.seek_registry(now),
+            },
             None => self.submit(now, ticket),
         }
         self.tell_request(now, ticket);
@@ -116,10 +126,11 @@ impl Machine {
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
             held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
-            place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(ticket, request)),
+            place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(now, ticket, request)),
             out_of_reach,
             reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
             expiry: request.expiry,
+            made: request.made.then(|| self.resource_info(&request.asked.resource)).flatten().map(|it| it.definition),
         })
     }
 
@@ -243,8 +254,17 @@ impl Machine {
         self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
     }
 
-    /// Ends a request that is not over yet.
+    /// Ends a request that is not over yet. While the node stops, its client has to hear of it first, and has its lease.
     pub(crate) fn end(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>) {
+        self.end_request(now, ticket, state, reason, self.stopping);
+    }
+
+    /// Ends a request; what it holds goes back when its client has said that it stopped, or its lease is over.
+    pub(crate) fn end_when_stopped(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>) {
+        self.end_request(now, ticket, state, reason, true);
+    }
+
+    fn end_request(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>, lingers: bool) {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
         let was = request.state;
         request.state = state;
@@ -255,12 +275,12 @@ impl Machine {
         self.alarms.unset(alarm_at, Alarm::Request(ticket));
         self.note_change(ticket);
         self.count_end(now, ticket, was, state);
-        if was == State::Granted && !self.stopping {
+        if was == State::Granted && !lingers {
             self.uncount_holder(now);
         }
-        match resource.filter(|_| was == State::Granted && self.stopping) {
+        match resource.filter(|_| was == State::Granted && lingers) {
             Some(resource) => {
-                self.lingering.insert((resource, ticket)); // its client has to hear of it first, and has its lease
+                self.lingering.insert((resource, ticket));
                 self.requests.end(ticket);
                 self.set_alarm(ticket);
             }
@@ -358,9 +378,9 @@ impl Machine {
         resource.is_some_and(|resource| resource.instance.is_wanted_elsewhere(self.settings.id))
     }
 
-    fn place(&self, ticket: Ticket, request: &Request) -> Place {
+    fn place(&self, now: Now, ticket: Ticket, request: &Request) -> Place {
         let Some(resource) = request.resource.and_then(|number| self.resources.get(&number)) else {
-            return Place { ahead: 0, exact: false, estimate_ms: None };
+            return Place { ahead: 0, exact: false, estimate_ms: None, estimate_low_ms: None, estimate_high_ms: None };
         };
         let ahead = match (request.number, resource.desk.position(ticket, MOST_COUNTED)) {
             (_, Some(position)) => position + 1,
@@ -370,12 +390,26 @@ impl Machine {
         let free = resource.instance.free();
         let exact = free.is_some() && ahead < MOST_COUNTED;
         let busy = free.is_some_and(|free| free < request.demand.map_or(1, |demand| demand.units.0));
-        let turns = ahead as u64 + u64::from(busy || free.is_none());
-        let estimate_ms = resource.counts.mean_hold_ms().map(|mean| {
-            let at_once = u64::from(resource.entry.definition.capacity / request.asked.units.unwrap_or(1).max(1));
-            mean.saturating_mul(turns) / at_once.max(1)
+        // Without all who are ahead there is no estimate that could be too long.
+        let estimate = exact.then(|| {
+            let held = resource.usage.holders.iter().filter_map(|ticket| self.requests.get(*ticket)?.granted_at);
+            let before = Before {
+                // The first of several that is done makes room.
+                holds: busy.then(|| held.min().map(|since| now.ms_since(since))),
+                ahead: ahead as u64,
+                at_once: u64::from(resource.entry.definition.capacity / request.asked.units.unwrap_or(1).max(1)),
+                waited_ms: now.ms_since(request.asked_at),
+            };
+            resource.counts.holds.estimate(before)
         });
-        Place { ahead: u32::try_from(ahead).unwrap_or(u32::MAX), exact, estimate_ms }
+        let estimate = estimate.flatten();
+        Place {
+            ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
+            exact,
+            estimate_ms: estimate.map(|estimate| estimate.middle_ms),
+            estimate_low_ms: estimate.map(|estimate| estimate.low_ms),
+            estimate_high_ms: estimate.map(|estimate| estimate.high_ms),
+        }
     }
 }
 
@@ -392,15 +426,4 @@ pub(crate) fn priority_of(urgency: Urgency) -> i32 {
         Urgency::Priority(priority) => priority,
         Urgency::Deadline(_) => 0,
     }
-}
-
-/// Two definitions of one name, side by side.
-pub(crate) fn conflict_text(
-    name: &str,
-    wanted: &meshlock_api::Definition,
-    agreed: &meshlock_api::Definition,
-) -> String {
-    format!(
-        "{name:?} is defined otherwise in this mesh.\n  wanted here: {wanted:?}\n  agreed on:   {agreed:?}\nUse another name or the same definition."
-    )
 }

@@ -88,7 +88,7 @@ fn session(name: &str, definition: &Definition, asked: &NewRequest, node: NodeId
 
 /// The number of a session's name: the first 63 bits of its SHA-256, so that two names never meet in practice. The
 /// same on every node, without any agreement.
-fn session_number(name: &str) -> Session {
+pub(crate) fn session_number(name: &str) -> Session {
     let digest = ring::digest::digest(&ring::digest::SHA256, name.as_bytes());
     let first = digest.as_ref().iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
     Session(first >> 1)

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use meshlock_api::{RecoveryStatus, State, Urgency};
 
 use super::clients::Ticket;
+use super::estimate::Holds;
 use super::registry::REGISTRY;
 use super::resource::Usage;
 use super::{Machine, Now};
@@ -30,8 +31,7 @@ pub(crate) struct ResourceCounts {
     expired: u64,
     sent: BTreeMap<&'static str, (u64, u64)>,
     waits: [Histogram; CLASSES.len()],
-    /// A mean of how long grants lasted, the latest weighing most.
-    mean_hold_ms: Option<f64>,
+    pub(crate) holds: Holds,
 }
 
 /// Classes of priority in the histogram of waits.
@@ -73,10 +73,6 @@ impl ResourceCounts {
         *messages += copies as u64;
         *total += (copies * bytes) as u64;
     }
-
-    pub(crate) fn mean_hold_ms(&self) -> Option<u64> {
-        self.mean_hold_ms.map(|mean| mean as u64)
-    }
 }
 
 impl Machine {
@@ -90,6 +86,7 @@ impl Machine {
     }
 
     pub(crate) fn count_grant(&mut self, now: Now, ticket: Ticket) {
+        self.audit_grant(now, ticket);
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         resource.usage.waiters.remove(&ticket);
@@ -100,6 +97,7 @@ impl Machine {
     }
 
     pub(crate) fn count_end(&mut self, now: Now, ticket: Ticket, was: State, state: State) {
+        self.audit_end(now, ticket, state);
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) else { return };
         resource.usage.waiters.remove(&ticket);
@@ -112,9 +110,9 @@ impl Machine {
             (State::Queued, State::Expired) => counts.expired += 1,
             (_, _) => {}
         }
-        if let Some(granted_at) = request.granted_at {
-            let held = (now.0 - granted_at.0) as f64 / 1e6;
-            counts.mean_hold_ms = Some(counts.mean_hold_ms.map_or(held, |mean| mean * 0.8 + held * 0.2));
+        // One that was taken away says nothing about how long its client needed.
+        if let Some(granted_at) = request.granted_at.filter(|_| state == State::Released) {
+            counts.holds.add(now.ms_since(granted_at));
         }
     }
 

@@ -14,6 +14,12 @@
 //! | `steps` | one event into a protocol, and what comes of it |
 //! | `registry` | how resources are made and changed: under a lock of the mesh itself |
 //! | `wishes` | what this node wants to do under it |
+//! | `first_use` | what the first use of a name makes |
+//! | `differs` | two definitions of one name, in words |
+//! | `estimate` | how long a request will still wait |
+//! | `revoking` | an operator takes away what a client holds |
+//! | `audit` | who held what, for those who write it down |
+//! | `retiring` | how a resource is removed or replaced |
 //! | `network` | links and frames |
 //! | `queries` | how all nodes are doing: a question that goes to each of them |
 //! | `reports` | what this node answers to it, in parts |
@@ -30,9 +36,13 @@
 mod acquaintance;
 mod alarms;
 mod answers;
+mod audit;
 mod clients;
 mod demand;
+mod differs;
+mod estimate;
 mod events;
+mod first_use;
 mod instance;
 mod kept;
 mod metrics;
@@ -45,6 +55,8 @@ mod registry;
 mod reports;
 mod requests;
 mod resource;
+mod retiring;
+mod revoking;
 mod saved;
 mod steps;
 mod stopping;
@@ -66,6 +78,7 @@ use crate::wire::{self, Number, Removals};
 
 use acquaintance::Acquaintance;
 use alarms::Alarms;
+use audit::Audit;
 use events::Events;
 use metrics::Counts;
 use queries::Queries;
@@ -125,6 +138,8 @@ pub struct Settings {
     pub create_on_first_use: bool,
     /// What the node's file says about resources.
     pub declared: BTreeMap<String, Definition>,
+    /// The path of that file, for people.
+    pub declared_in: Option<String>,
     /// For the delays that protocols leave to chance.
     pub seed: u64,
     /// Milliseconds since 1970 when the node began, for people.
@@ -144,6 +159,7 @@ impl Settings {
             first_fence: 0,
             create_on_first_use: true,
             declared: BTreeMap::new(),
+            declared_in: None,
             seed: 1,
             began_unix_ms: 0,
             most_requests: 1_000,
@@ -181,6 +197,7 @@ pub struct Machine {
     pub(crate) recovery: Option<Recovery>,
     pub(crate) promises: Promises,
     pub(crate) events: Events,
+    pub(crate) audit: Audit,
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
@@ -214,6 +231,7 @@ impl Machine {
             recovery: None,
             promises: Promises::default(),
             events: Events::new(settings.began_unix_ms),
+            audit: Audit::default(),
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             stopping: false,
@@ -287,6 +305,11 @@ impl Machine {
             }
         }
         self.requests.forget_old(now);
+    }
+
+    /// What the clock of the wall says now, in milliseconds since 1970: for people only. It may have been set.
+    pub fn set_clock(&mut self, now: Now, unix_ms: u64) {
+        self.settings.began_unix_ms = unix_ms.saturating_sub(now.0 / 1_000_000);
     }
 
     /// The settings.

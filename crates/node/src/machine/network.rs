@@ -6,7 +6,7 @@ use meshlock_core::{Event, NodeId};
 
 use super::{Machine, Neighbour, Now};
 use crate::links::Peer;
-use crate::wire::{Frame, LONGEST_WHOLE, MOST_REMOVALS, Number, Payload, Removals, decode, encode};
+use crate::wire::{About, Frame, LONGEST_WHOLE, MOST_REMOVALS, Number, Payload, Query, Removals, decode, encode};
 
 impl Machine {
     /// A link has come up. Whatever was sent over an earlier link to the same node does not arrive any more.
@@ -107,7 +107,7 @@ impl Machine {
                 }
             }
             Frame::Protocol { resource, message } => {
-                if self.registry.is_superseded(resource) {
+                if self.is_gone(resource) {
                     return Ok(());
                 }
                 let Some(known) = self.resources.get_mut(&resource) else {
@@ -121,6 +121,9 @@ impl Machine {
                     return Err("a message of a protocol before it takes part".into());
                 }
                 self.link_step(now, resource, Event::Receive { from, message });
+            }
+            Frame::Query(Query { about: About::Revoke(wanted), .. }) if !wanted.is_possible() => {
+                return Err("a revocation with texts that are too long".into());
             }
             Frame::Query(query) => self.on_query(now, from, query),
             Frame::Report(report) => self.on_report(now, report),

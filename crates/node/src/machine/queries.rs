@@ -160,6 +160,9 @@ impl Machine {
                 return self.tell_done(from, origin, number);
             }
         }
+        if let About::Revoke(wanted) = &query.about {
+            self.revoke_here(now, &wanted.clone());
+        }
         self.pass_query(Some(from), query);
         self.report_more(now, origin, number);
     }

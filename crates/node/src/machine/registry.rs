@@ -12,21 +12,22 @@ use meshlock_api::resource::check_name;
 use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceInfo, State, What};
 use meshlock_core::{Demand, Event, Fence, Grant, NodeId, RequestId, Units};
 
-use super::clients::conflict_text;
+use super::clients::Ticket;
+use super::differs;
 use super::wishes::{Deed, Wishes};
-use super::{Machine, Now, Resource};
+use super::{Machine, Now, Resource, Settings};
 use crate::links::Outgoing;
-use crate::wire::{Entry, Frame, Number, encode};
+use crate::wire::{Entry, Frame, Number, REMOVED, encode};
 
 /// The number of the registry.
 pub(crate) const REGISTRY: Number = 0;
 const REGISTRY_NAME: &str = "meshlock:registry";
 
-/// How many resources a mesh can have.
-const MOST_RESOURCES: usize = 100_000;
+/// How many resources a mesh can have, with those that were removed.
+pub(crate) const MOST_RESOURCES: usize = 100_000;
 
 /// Fences of the registry stay far below this.
-const GREATEST_NUMBER: Number = 1 << 62;
+pub(super) const GREATEST_NUMBER: Number = 1 << 62;
 
 /// How many entries of the catalogue go into one frame: each of them is below 300 bytes.
 const MOST_ENTRIES: usize = 1_000;
@@ -42,8 +43,12 @@ pub(crate) struct Registry {
     fence: u64,
     /// What is wished is being done.
     is_busy: bool,
-    /// Numbers of resources in whose place another one of the same name is used.
-    superseded: BTreeSet<Number>,
+    /// Numbers of resources that were removed, or in whose place another one of the same name is used: the latest ones.
+    pub(super) superseded: BTreeSet<Number>,
+    /// Below this there are others.
+    pub(super) gone_below: Number,
+    /// What was removed, by name.
+    pub(super) removed: BTreeMap<String, Entry>,
     /// What came of wishes whose askers want to know, by the number of the wish.
     results: BTreeMap<u64, Outcome>,
     /// To be woken when the event has been applied.
@@ -69,11 +74,6 @@ impl Registry {
     pub(crate) fn granted(&mut self, grant: &Grant) {
         self.is_granted = self.asked == Some(grant.request);
         self.fence = grant.fence.map_or(self.fence, |fence| fence.0);
-    }
-
-    /// Whether messages about a resource may still come although another one is used in its place.
-    pub(crate) fn is_superseded(&self, number: Number) -> bool {
-        self.superseded.contains(&number)
     }
 
     fn tell(&mut self, wish: u64, result: Result<ResourceInfo, Problem>) {
@@ -103,6 +103,41 @@ impl Machine {
         self.seek_registry(now);
     }
 
+    /// The node's file was read again. What has changed, in words: new resources are made, and those that agree with the
+    /// mesh now are served again. What is no longer declared stays in the mesh.
+    pub fn redeclare(
+        &mut self,
+        now: Now,
+        (declared, declared_in, create_on_first_use): (BTreeMap<String, Definition>, Option<String>, bool),
+    ) -> Vec<String> {
+        let former = std::mem::replace(&mut self.settings.declared, declared);
+        self.settings.declared_in = declared_in;
+        self.settings.create_on_first_use = create_on_first_use;
+        let mut told = Vec::new();
+        let declared = self.settings.declared.clone();
+        for (name, definition) in declared.iter().filter(|(name, definition)| former.get(*name) != Some(*definition)) {
+            let known = self.names.get(name).and_then(|number| self.resources.get_mut(number));
+            let Some(known) = known else {
+                told.push(format!("resources.{name}: it is made now"));
+                continue;
+            };
+            known.compare(Some(definition));
+            let (entry, conflict) = (known.entry.clone(), known.conflict);
+            told.push(match conflict {
+                Some(declared) => self.conflict_words(&entry, &declared),
+                None => format!("resources.{name}: agrees with the mesh"),
+            });
+        }
+        for name in former.keys().filter(|name| !declared.contains_key(*name)) {
+            if let Some(known) = self.names.get(name).and_then(|number| self.resources.get_mut(number)) {
+                known.compare(None);
+            }
+            told.push(format!("resources.{name}: no longer declared; `meshlock resource remove {name}` removes it"));
+        }
+        self.declare(now);
+        told
+    }
+
     /// Whether a resource that is not known here may be made because a client asks for it.
     pub(crate) fn may_be_made(&self, name: &str) -> Result<(), Problem> {
         if !self.registry.wishes.makes(name) && !self.settings.create_on_first_use {
@@ -114,11 +149,10 @@ impl Machine {
         Ok(())
     }
 
-    /// A client asks for a resource that is not known here.
-    pub(crate) fn want_resource(&mut self, now: Now, name: &str) {
-        let wished = self.registry.wishes.makes(name);
-        if let (false, Ok(definition)) = (wished, NewResource::default().complete()) {
-            self.registry.wishes.add(name, Deed::Make(definition));
+    /// A client asks for a resource that is not known here, and one like this would serve it.
+    pub(crate) fn want_resource(&mut self, now: Now, name: &str, definition: Definition, asker: Ticket) {
+        if !self.registry.wishes.makes(name) {
+            self.registry.wishes.add_for(name, Deed::Make(definition), Some(asker));
         }
         self.seek_registry(now);
     }
@@ -131,7 +165,7 @@ impl Machine {
             if info.definition == definition {
                 return Ok(Making::Done(info));
             }
-            return Err(Problem::conflict(conflict_text(name, &definition, &info.definition)));
+            return Err(Problem::conflict(differs::refused(name, &definition, &info.definition)));
         }
         Ok(self.wish(now, name, Deed::Make(definition)))
     }
@@ -170,7 +204,7 @@ impl Machine {
         as_new(&wanted).complete().map_err(Problem::conflict)
     }
 
-    fn wish(&mut self, now: Now, name: &str, to: Deed) -> Making {
+    pub(super) fn wish(&mut self, now: Now, name: &str, to: Deed) -> Making {
         let wish = self.registry.wishes.add(name, to);
         self.registry.results.insert(wish, Outcome::default());
         self.seek_registry(now);
@@ -249,7 +283,8 @@ impl Machine {
         while self.registry.is_granted {
             if let Some((number, wish)) = self.registry.wishes.take_first() {
                 let result = match wish.to {
-                    Deed::Make(definition) => self.make(now, &wish.name, definition),
+                    Deed::Make(definition) => self.make(now, &wish.name, definition, wish.asker),
+                    Deed::Retire { ticket, instead } => self.retire_now(now, &wish.name, ticket, instead),
                     Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
                 };
                 if let Err(problem) = &result {
@@ -279,27 +314,41 @@ impl Machine {
         }
     }
 
-    fn make(&mut self, now: Now, name: &str, definition: Definition) -> Result<ResourceInfo, Problem> {
+    fn make(
+        &mut self,
+        now: Now,
+        name: &str,
+        definition: Definition,
+        asker: Option<Ticket>,
+    ) -> Result<ResourceInfo, Problem> {
         if let Some(info) = self.resource_info(name) {
             let same = info.definition == definition;
             return if same {
                 Ok(info)
             } else {
-                Err(Problem::conflict(conflict_text(name, &definition, &info.definition)))
+                Err(Problem::conflict(differs::refused(name, &definition, &info.definition)))
             };
         }
-        if self.resources.len() > MOST_RESOURCES {
+        if self.known_names() >= MOST_RESOURCES && !self.registry.removed.contains_key(name) {
             return Err(Problem::conflict(format!(
-                "{name:?} cannot be made: a mesh has at most {MOST_RESOURCES} resources, and they stay. Use one of them, \
-                 sessions of one resource instead of many resources, or a second mesh"
+                "{name:?} cannot be made: a mesh has at most {MOST_RESOURCES} resources, and the names of those that were \
+                 removed count. Use one of these names again, sessions of one resource instead of many resources, or a \
+                 second mesh"
             )));
         }
-        // The fence of the grant; a former version gave several numbers under one.
-        let last = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number);
-        let number = self.registry.fence.max(last.saturating_add(1));
+        let number = self.next_resource_number();
+        if let Some(request) = asker.and_then(|ticket| self.requests.get_mut(ticket)) {
+            request.made = true;
+        }
         let entry = Entry { number, name: name.to_owned(), definition, version: 0, home: self.settings.id };
         self.add_resource(now, entry, true, None);
         self.resource_info(name).ok_or_else(|| Problem::unknown("it could not be made"))
+    }
+
+    /// The fence of the grant; a former version gave several numbers under one.
+    pub(super) fn next_resource_number(&self) -> Number {
+        let last = self.resources.last_key_value().map_or(REGISTRY, |(number, _)| *number);
+        self.registry.fence.max(last.saturating_add(1))
     }
 
     fn make_change(
@@ -312,7 +361,7 @@ impl Machine {
         let entry = self.names.get(name).and_then(|number| self.resources.get(number)).map(|known| known.entry.clone());
         let Some(entry) = entry else { return Err(Problem::unknown(format!("there is no resource {name:?}"))) };
         let definition = self.changed(&entry.definition, name, capacity, lease_ms)?;
-        let Some(next) = entry.version.checked_add(1) else {
+        let Some(next) = entry.version.checked_add(1).filter(|next| *next < REMOVED) else {
             return Err(Problem::conflict(format!("{name:?} was changed too often to be changed again")));
         };
         let version = self.registry.fence.max(next);
@@ -324,21 +373,29 @@ impl Machine {
     pub(crate) fn learn(&mut self, now: Now, from: NodeId, entry: Entry) -> Result<(), String> {
         check_name(&entry.name)?;
         as_new(&entry.definition).complete()?;
+        if entry.is_removed() {
+            return self.learn_removal(now, from, entry);
+        }
+        let removed = self.registry.removed.get(&entry.name).map(|removed| removed.number);
         let number = self.names.get(&entry.name).copied();
         match (number, self.resources.get(&entry.number)) {
-            _ if self.registry.is_superseded(entry.number) => Ok(()),
+            // Who tells of it has not heard yet that it is gone.
+            _ if self.registry.superseded.contains(&entry.number) || removed >= Some(entry.number) => Ok(()),
             // A number beyond this is a lie that would leave none for others.
-            (None, None) if self.resources.len() <= MOST_RESOURCES && entry.number <= GREATEST_NUMBER => {
+            (None, None)
+                if (self.known_names() < MOST_RESOURCES || removed.is_some()) && entry.number <= GREATEST_NUMBER =>
+            {
                 self.add_resource(now, entry, false, Some(from));
                 Ok(())
             }
             (None, None) => Err(format!("more than {MOST_RESOURCES} resources, or number {}", entry.number)),
-            // Two parts of the mesh that held each other for gone made one name: the later one counts.
-            (Some(number), None) if self.recovery.is_some() => {
+            // It was replaced while no client used it, or two parts of the mesh that held each other for gone made one
+            // name: the later one counts.
+            (Some(number), None) if self.recovery.is_some() || !self.is_held_here(number) => {
                 if entry.number > number && entry.number <= GREATEST_NUMBER {
                     self.supersede(now, number, entry, from);
                 } else {
-                    self.registry.superseded.insert(entry.number);
+                    self.note_gone(entry.number);
                 }
                 Ok(())
             }
@@ -359,45 +416,42 @@ impl Machine {
         }
     }
 
-    /// Another resource of the same name counts. Nobody holds the former one: that part of the mesh is gone.
+    fn is_held_here(&self, number: Number) -> bool {
+        self.resources.get(&number).is_some_and(|known| !known.usage.holders.is_empty())
+    }
+
+    /// Another resource of the same name counts. No client holds the former one: it was replaced while it was not in use,
+    /// or that part of the mesh is gone.
     fn supersede(&mut self, now: Now, former: Number, entry: Entry, from: NodeId) {
         let name = entry.name.clone();
-        self.registry.superseded.insert(former);
-        let (mut held, mut waiting) = (Vec::new(), Vec::new());
-        if let Some(known) = self.resources.get(&former) {
-            held.extend(known.usage.holders.iter().copied());
-            waiting.extend(known.usage.waiters.iter().copied());
+        if self.is_held_here(former) {
+            self.note(format!(
+                "{name:?} was made twice, by parts of the mesh that held each other for gone; the later one counts"
+            ));
         }
-        for ticket in held {
-            let reason = format!("{name:?} was made anew by another part of the mesh");
-            self.end(now, ticket, State::Revoked, Some(reason));
-        }
-        self.resources.remove(&former);
-        self.names.remove(&name);
-        self.note(format!(
-            "{name:?} was made twice, by parts of the mesh that held each other for gone; the later one counts"
-        ));
-        for ticket in waiting {
+        let reason = format!("{name:?} was made anew by another part of the mesh");
+        for ticket in self.forget_resource(now, former, &reason, None) {
             self.requests.wait_for(ticket, &name);
         }
         self.add_resource(now, entry, false, Some(from));
     }
 
-    fn add_resource(&mut self, now: Now, entry: Entry, starts_with_token: bool, from: Option<NodeId>) {
+    pub(super) fn add_resource(&mut self, now: Now, entry: Entry, starts_with_token: bool, from: Option<NodeId>) {
         let number = entry.number;
+        let former = self.registry.removed.remove(&entry.name);
         self.names.insert(entry.name.clone(), number);
         self.announce(&entry, from); // before anything that its protocol says
         self.catalogue_changed(now);
         let declared = self.settings.declared.get(&entry.name);
         let name = entry.name.clone();
         let mut resource = Resource::new(entry, self.settings.id, starts_with_token);
-        let first_fence = self.first_fence();
+        let first_fence = self.first_fence().max(former.map_or(0, |former| former.last_fence()));
         if starts_with_token && first_fence > 0 {
             resource.instance = resource.instance.with_fences_above(Fence(first_fence));
         }
         resource.compare(declared);
         if let Some(declared) = resource.conflict {
-            let text = conflict_text(&name, &declared, &resource.entry.definition);
+            let text = self.conflict_words(&resource.entry, &declared);
             self.note(text);
         }
         let info = resource.info();
@@ -441,11 +495,17 @@ impl Machine {
         }
     }
 
+    /// What is wrong with what the node's file declares.
+    pub(crate) fn conflict_words(&self, entry: &Entry, declared: &Definition) -> String {
+        let Settings { name, declared_in, .. } = &self.settings;
+        differs::declared(name, declared_in.as_deref(), &entry.name, declared, &entry.definition)
+    }
+
     fn drop_fulfilled_wishes(&mut self, now: Now, name: &str) {
         let Some(info) = self.resource_info(name) else { return };
         for (wish, definition) in self.registry.wishes.take_makes(name) {
             let same = definition == info.definition;
-            let refused = || Problem::conflict(conflict_text(name, &definition, &info.definition));
+            let refused = || Problem::conflict(differs::refused(name, &definition, &info.definition));
             self.registry.tell(wish, if same { Ok(info.clone()) } else { Err(refused()) });
         }
         if !self.registry.is_granted {
@@ -453,7 +513,7 @@ impl Machine {
         }
     }
 
-    fn announce(&mut self, entry: &Entry, from: Option<NodeId>) {
+    pub(super) fn announce(&mut self, entry: &Entry, from: Option<NodeId>) {
         let frame: Outgoing = encode(&Frame::Catalogue(vec![entry.clone()]));
         let others: Vec<NodeId> = self.neighbours.keys().copied().filter(|id| Some(*id) != from).collect();
         for neighbour in others {
@@ -481,7 +541,7 @@ impl Machine {
 
     /// Everything that is known, for a new neighbour, in parts that each fit into a frame. There is always one.
     pub(crate) fn catalogue(&self) -> Vec<Frame> {
-        let entries = self.entries();
+        let entries = [self.entries(), self.removed_entries()].concat();
         let count = entries.len().div_ceil(MOST_ENTRIES).max(1);
         let mut entries = entries.into_iter();
         (0..count).map(|_| Frame::Catalogue(entries.by_ref().take(MOST_ENTRIES).collect())).collect()

@@ -20,6 +20,8 @@ const MOST_ROWS_AT_ONCE: usize = 250;
 const MOST_LOOKED_AT: usize = 5_000;
 /// How many lost neighbours a node tells of.
 const MOST_GONE: usize = 16;
+/// How many resources a node names that its file declares otherwise.
+const MOST_CONFLICTS: usize = 5;
 /// For how many nodes a token tells what is in use there.
 const MOST_LENT: usize = 1_000;
 
@@ -44,6 +46,10 @@ enum Links {
 }
 
 impl Cursor {
+    fn is_new(&self) -> bool {
+        matches!(self.links, Links::None) && self.next == REGISTRY
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         self.is_done
     }
@@ -59,12 +65,29 @@ impl Machine {
                 facts.extend(known.filter_map(|known| summary(now, known)));
                 cursor.is_done = true;
             }
+            About::Revoke(wanted) => {
+                facts.extend(self.revocable(now, wanted));
+                cursor.is_done = true;
+            }
             About::Requests(only) => {
+                if cursor.is_new() {
+                    facts.push(self.condition(now));
+                }
                 self.links_of(now, cursor, &mut facts);
                 self.resources_of(now, *only, cursor, &mut facts);
             }
         }
         facts
+    }
+
+    /// What an operator wants to know of a node.
+    fn condition(&self, now: Now) -> Fact {
+        let conflicts = self.resources.values().filter(|known| known.conflict.is_some());
+        Fact::Condition {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            unix_ms: self.settings.began_unix_ms.saturating_add(now.0 / 1_000_000),
+            conflicts: conflicts.take(MOST_CONFLICTS).map(|known| known.entry.name.clone()).collect(),
+        }
     }
 
     fn links_of(&self, now: Now, cursor: &mut Cursor, facts: &mut Vec<Fact>) {
@@ -125,7 +148,10 @@ impl Machine {
 
     /// False if there are more than can be told at once.
     fn rows(&self, now: Now, known: &Resource, cursor: &mut Cursor, told: &mut usize, facts: &mut Vec<Fact>) -> bool {
-        let holders = known.usage.holders.iter().take(MOST_LISTED).map(|ticket| (*ticket, None));
+        // Who was told to stop and has not yet keeps others out as well.
+        let number = known.entry.number;
+        let stopping = self.lingering.range((number, Ticket(0))..=(number, Ticket(u64::MAX))).map(|(_, ticket)| ticket);
+        let holders = known.usage.holders.iter().chain(stopping).take(MOST_LISTED).map(|ticket| (*ticket, None));
         let waiting = known.instance.first_waiting(MOST_LISTED).into_iter();
         let waiting = waiting.filter_map(|(request, rank)| Some((*known.tickets.get(&request)?, Some(rank.0))));
         let desk = known.desk.first(MOST_LISTED).map(|ticket| (ticket, None));

@@ -44,6 +44,10 @@ pub(crate) struct Request {
     pub(crate) wakers: Vec<Waker>,
     /// How many connections wait for it at this moment.
     pub(crate) attended: u32,
+    /// It is there to remove its resource.
+    pub(crate) seizes: bool,
+    /// Its resource was made because of it.
+    pub(crate) made: bool,
     /// Its client closed the connection on which it waited, and gave no sign since.
     pub(crate) abandoned: bool,
     /// The connection to which it belongs.
@@ -84,6 +88,8 @@ impl Request {
             anchors: 0,
             kept_by_anchor: false,
             told_place: None,
+            made: false,
+            seizes: false,
             asked,
         }
     }

@@ -28,6 +28,9 @@ pub(super) struct Saved {
     pub(super) last_number: u64,
     pub(super) last_query: u64,
     pub(super) resources: Vec<(Entry, Instance)>,
+    /// What was removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) removed: Vec<Entry>,
     #[serde(default)]
     pub(super) grants: Vec<KeptGrant>,
     #[serde(default)]
@@ -77,6 +80,7 @@ impl Saved {
             last_number: 0,
             last_query: 0,
             resources: Vec::new(),
+            removed: Vec::new(),
             grants,
             companies,
             counter: 0,

@@ -236,7 +236,8 @@ impl Machine {
     /// A resource has become known: requests that waited for it can be handed over.
     pub(crate) fn submit_waiting_for(&mut self, now: Now, resource: Number) {
         let Some(known) = self.resources.get(&resource) else { return };
-        let (name, definition, conflict) = (known.entry.name.clone(), known.entry.definition, known.conflict);
+        let (name, definition) = (known.entry.name.clone(), known.entry.definition);
+        let conflict = known.conflict.map(|declared| self.conflict_words(&known.entry, &declared));
         for ticket in self.requests.take_waiting_for(&name) {
             let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else {
                 continue;
@@ -245,7 +246,7 @@ impl Machine {
             self.count_ask(now, ticket);
             let Some(request) = self.requests.get_mut(ticket) else { continue };
             let verdict = match &conflict {
-                Some(declared) => Err(super::clients::conflict_text(&name, declared, &definition)),
+                Some(words) => Err(words.clone()),
                 None => demand::demand(&name, &definition, &request.asked, self.settings.id).map_err(|p| p.message),
             };
             match verdict {

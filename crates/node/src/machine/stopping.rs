@@ -68,10 +68,15 @@ impl Machine {
             return;
         };
         self.alarms.unset(request.alarm_at, Alarm::Request(ticket));
+        self.audit_stop(now, ticket);
         self.give_back(now, ticket, State::Granted);
         self.leave_stream(ticket);
         self.requests.retire(now, ticket);
-        self.leave_unless_used(now, resource);
+        if self.stopping {
+            self.leave_unless_used(now, resource);
+        } else {
+            self.uncount_holder(now);
+        }
     }
 
     /// A protocol can be left once no client uses its resource.
@@ -112,6 +117,7 @@ impl Machine {
             last_number: self.requests.last_number(),
             last_query: self.last_query(),
             resources: resources.map(|known| (known.entry.clone(), known.instance.clone())).collect(),
+            removed: self.removed_entries(),
             grants,
             companies,
             report: self.told_report(),
@@ -141,6 +147,9 @@ impl Machine {
             let mut resource = Resource::with_instance(entry, instance);
             resource.compare(machine.settings.declared.get(&resource.entry.name));
             machine.resources.insert(number, resource);
+        }
+        for entry in saved.removed {
+            machine.remember_removed(entry);
         }
         machine.hold_again(Now::default(), saved.grants, saved.companies);
         let numbers: Vec<Number> = machine.resources.keys().copied().collect();

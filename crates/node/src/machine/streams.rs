@@ -172,7 +172,7 @@ impl Machine {
         request.kept_by_anchor = false;
         match by {
             ClosedBy::Client => {
-                self.disconnect(now, ticket, "its client died, and so did the last process that it started")
+                self.disconnect(now, ticket, "its client died, and so did the last process that it started");
             }
             ClosedBy::Node => {} // the process runs on; the lease is all that is left
         }
@@ -205,12 +205,14 @@ impl Machine {
         let end = match request.state {
             State::Queued if request.stream.is_some() && !times_out => now.plus_ms(request.lease_ms),
             State::Granted | State::Revoked if request.kept_by_anchor => self.lease_end(now, request.lease_ms),
-            _ => return false,
+            State::Queued | State::Granted | State::Revoked | State::Rejected | State::Expired | State::Released => {
+                return false;
+            }
         };
         if end <= now {
             return false; // this node may not promise anything any more
         }
-        if request.state == State::Granted {
+        if request.kept_by_anchor {
             self.promise(end);
         }
         if let Some(request) = self.requests.get_mut(ticket) {

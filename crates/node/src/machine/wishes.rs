@@ -4,17 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_api::Definition;
 
+use super::clients::Ticket;
+
 /// One thing to be done.
 #[derive(Debug)]
 pub(super) struct Wish {
     pub(super) name: String,
     pub(super) to: Deed,
+    /// The request for which a resource is made.
+    pub(super) asker: Option<Ticket>,
 }
 
 #[derive(Debug)]
 pub(super) enum Deed {
     Make(Definition),
-    Change { capacity: Option<u32>, lease_ms: Option<u64> },
+    Change {
+        capacity: Option<u32>,
+        lease_ms: Option<u64>,
+    },
+    /// Removes what this request holds, or puts another one in its place.
+    Retire {
+        ticket: Ticket,
+        instead: Option<Definition>,
+    },
 }
 
 /// Everything that is wished, by number.
@@ -33,11 +45,16 @@ impl Wishes {
 
     /// Adds a wish at the end, and tells its number.
     pub(super) fn add(&mut self, name: &str, to: Deed) -> u64 {
+        self.add_for(name, to, None)
+    }
+
+    /// The same, for a request.
+    pub(super) fn add_for(&mut self, name: &str, to: Deed, asker: Option<Ticket>) -> u64 {
         self.last += 1;
         if let Deed::Make(_) = to {
             self.makes.entry(name.to_owned()).or_default().insert(self.last);
         }
-        self.line.insert(self.last, Wish { name: name.to_owned(), to });
+        self.line.insert(self.last, Wish { name: name.to_owned(), to, asker });
         self.last
     }
 
@@ -67,7 +84,7 @@ impl Wishes {
         let numbers = self.makes.remove(name).unwrap_or_default();
         let definition = |number| match self.line.remove(&number)?.to {
             Deed::Make(definition) => Some((number, definition)),
-            Deed::Change { .. } => None,
+            Deed::Change { .. } | Deed::Retire { .. } => None,
         };
         numbers.into_iter().filter_map(definition).collect()
     }

@@ -44,7 +44,7 @@ fn everything_in_the_document_is_described() {
             let place = format!("{method} {path}");
             assert!(operation["summary"].is_string() && operation["operationId"].is_string(), "{place}");
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
-                let described = parameter["description"].is_string() && parameter["example"].is_string();
+                let described = parameter["description"].is_string() && !parameter["example"].is_null();
                 assert!(described, "{place}: {parameter}");
             }
             for (status, answer) in operation["responses"].as_object().expect("an object") {

@@ -26,7 +26,7 @@ async fn bad_json_is_explained() {
     for (body, words) in [
         ("", "empty"),
         ("{", "EOF while parsing"),
-        ("[]", "invalid"),
+        ("[]", "object with named fields"),
         ("{}", "missing field `resource`"),
         (r#"{"resource": 7}"#, "expected a string"),
         (r#"{"resource": "r", "colour": "red"}"#, "unknown field `colour`"),
@@ -55,7 +55,7 @@ async fn unknown_addresses_and_methods_are_problems_too() {
         (Method::PUT, "/v1/requests"),
         (Method::POST, "/v1/requests/a"),
         (Method::GET, "/v1/requests/a/renew"),
-        (Method::DELETE, "/v1/resources/a"),
+        (Method::POST, "/v1/resources/a"),
         (Method::POST, "/metrics"),
         (Method::OPTIONS, "/v1/health"),
     ] {

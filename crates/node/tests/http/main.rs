@@ -3,6 +3,7 @@
 mod client;
 mod document;
 mod hostile;
+mod operators;
 mod random;
 mod requests;
 mod resources;

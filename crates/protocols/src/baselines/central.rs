@@ -31,7 +31,7 @@ mod desk;
 use desk::{Desk, Rules};
 
 /// How a node is set up. All but `id` must be the same everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     pub id: NodeId,
     /// All nodes. The one with the smallest id coordinates.
@@ -54,7 +54,6 @@ impl Config {
 }
 
 meshlock_core::bugs! {
-    /// Ignores units.
     IgnoreUnits,
     IgnoreSessions,
     /// Requests are served in the order of arrival.
@@ -74,25 +73,38 @@ meshlock_core::bugs! {
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// The sender's application asks.
-    Request { id: GrantId, demand: Demand },
+    Request {
+        id: GrantId,
+        demand: Demand,
+    },
     /// The sender's application no longer wants it.
-    Cancel { id: GrantId },
+    Cancel {
+        id: GrantId,
+    },
     /// The urgency of a waiting request has changed.
-    Reprioritize { id: GrantId, urgency: Urgency },
+    Reprioritize {
+        id: GrantId,
+        urgency: Urgency,
+    },
     /// The sender's application gives a grant back.
-    Release { id: GrantId, units: Units },
-    /// A request is granted.
-    Grant { id: GrantId, fence: Fence },
+    Release {
+        id: GrantId,
+        units: Units,
+    },
+    Grant {
+        id: GrantId,
+        fence: Fence,
+    },
 }
 
 /// A request that waits, as its own node sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Wish {
     request: RequestId,
     demand: Demand,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     id: NodeId,
     others: BTreeSet<NodeId>,
@@ -110,7 +122,6 @@ pub struct Node {
 type Effects = Vec<Effect<Message>>;
 
 impl Node {
-    /// Plants a bug into this node.
     #[cfg(feature = "mutants")]
     #[doc(hidden)]
     pub fn plant(&mut self, bug: Bug) {
@@ -126,7 +137,6 @@ impl Node {
         Self { id, others, rules, waiting: Vec::new(), holding: Vec::new(), last_request: None, desk }
     }
 
-    /// The node that decides.
     pub fn coordinator(&self) -> NodeId {
         self.others.first().map_or(self.id, |&least| least.min(self.id))
     }

@@ -17,11 +17,8 @@ use std::vec::Vec;
 use super::check_number;
 use super::single::{self, Turn};
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
-
-pub use single::Config;
 
 meshlock_core::bugs! {
     /// The first of the queue enters without having heard from all others.
@@ -47,9 +44,8 @@ pub enum Word {
     Release,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Algorithm {
-    planted: Planted<Bug>,
     clock: u64,
     /// The clock of each node's request, this node's included.
     requests: BTreeMap<NodeId, u64>,
@@ -59,22 +55,6 @@ pub struct Algorithm {
 
 pub type Node = single::Node<Algorithm>;
 
-impl Node {
-    /// Plants a bug into this node.
-    #[cfg(feature = "mutants")]
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        self.algorithm_mut().planted = Planted::bug(bug);
-    }
-
-    /// A node before anything has happened.
-    pub fn new(config: Config) -> Self {
-        let Config { id, members } = config;
-        let (requests, unheard) = (BTreeMap::new(), BTreeSet::new());
-        Self::with(id, members, |_| Algorithm { planted: Planted::NONE, clock: 0, requests, unheard })
-    }
-}
-
 impl Algorithm {
     fn in_order(&self) -> Vec<(u64, NodeId)> {
         let mut order: Vec<_> = self.requests.iter().map(|(&node, &clock)| (clock, node)).collect();
@@ -82,8 +62,8 @@ impl Algorithm {
         order
     }
 
-    fn enter_if_first(&mut self, turn: &mut Turn<'_, Message>) {
-        let heard = self.unheard.is_empty() || self.planted.has(Bug::EnterUnheard);
+    fn enter_if_first(&mut self, turn: &mut Turn<'_, Self>) {
+        let heard = self.unheard.is_empty() || turn.has(Bug::EnterUnheard);
         if turn.caller().waits() && heard && self.in_order().first().is_some_and(|&(_, first)| first == turn.id) {
             self.unheard.clear();
             turn.enter(None);
@@ -93,10 +73,16 @@ impl Algorithm {
 
 impl single::Algorithm for Algorithm {
     type Message = Message;
+    type Bug = Bug;
+    type Setting = ();
 
     const BY_PERMISSION: bool = true;
 
-    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+    fn start(_id: NodeId, _members: &BTreeSet<NodeId>, (): ()) -> Self {
+        Self::default()
+    }
+
+    fn ask(&mut self, turn: &mut Turn<'_, Self>) {
         self.clock += 1;
         self.requests.insert(turn.id, self.clock);
         self.unheard.clone_from(turn.others);
@@ -104,15 +90,15 @@ impl single::Algorithm for Algorithm {
         self.enter_if_first(turn);
     }
 
-    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Message>) {
+    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Self>) {
         self.clock += 1;
         self.requests.remove(&turn.id);
-        if !self.planted.has(Bug::SilentRelease) {
+        if !turn.has(Bug::SilentRelease) {
             turn.send_to_all(&Message { clock: self.clock, word: Word::Release });
         }
     }
 
-    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         let Message { clock, word } = message;
         check_number(clock)?;
         let known = self.requests.contains_key(&from);
@@ -146,7 +132,7 @@ impl single::Algorithm for Algorithm {
         }
     }
 
-    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visitor.number(STAMP, &mut self.clock);
         for clock in self.requests.values_mut() {
             visitor.number(STAMP, clock);

@@ -16,14 +16,11 @@ use std::collections::BTreeSet;
 use std::vec::Vec;
 
 use super::check_number;
-use super::single::{self, Caller, Turn, token_view};
+use super::single::{self, Around, Caller, Turn, token_view};
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
-
-pub use single::Config;
 
 meshlock_core::bugs! {
     /// A node that leaves keeps the token although another is next.
@@ -35,20 +32,17 @@ meshlock_core::bugs! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// This node wants the token.
     Request {
         /// The node that asked; others pass it on.
         site: NodeId,
     },
     Token {
-        /// Of the latest grant.
         fence: Fence,
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Algorithm {
-    planted: Planted<Bug>,
     /// The node that asked last, as far as this node knows; `None` if it was this node itself.
     father: Option<NodeId>,
     /// The node that gets the token after this one. Invariant: only while the caller waits or is inside.
@@ -59,40 +53,21 @@ pub struct Algorithm {
 
 pub type Node = single::Node<Algorithm>;
 
-impl Node {
-    /// Plants a bug into this node.
-    #[cfg(feature = "mutants")]
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        self.algorithm_mut().planted = Planted::bug(bug);
-    }
-
-    /// A node before anything has happened.
-    pub fn new(config: Config) -> Self {
-        let Config { id, members } = config;
-        Self::with(id, members, |members| {
-            let father = members.first().copied().filter(|&root| root != id);
-            let token = father.is_none().then_some(Fence(0));
-            Algorithm { planted: Planted::NONE, father, next: None, token }
-        })
-    }
-}
-
 impl Algorithm {
-    fn enter(&mut self, turn: &mut Turn<'_, Message>) {
+    fn enter(&mut self, turn: &mut Turn<'_, Self>) {
         if let Some(fence) = &mut self.token {
             fence.0 += 1;
             turn.enter(Some(*fence));
         }
     }
 
-    fn give(&mut self, to: NodeId, turn: &mut Turn<'_, Message>) {
+    fn give(&mut self, to: NodeId, turn: &mut Turn<'_, Self>) {
         if let Some(fence) = self.token.take() {
             turn.send(to, Message::Token { fence });
         }
     }
 
-    fn on_request(&mut self, site: NodeId, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn on_request(&mut self, site: NodeId, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         if !turn.others.contains(&site) {
             return Err(Rejection::UnknownNode);
         }
@@ -104,7 +79,7 @@ impl Algorithm {
                     return Err(Rejection::UnexpectedAnswer); // after the first, the father is set
                 }
                 self.next = Some(site);
-                if self.planted.has(Bug::ForgetFather) {
+                if turn.has(Bug::ForgetFather) {
                     return Ok(());
                 }
             }
@@ -127,25 +102,32 @@ impl Algorithm {
 
 impl single::Algorithm for Algorithm {
     type Message = Message;
+    type Bug = Bug;
+    type Setting = ();
 
     const BY_PERMISSION: bool = false;
 
-    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+    fn start(id: NodeId, members: &BTreeSet<NodeId>, (): ()) -> Self {
+        let father = members.first().copied().filter(|&root| root != id);
+        Self { father, next: None, token: father.is_none().then_some(Fence(0)) }
+    }
+
+    fn ask(&mut self, turn: &mut Turn<'_, Self>) {
         match self.father.take() {
             Some(father) => turn.send(father, Message::Request { site: turn.id }),
             None => self.enter(turn),
         }
     }
 
-    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Message>) {
+    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Self>) {
         if let Some(next) = self.next.take()
-            && !self.planted.has(Bug::ForgetNext)
+            && !turn.has(Bug::ForgetNext)
         {
             self.give(next, turn);
         }
     }
 
-    fn receive(&mut self, _from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn receive(&mut self, _from: NodeId, message: Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         match message {
             Message::Request { site } => self.on_request(site, turn),
             Message::Token { fence } => {
@@ -161,15 +143,9 @@ impl single::Algorithm for Algorithm {
         self.token.map(|_| token_view(caller, std::iter::empty()))
     }
 
-    fn token_in(
-        &self,
-        _from: NodeId,
-        message: &Message,
-        caller: &Caller,
-        _others: &BTreeSet<NodeId>,
-    ) -> Option<TokenView> {
+    fn token_in(&self, _from: NodeId, message: &Message, around: Around<'_>) -> Option<TokenView> {
         let Message::Token { fence } = message else { return None };
-        self.check_token(caller, *fence).ok().map(|()| token_view(caller, std::iter::empty()))
+        self.check_token(around.caller, *fence).ok().map(|()| token_view(around.caller, std::iter::empty()))
     }
 
     fn queue(&self) -> Vec<NodeId> {
@@ -183,7 +159,7 @@ impl single::Algorithm for Algorithm {
         }
     }
 
-    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         if let Some(fence) = &mut self.token {
             visitor.number(Line::CLOCK, &mut fence.0);
         }

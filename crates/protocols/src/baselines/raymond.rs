@@ -10,66 +10,21 @@
 //!    c   d
 //! ```
 //!
-//! A node keeps a queue of those neighbours in the tree that want the token, itself among them, and has at most one
+//! The tree is binary, the member with the smallest id its root. A node keeps a queue of those neighbours in the tree that want the token, itself among them, and has at most one
 //! request outstanding towards the token. A token that leaves while others are queued is followed by the next request.
 //! The two procedures `assign_privilege` and `make_request` end every event; each does nothing unless its guard holds.
 //!
 //! Needs no sequence numbers and tolerates reordered messages.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::vec::Vec;
 
 use super::check_number;
-use super::single::{self, Caller, Turn, token_view};
+use super::single::{self, Around, Caller, Turn, token_view};
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
-
-/// How a node is set up. All but `id` must be the same everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Config {
-    pub id: NodeId,
-    /// All nodes. The one with the smallest id has the token first.
-    pub members: Vec<NodeId>,
-    pub shape: Shape,
-}
-
-impl Config {
-    /// A binary tree.
-    pub const fn new(id: NodeId, members: Vec<NodeId>) -> Self {
-        Self { id, members, shape: Shape::Heap { arity: 2 } }
-    }
-}
-
-/// A tree over the members.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    /// The members in order, level by level, the first one the root.
-    Heap {
-        /// How many children a node has; zero counts as one.
-        arity: u32,
-    },
-    /// Every member but one with its parent. Must be a tree: members that it does not connect with the one of the
-    /// smallest id are never served.
-    Parents(Vec<(NodeId, NodeId)>),
-}
-
-impl Shape {
-    fn edges(&self, members: &BTreeSet<NodeId>) -> Vec<(NodeId, NodeId)> {
-        match self {
-            Self::Parents(parents) => parents.clone(),
-            Self::Heap { arity } => {
-                let members: Vec<NodeId> = members.iter().copied().collect();
-                let arity = usize::try_from(*arity).unwrap_or(usize::MAX).max(1);
-                let edge = |(at, member): (usize, &NodeId)| (*member, members[at / arity]);
-                members.iter().skip(1).enumerate().map(edge).collect()
-            }
-        }
-    }
-}
 
 meshlock_core::bugs! {
     /// A token that leaves is not asked back for the requests that are still queued.
@@ -78,22 +33,18 @@ meshlock_core::bugs! {
     GiveWhileInside,
 }
 
-/// What travels along the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
     /// A node on this side wants the token.
     Request,
-    /// The token.
     Privilege {
-        /// Of the latest grant.
         fence: Fence,
     },
 }
 
 /// Where the token is, as seen from a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Holder {
     /// Here, and the latest grant had this fence.
     Here(Fence),
@@ -102,10 +53,8 @@ enum Holder {
 }
 
 /// The state of one node. Names follow the paper.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Algorithm {
-    planted: Planted<Bug>,
-    /// In the tree.
     neighbours: BTreeSet<NodeId>,
     holder: Holder,
     /// Neighbours that want the token through this node, and the node itself, each at most once.
@@ -116,62 +65,17 @@ pub struct Algorithm {
 
 pub type Node = single::Node<Algorithm>;
 
-impl Node {
-    /// Plants a bug into this node.
-    #[cfg(feature = "mutants")]
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        self.algorithm_mut().planted = Planted::bug(bug);
-    }
-
-    /// A node before anything has happened.
-    pub fn new(config: Config) -> Self {
-        let Config { id, members, shape } = config;
-        Self::with(id, members, |members| {
-            let edges = shape.edges(members);
-            let root = members.first().copied().unwrap_or(id);
-            let holder = match first_hops(&edges, root).get(&id) {
-                _ if root == id => Holder::Here(Fence(0)),
-                Some(&next) => Holder::Towards(next),
-                None => Holder::Towards(root),
-            };
-            let touching = edges.iter().filter_map(|&(a, b)| match id {
-                _ if a == id => Some(b),
-                _ if b == id => Some(a),
-                _ => None,
-            });
-            let neighbours = touching.filter(|&node| node != id).collect();
-            Algorithm { planted: Planted::NONE, neighbours, holder, request_q: VecDeque::new(), asked: false }
-        })
-    }
-}
-
-/// For every node that the edges connect with the root: the next node on the way to it.
-fn first_hops(edges: &[(NodeId, NodeId)], root: NodeId) -> BTreeMap<NodeId, NodeId> {
-    let mut next = BTreeMap::from([(root, root)]);
-    let mut reached = VecDeque::from([root]);
-    while let Some(node) = reached.pop_front() {
-        for (from, to) in edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).filter(|&(from, _)| from == node) {
-            if let std::collections::btree_map::Entry::Vacant(place) = next.entry(to) {
-                place.insert(from);
-                reached.push_back(to);
-            }
-        }
-    }
-    next
-}
-
 impl Algorithm {
-    fn settle(&mut self, turn: &mut Turn<'_, Message>) {
+    fn settle(&mut self, turn: &mut Turn<'_, Self>) {
         let passed = self.assign_privilege(turn);
-        if !(passed && self.planted.has(Bug::NoRequestBehindToken)) {
+        if !(passed && turn.has(Bug::NoRequestBehindToken)) {
             self.make_request(turn);
         }
     }
 
     /// Passes an unused token on to the first of the queue. Returns whether it went to another node.
-    fn assign_privilege(&mut self, turn: &mut Turn<'_, Message>) -> bool {
-        let inside = turn.caller().is_inside() && !self.planted.has(Bug::GiveWhileInside);
+    fn assign_privilege(&mut self, turn: &mut Turn<'_, Self>) -> bool {
+        let inside = turn.caller().is_inside() && !turn.has(Bug::GiveWhileInside);
         let (Holder::Here(fence), false) = (self.holder, inside) else { return false };
         let Some(first) = self.request_q.pop_front() else { return false };
         if first == turn.id {
@@ -185,7 +89,7 @@ impl Algorithm {
         true
     }
 
-    fn make_request(&mut self, turn: &mut Turn<'_, Message>) {
+    fn make_request(&mut self, turn: &mut Turn<'_, Self>) {
         if let (Holder::Towards(next), false, false) = (self.holder, self.asked, self.request_q.is_empty()) {
             self.asked = true;
             turn.send(next, Message::Request);
@@ -204,19 +108,36 @@ impl Algorithm {
 
 impl single::Algorithm for Algorithm {
     type Message = Message;
+    type Bug = Bug;
+    type Setting = ();
 
     const BY_PERMISSION: bool = false;
 
-    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+    fn start(id: NodeId, members: &BTreeSet<NodeId>, (): ()) -> Self {
+        // The members in order, level by level.
+        let members: Vec<NodeId> = members.iter().copied().collect();
+        let at = members.iter().position(|&member| member == id).unwrap_or(0);
+        let parent = at.checked_sub(1).map(|before| members[before / 2]);
+        let children = [2 * at + 1, 2 * at + 2].into_iter().filter_map(|child| members.get(child).copied());
+        let holder = parent.map_or(Holder::Here(Fence(0)), Holder::Towards);
+        Self {
+            neighbours: parent.into_iter().chain(children).collect(),
+            holder,
+            request_q: VecDeque::new(),
+            asked: false,
+        }
+    }
+
+    fn ask(&mut self, turn: &mut Turn<'_, Self>) {
         self.request_q.push_back(turn.id);
         self.settle(turn);
     }
 
-    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Message>) {
+    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Self>) {
         self.settle(turn);
     }
 
-    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         if !self.neighbours.contains(&from) {
             return Err(Rejection::UnknownSender);
         }
@@ -237,15 +158,9 @@ impl single::Algorithm for Algorithm {
         matches!(self.holder, Holder::Here(_)).then(|| token_view(caller, std::iter::empty()))
     }
 
-    fn token_in(
-        &self,
-        from: NodeId,
-        message: &Message,
-        caller: &Caller,
-        _others: &BTreeSet<NodeId>,
-    ) -> Option<TokenView> {
+    fn token_in(&self, from: NodeId, message: &Message, around: Around<'_>) -> Option<TokenView> {
         let Message::Privilege { fence } = message else { return None };
-        self.check_token(from, *fence).ok().map(|()| token_view(caller, std::iter::empty()))
+        self.check_token(from, *fence).ok().map(|()| token_view(around.caller, std::iter::empty()))
     }
 
     fn asked(&self) -> Option<NodeId> {
@@ -266,7 +181,7 @@ impl single::Algorithm for Algorithm {
         }
     }
 
-    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         if let Holder::Here(fence) = &mut self.holder {
             visitor.number(Line::CLOCK, &mut fence.0);
         }

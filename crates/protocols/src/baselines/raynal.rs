@@ -25,18 +25,8 @@ use std::vec::Vec;
 use super::check_number;
 use super::single::{self, Turn};
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
-
-/// How a node is set up. All but `id` must be the same everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Config {
-    pub id: NodeId,
-    pub members: Vec<NodeId>,
-    /// The k of h-out-of-k (the paper's M).
-    pub capacity: Units,
-}
 
 meshlock_core::bugs! {
     /// A new request forgets what is still to come for the one before.
@@ -59,9 +49,9 @@ pub enum Message {
     Permit { units: Units },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Algorithm {
-    planted: Planted<Bug>,
+    /// The k of h-out-of-k (the paper's M).
     capacity: Units,
     /// The greatest clock seen in any request, the own ones included.
     clock: u64,
@@ -75,35 +65,19 @@ pub struct Algorithm {
 
 pub type Node = single::Node<Algorithm>;
 
-impl Node {
-    /// Plants a bug into this node.
-    #[cfg(feature = "mutants")]
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        self.algorithm_mut().planted = Planted::bug(bug);
-    }
-
-    /// A node before anything has happened.
-    pub fn new(config: Config) -> Self {
-        let Config { id, members, capacity } = config;
-        let (used, owed) = (BTreeMap::new(), BTreeSet::new());
-        Self::with(id, members, |_| Algorithm { planted: Planted::NONE, capacity, clock: 0, asked_at: 0, used, owed })
-    }
-}
-
 impl Algorithm {
-    fn enter_if_it_fits(&self, turn: &mut Turn<'_, Message>) {
+    fn enter_if_it_fits(&self, turn: &mut Turn<'_, Self>) {
         let wanted = u64::from(turn.caller().units().0);
         if self.used.values().sum::<u64>() + wanted <= u64::from(self.capacity.0) {
             turn.enter(None);
         }
     }
 
-    fn on_request(&mut self, from: NodeId, clock: u64, turn: &mut Turn<'_, Message>) {
+    fn on_request(&mut self, from: NodeId, clock: u64, turn: &mut Turn<'_, Self>) {
         self.clock = self.clock.max(clock);
         let caller = turn.caller();
         let earlier = caller.waits() && (self.asked_at, turn.id) < (clock, from);
-        let needs = caller.is_inside() || (earlier && !self.planted.has(Bug::PermitAllWhileWaiting));
+        let needs = caller.is_inside() || (earlier && !turn.has(Bug::PermitAllWhileWaiting));
         // Units that are already owed for the previous request are not kept back twice.
         let kept = if needs && self.owed.insert(from) { caller.units() } else { Units(0) };
         let units = Units(self.capacity.0.saturating_sub(kept.0));
@@ -112,7 +86,7 @@ impl Algorithm {
         }
     }
 
-    fn on_permit(&mut self, from: NodeId, units: Units, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn on_permit(&mut self, from: NodeId, units: Units, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         if units == Units(0) {
             return Err(Rejection::ImpossibleUnits);
         }
@@ -128,17 +102,23 @@ impl Algorithm {
 
 impl single::Algorithm for Algorithm {
     type Message = Message;
+    type Bug = Bug;
+    type Setting = Units;
 
     const BY_PERMISSION: bool = true;
+
+    fn start(_id: NodeId, _members: &BTreeSet<NodeId>, capacity: Units) -> Self {
+        Self { capacity, clock: 0, asked_at: 0, used: BTreeMap::new(), owed: BTreeSet::new() }
+    }
 
     fn capacity(&self) -> Units {
         self.capacity
     }
 
-    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+    fn ask(&mut self, turn: &mut Turn<'_, Self>) {
         self.clock += 1;
         self.asked_at = self.clock;
-        if self.planted.has(Bug::ForgetOutstanding) {
+        if turn.has(Bug::ForgetOutstanding) {
             self.used.clear();
         }
         for &node in turn.others {
@@ -148,16 +128,16 @@ impl single::Algorithm for Algorithm {
         self.enter_if_it_fits(turn);
     }
 
-    fn leave(&mut self, units: Units, turn: &mut Turn<'_, Message>) {
+    fn leave(&mut self, units: Units, turn: &mut Turn<'_, Self>) {
         self.asked_at = 0;
         for node in std::mem::take(&mut self.owed) {
-            if !self.planted.has(Bug::KeepRest) {
+            if !turn.has(Bug::KeepRest) {
                 turn.send(node, Message::Permit { units });
             }
         }
     }
 
-    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         match message {
             Message::Request { clock } => {
                 check_number(clock)?;
@@ -179,7 +159,7 @@ impl single::Algorithm for Algorithm {
         }
     }
 
-    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visitor.number(STAMP, &mut self.clock);
         visitor.number(STAMP, &mut self.asked_at);
     }

@@ -17,11 +17,8 @@ use std::vec::Vec;
 use super::check_number;
 use super::single::{self, Turn};
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::vocabulary::{NodeId, Units};
-
-pub use single::Config;
 
 meshlock_core::bugs! {
     /// A node that waits replies to all at once.
@@ -46,9 +43,8 @@ pub enum Message {
     Reply,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Algorithm {
-    planted: Planted<Bug>,
     /// The greatest clock seen in any request, the own ones included.
     clock: u64,
     /// The clock of the own request; zero while the caller is away.
@@ -61,43 +57,33 @@ pub struct Algorithm {
 
 pub type Node = single::Node<Algorithm>;
 
-impl Node {
-    /// Plants a bug into this node.
-    #[cfg(feature = "mutants")]
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        self.algorithm_mut().planted = Planted::bug(bug);
-    }
-
-    /// A node before anything has happened.
-    pub fn new(config: Config) -> Self {
-        let Config { id, members } = config;
-        let (missing, deferred) = (BTreeSet::new(), BTreeSet::new());
-        Self::with(id, members, |_| Algorithm { planted: Planted::NONE, clock: 0, asked_at: 0, missing, deferred })
-    }
-}
-
 impl Algorithm {
-    fn enter_if_allowed(&self, turn: &mut Turn<'_, Message>) {
+    fn enter_if_allowed(&self, turn: &mut Turn<'_, Self>) {
         if self.missing.is_empty() {
             turn.enter(None);
         }
     }
 
     /// Whether a request with this clock has to wait until the own one is over.
-    fn comes_first(&self, from: NodeId, clock: u64, turn: &Turn<'_, Message>) -> bool {
+    fn comes_first(&self, from: NodeId, clock: u64, turn: &Turn<'_, Self>) -> bool {
         let caller = turn.caller();
-        let earlier = (self.asked_at, turn.id) < (clock, from) || self.planted.has(Bug::DeferWhileWaiting);
-        caller.is_inside() || (caller.waits() && earlier && !self.planted.has(Bug::ReplyWhileWaiting))
+        let earlier = (self.asked_at, turn.id) < (clock, from) || turn.has(Bug::DeferWhileWaiting);
+        caller.is_inside() || (caller.waits() && earlier && !turn.has(Bug::ReplyWhileWaiting))
     }
 }
 
 impl single::Algorithm for Algorithm {
     type Message = Message;
+    type Bug = Bug;
+    type Setting = ();
 
     const BY_PERMISSION: bool = true;
 
-    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+    fn start(_id: NodeId, _members: &BTreeSet<NodeId>, (): ()) -> Self {
+        Self::default()
+    }
+
+    fn ask(&mut self, turn: &mut Turn<'_, Self>) {
         self.clock += 1;
         self.asked_at = self.clock;
         self.missing.clone_from(turn.others);
@@ -105,23 +91,23 @@ impl single::Algorithm for Algorithm {
         self.enter_if_allowed(turn);
     }
 
-    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Message>) {
+    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Self>) {
         self.asked_at = 0;
         for node in std::mem::take(&mut self.deferred) {
-            if !self.planted.has(Bug::ForgetDeferred) {
+            if !turn.has(Bug::ForgetDeferred) {
                 turn.send(node, Message::Reply);
             }
         }
     }
 
-    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         match message {
             Message::Request { clock } => {
                 check_number(clock)?;
                 if self.deferred.contains(&from) {
                     return Err(Rejection::UnexpectedAnswer); // it asks again without a reply to the first
                 }
-                if !self.planted.has(Bug::DeafClock) {
+                if !turn.has(Bug::DeafClock) {
                     self.clock = self.clock.max(clock);
                 }
                 if self.comes_first(from, clock, turn) {
@@ -151,7 +137,7 @@ impl single::Algorithm for Algorithm {
         }
     }
 
-    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visitor.number(STAMP, &mut self.clock);
         visitor.number(STAMP, &mut self.asked_at);
     }

@@ -9,59 +9,43 @@ use std::hash::Hash;
 use std::vec::Vec;
 
 use meshlock_core::counters::{CounterVisitor, Line};
+use meshlock_core::planted::Planted;
 use meshlock_core::protocol::{Effect, Event, Misuse, Protocol, Rejection};
 use meshlock_core::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use meshlock_core::vocabulary::{Demand, Fence, Grant, NodeId, Rank, RequestId, Units};
 
-/// How a node of an algorithm without parameters is set up. All but `id` must be the same everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Config {
-    pub id: NodeId,
-    /// All nodes. Where there is a token, the one with the smallest id has it first.
-    pub members: Vec<NodeId>,
-}
-
 /// One algorithm at one node, without the caller.
 pub trait Algorithm: Clone + Debug + Eq + Hash {
     type Message: Clone + Debug + Eq + Ord + Hash;
+    type Bug: Copy + Debug + Eq + Hash;
+    /// What all nodes agree on besides who they are.
+    type Setting;
 
     /// Nodes enter by the permission of the others; there is no token.
     const BY_PERMISSION: bool;
+
+    /// Before anything has happened. Where there is a token, the member with the smallest id has it.
+    fn start(id: NodeId, members: &BTreeSet<NodeId>, setting: Self::Setting) -> Self;
 
     /// The k of h-out-of-k.
     fn capacity(&self) -> Units {
         Units(1)
     }
 
-    /// The caller has begun to wait.
-    fn ask(&mut self, turn: &mut Turn<'_, Self::Message>);
+    fn ask(&mut self, turn: &mut Turn<'_, Self>);
 
     /// The caller has left and gave back these units.
-    fn leave(&mut self, units: Units, turn: &mut Turn<'_, Self::Message>);
+    fn leave(&mut self, units: Units, turn: &mut Turn<'_, Self>);
 
     /// A message of another member. On `Err` nothing has changed.
-    fn receive(
-        &mut self,
-        from: NodeId,
-        message: Self::Message,
-        turn: &mut Turn<'_, Self::Message>,
-    ) -> Result<(), Rejection>;
+    fn receive(&mut self, from: NodeId, message: Self::Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection>;
 
-    /// The token, if it is here.
-    fn token(&self, caller: &Caller) -> Option<TokenView> {
-        let _ = caller;
+    fn token(&self, _caller: &Caller) -> Option<TokenView> {
         None
     }
 
     /// The token that this message would bring if it came now, and would be accepted.
-    fn token_in(
-        &self,
-        from: NodeId,
-        message: &Self::Message,
-        caller: &Caller,
-        others: &BTreeSet<NodeId>,
-    ) -> Option<TokenView> {
-        let _ = (from, message, caller, others);
+    fn token_in(&self, _from: NodeId, _message: &Self::Message, _around: Around<'_>) -> Option<TokenView> {
         None
     }
 
@@ -79,21 +63,19 @@ pub trait Algorithm: Clone + Debug + Eq + Hash {
     fn kind(message: &Self::Message) -> &'static str;
 
     /// Whether the node ignores this message of a member now and at any later time.
-    fn is_stale(&self, from: NodeId, message: &Self::Message) -> bool {
-        let _ = (from, message);
+    fn is_stale(&self, _from: NodeId, _message: &Self::Message) -> bool {
         false
     }
 
     /// Shows every growing number; see [`meshlock_core::counters`].
-    fn visit_counters(&mut self, id: NodeId, visitor: &mut dyn CounterVisitor);
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor);
 
     /// Shows every growing number of a message.
     fn visit_message_counters(message: &mut Self::Message, visitor: &mut dyn CounterVisitor);
 }
 
 /// What the application at a node is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Neither waiting nor inside.
     Away,
@@ -103,8 +85,7 @@ pub enum Phase {
     Inside(Units, Option<Fence>),
 }
 
-/// The one request of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
     /// The latest number used.
     last: Option<RequestId>,
@@ -112,7 +93,6 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// What it is doing.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -122,7 +102,6 @@ impl Caller {
         matches!(self.phase, Phase::Waiting(_))
     }
 
-    /// It uses what it was granted.
     pub fn is_inside(&self) -> bool {
         matches!(self.phase, Phase::Inside(..))
     }
@@ -186,26 +165,42 @@ impl Caller {
     }
 }
 
+/// What surrounds an algorithm at its node.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    pub caller: &'a Caller,
+    pub others: &'a BTreeSet<NodeId>,
+}
+
 /// One event at one node: what an algorithm may look at, and what it wants done.
-#[derive(Debug)]
-pub struct Turn<'a, M> {
+pub struct Turn<'a, A: Algorithm> {
     pub id: NodeId,
     pub others: &'a BTreeSet<NodeId>,
     caller: &'a mut Caller,
-    effects: Vec<Effect<M>>,
+    planted: Planted<A::Bug>,
+    effects: Vec<Effect<A::Message>>,
 }
 
-impl<M: Clone> Turn<'_, M> {
+impl<A: Algorithm> Turn<'_, A> {
     pub fn caller(&self) -> &Caller {
         self.caller
     }
 
-    pub fn send(&mut self, to: NodeId, message: M) {
+    pub fn around(&self) -> Around<'_> {
+        Around { caller: self.caller, others: self.others }
+    }
+
+    /// Whether this bug is planted here.
+    pub fn has(&self, bug: A::Bug) -> bool {
+        self.planted.has(bug)
+    }
+
+    pub fn send(&mut self, to: NodeId, message: A::Message) {
         self.effects.push(Effect::Send { to, message });
     }
 
     /// Sends to all other members, one by one.
-    pub fn send_to_all(&mut self, message: &M) {
+    pub fn send_to_all(&mut self, message: &A::Message) {
         self.effects.extend(self.others.iter().map(|&to| Effect::Send { to, message: message.clone() }));
     }
 
@@ -218,34 +213,35 @@ impl<M: Clone> Turn<'_, M> {
 }
 
 /// An algorithm with its caller: one resource at one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Node<A> {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node<A: Algorithm> {
     id: NodeId,
     others: BTreeSet<NodeId>,
     caller: Caller,
+    planted: Planted<A::Bug>,
     algorithm: A,
 }
 
 impl<A: Algorithm> Node<A> {
-    /// A node whose caller has not asked yet. `make` gets all members in order and makes the algorithm.
-    pub(super) fn with(id: NodeId, members: Vec<NodeId>, make: impl FnOnce(&BTreeSet<NodeId>) -> A) -> Self {
-        let mut members: BTreeSet<_> = members.into_iter().collect();
-        members.insert(id);
-        let algorithm = make(&members);
+    /// A node before anything has happened. Members and setting must be the same everywhere.
+    pub fn new(id: NodeId, members: impl IntoIterator<Item = NodeId>, setting: A::Setting) -> Self {
+        let mut members: BTreeSet<_> = members.into_iter().chain([id]).collect();
+        let algorithm = A::start(id, &members, setting);
         members.remove(&id);
-        Self { id, others: members, caller: Caller { last: None, phase: Phase::Away }, algorithm }
+        let caller = Caller { last: None, phase: Phase::Away };
+        Self { id, others: members, caller, planted: Planted::NONE, algorithm }
     }
 
-    /// For planting bugs.
     #[cfg(feature = "mutants")]
-    pub(super) fn algorithm_mut(&mut self) -> &mut A {
-        &mut self.algorithm
+    #[doc(hidden)]
+    pub fn plant(&mut self, bug: A::Bug) {
+        self.planted = Planted::bug(bug);
     }
 
     /// Lets the algorithm act and collects what it wants done.
-    fn act<T>(&mut self, act: impl FnOnce(&mut A, &mut Turn<'_, A::Message>) -> T) -> (T, Vec<Effect<A::Message>>) {
-        let Self { id, others, caller, algorithm } = self;
-        let mut turn = Turn { id: *id, others, caller, effects: Vec::new() };
+    fn act<T>(&mut self, act: impl FnOnce(&mut A, &mut Turn<'_, A>) -> T) -> (T, Vec<Effect<A::Message>>) {
+        let Self { id, others, caller, planted, algorithm } = self;
+        let mut turn = Turn { id: *id, others, caller, planted: *planted, effects: Vec::new() };
         let result = act(algorithm, &mut turn);
         (result, turn.effects)
     }
@@ -331,7 +327,7 @@ impl<A: Algorithm> Protocol for Node<A> {
 
     fn token_in(&self, from: NodeId, message: &A::Message) -> Option<TokenView> {
         let Self { others, caller, algorithm, .. } = self;
-        if others.contains(&from) { algorithm.token_in(from, message, caller, others) } else { None }
+        others.contains(&from).then(|| algorithm.token_in(from, message, Around { caller, others })).flatten()
     }
 
     fn returning_in(_message: &A::Message) -> Option<Returning> {
@@ -353,7 +349,7 @@ impl<A: Algorithm> Protocol for Node<A> {
         if let Phase::Inside(_, Some(fence)) = &mut self.caller.phase {
             visitor.number(Line::CLOCK, &mut fence.0);
         }
-        self.algorithm.visit_counters(self.id, visitor);
+        self.algorithm.visit_counters(visitor);
     }
 
     fn visit_message_counters(message: &mut A::Message, visitor: &mut dyn CounterVisitor) {

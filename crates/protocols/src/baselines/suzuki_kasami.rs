@@ -14,14 +14,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::check_number;
-use super::single::{self, Caller, Turn, token_view};
+use super::single::{self, Around, Caller, Turn, token_view};
 use meshlock_core::counters::{CounterVisitor, Line};
-use meshlock_core::planted::Planted;
 use meshlock_core::protocol::Rejection;
 use meshlock_core::view::TokenView;
 use meshlock_core::vocabulary::{Fence, NodeId, Units};
-
-pub use single::Config;
 
 meshlock_core::bugs! {
     /// A node that leaves does not look for unserved requests.
@@ -33,7 +30,6 @@ meshlock_core::bugs! {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// This node wants the token.
     Request {
         site: NodeId,
         /// Counts the requests that needed a message.
@@ -48,37 +44,17 @@ pub struct Token {
     pub served: BTreeMap<NodeId, u64>,
     /// The nodes to be served next (the paper's Q), each at most once.
     pub queue: VecDeque<NodeId>,
-    /// Of the latest grant.
     pub fence: Fence,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Algorithm {
-    planted: Planted<Bug>,
     /// The greatest request number heard, by node, this one included (the paper's RN). Silent nodes are left out.
     heard: BTreeMap<NodeId, u64>,
     token: Option<Token>,
 }
 
 pub type Node = single::Node<Algorithm>;
-
-impl Node {
-    /// Plants a bug into this node.
-    #[cfg(feature = "mutants")]
-    #[doc(hidden)]
-    pub fn plant(&mut self, bug: Bug) {
-        self.algorithm_mut().planted = Planted::bug(bug);
-    }
-
-    /// A node before anything has happened.
-    pub fn new(config: Config) -> Self {
-        let Config { id, members } = config;
-        Self::with(id, members, |members| {
-            let token = (members.first() == Some(&id)).then(Token::default);
-            Algorithm { planted: Planted::NONE, heard: BTreeMap::new(), token }
-        })
-    }
-}
 
 impl Algorithm {
     fn heard_of(&self, node: NodeId) -> u64 {
@@ -90,7 +66,7 @@ impl Algorithm {
         self.heard_of(node) == token.served.get(&node).copied().unwrap_or(0) + 1
     }
 
-    fn enter(&mut self, turn: &mut Turn<'_, Message>) {
+    fn enter(&mut self, turn: &mut Turn<'_, Self>) {
         if let Some(token) = &mut self.token {
             token.fence.0 += 1;
             turn.enter(Some(token.fence));
@@ -98,7 +74,7 @@ impl Algorithm {
     }
 
     /// Passes an unused token on to the first of the queue.
-    fn give_away(&mut self, turn: &mut Turn<'_, Message>) {
+    fn give_away(&mut self, turn: &mut Turn<'_, Self>) {
         let Some(mut token) = self.token.take() else { return };
         match token.queue.pop_front() {
             Some(first) => turn.send(first, Message::Token(token)),
@@ -107,14 +83,14 @@ impl Algorithm {
     }
 
     /// Whether a token would be taken now.
-    fn check_token(&self, token: &Token, caller: &Caller, others: &BTreeSet<NodeId>) -> Result<(), Rejection> {
+    fn check_token(&self, token: &Token, around: Around<'_>) -> Result<(), Rejection> {
         if self.token.is_some() {
             return Err(Rejection::SecondToken);
         }
-        if !caller.waits() {
+        if !around.caller.waits() {
             return Err(Rejection::UnwantedToken);
         }
-        if !token.queue.iter().all(|node| others.contains(node)) {
+        if !token.queue.iter().all(|node| around.others.contains(node)) {
             return Err(Rejection::UnknownNode);
         }
         token.served.values().chain([&token.fence.0]).try_for_each(|&number| check_number(number))
@@ -123,10 +99,16 @@ impl Algorithm {
 
 impl single::Algorithm for Algorithm {
     type Message = Message;
+    type Bug = Bug;
+    type Setting = ();
 
     const BY_PERMISSION: bool = false;
 
-    fn ask(&mut self, turn: &mut Turn<'_, Message>) {
+    fn start(id: NodeId, members: &BTreeSet<NodeId>, (): ()) -> Self {
+        Self { heard: BTreeMap::new(), token: (members.first() == Some(&id)).then(Token::default) }
+    }
+
+    fn ask(&mut self, turn: &mut Turn<'_, Self>) {
         if self.token.is_some() {
             return self.enter(turn);
         }
@@ -135,13 +117,13 @@ impl single::Algorithm for Algorithm {
         turn.send_to_all(&Message::Request { site: turn.id, number });
     }
 
-    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Message>) {
+    fn leave(&mut self, _units: Units, turn: &mut Turn<'_, Self>) {
         let Some(mut token) = self.token.take() else { return };
         let own = self.heard_of(turn.id);
-        if own > 0 && !self.planted.has(Bug::ForgetServed) {
+        if own > 0 && !turn.has(Bug::ForgetServed) {
             token.served.insert(turn.id, own);
         }
-        for &node in turn.others.iter().filter(|_| !self.planted.has(Bug::NoQueueMerge)) {
+        for &node in turn.others.iter().filter(|_| !turn.has(Bug::NoQueueMerge)) {
             if self.is_unserved(&token, node) && !token.queue.contains(&node) {
                 token.queue.push_back(node);
             }
@@ -150,7 +132,7 @@ impl single::Algorithm for Algorithm {
         self.give_away(turn);
     }
 
-    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Message>) -> Result<(), Rejection> {
+    fn receive(&mut self, from: NodeId, message: Message, turn: &mut Turn<'_, Self>) -> Result<(), Rejection> {
         match message {
             Message::Request { site, number } => {
                 if site != from {
@@ -169,7 +151,7 @@ impl single::Algorithm for Algorithm {
                 }
             }
             Message::Token(token) => {
-                self.check_token(&token, turn.caller(), turn.others)?;
+                self.check_token(&token, turn.around())?;
                 self.token = Some(token);
                 self.enter(turn);
             }
@@ -181,15 +163,9 @@ impl single::Algorithm for Algorithm {
         self.token.as_ref().map(|token| token_view(caller, token.queue.iter().copied()))
     }
 
-    fn token_in(
-        &self,
-        _from: NodeId,
-        message: &Message,
-        caller: &Caller,
-        others: &BTreeSet<NodeId>,
-    ) -> Option<TokenView> {
+    fn token_in(&self, _from: NodeId, message: &Message, around: Around<'_>) -> Option<TokenView> {
         let Message::Token(token) = message else { return None };
-        self.check_token(token, caller, others).ok().map(|()| token_view(caller, token.queue.iter().copied()))
+        self.check_token(token, around).ok().map(|()| token_view(around.caller, token.queue.iter().copied()))
     }
 
     fn kind(message: &Message) -> &'static str {
@@ -206,7 +182,7 @@ impl single::Algorithm for Algorithm {
         }
     }
 
-    fn visit_counters(&mut self, _id: NodeId, visitor: &mut dyn CounterVisitor) {
+    fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visit_numbers(&mut self.heard, visitor);
         if let Some(token) = &mut self.token {
             visit_token(token, visitor);

@@ -61,7 +61,6 @@ pub enum Message {
     },
 }
 
-/// `Etat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Etat {
@@ -81,7 +80,6 @@ enum Caller {
     Inside,
 }
 
-/// A station of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     id: NodeId,
@@ -115,7 +113,6 @@ pub struct Node {
 type Effects = Vec<Effect<Message>>;
 
 impl Node {
-    /// A station as the report initialises it.
     pub fn new(config: Config) -> Self {
         let zeros: BTreeMap<_, _> = config.stations.iter().map(|station| (*station, 0)).collect();
         Self {

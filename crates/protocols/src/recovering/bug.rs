@@ -2,7 +2,7 @@
 //!
 //! Each method here takes precedence over the rule of the same name.
 
-use meshlock_core::recovery::{Census, Resource, Row};
+use meshlock_core::recovery::{Census, Report, Resource, Row};
 use meshlock_core::{Effect, Event, Misuse, NodeId};
 
 use super::{Effects, Link, Phase, Recovering, Rules};
@@ -25,10 +25,17 @@ meshlock_core::bugs! {
     GoOnWhenGone,
     /// Who leaves does not say so.
     LeaveSilently,
+    /// Who goes on after a clean stop pictures itself again and, as an heir, decides again: nothing was saved of that.
+    PictureAgain,
+    /// Who goes on after a clean stop pictures itself again; that it has decided was saved.
+    SaveNoReport,
+    /// Who goes on after a clean stop decides again, with the report that was saved.
+    SaveNoDecision,
+    /// What was saved is not deleted when it is used: after a crash it is used again.
+    KeepSaved,
 }
 
 impl Recovering {
-    /// Plants a bug into this member.
     pub fn plant(&mut self, bug: Bug) {
         self.planted = meshlock_core::planted::Planted::bug(bug as u8);
     }
@@ -108,6 +115,34 @@ impl Recovering {
 
     pub(super) fn must_begin_anew(&self) -> bool {
         !self.has(Bug::GoOnWhenGone) && Rules::must_begin_anew(self)
+    }
+
+    pub(super) fn go_on(&mut self, out: &mut Effects) {
+        if self.has(Bug::KeepSaved) {
+            self.saved = Some(Box::new(self.clone()));
+        }
+        let (told, is_decided) = (self.keeper.own_report().cloned(), self.keeper.is_decided());
+        Rules::go_on(self, out);
+        let Some(told) = told else { return };
+        if self.has(Bug::PictureAgain) || self.has(Bug::SaveNoReport) {
+            let rows = self.pictures(&told.census);
+            let census = told.census;
+            self.keeper = self.keeper.anew(self.me(), census.clone());
+            let picture = Report { census, node: self.me(), rows };
+            self.keeper.go_on(picture, is_decided && self.has(Bug::SaveNoReport));
+        } else if self.has(Bug::SaveNoDecision) {
+            self.keeper.go_on(told, false);
+        }
+    }
+
+    /// For [`Bug::KeepSaved`]: starts from what a clean stop saved long ago, under the census that is on disk.
+    pub(super) fn use_saved_again(&mut self) -> bool {
+        let Some(saved) = self.saved.take() else { return false };
+        let census = self.keeper.census().merged(saved.keeper.census());
+        let links = std::mem::take(&mut self.links);
+        *self = Self { links, ..*saved };
+        self.keeper = self.keeper.anew(self.me(), census);
+        true
     }
 
     pub(super) fn say_goodbye(&mut self, out: &mut Effects) {

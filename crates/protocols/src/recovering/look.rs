@@ -78,6 +78,8 @@ impl Protocol for Recovering {
         let keeper = self.keeper.anew(self.me(), self.kept_census());
         let resources: Option<Vec<Node>> = self.resources.iter().map(|resource| resource.anew(self.me())).collect();
         let fresh = Self::invited(self.me().member(), Default::default(), resources?);
+        #[cfg(feature = "mutants")]
+        let fresh = Self { saved: self.saved.clone(), ..fresh };
         Some(Self { keeper, phase, planted: self.planted, ..fresh })
     }
 

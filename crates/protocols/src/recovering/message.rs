@@ -10,9 +10,7 @@ use serde::Serialize;
 /// A frame, and which incarnation of its sender sent it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Message {
-    /// The incarnation.
     pub from: NodeId,
-    /// The frame itself.
     pub body: Body,
 }
 
@@ -24,12 +22,7 @@ pub enum Body {
     /// What a node had when its census grew.
     Report(#[serde(serialize_with = "report")] Arc<Report>),
     /// Of the protocol of a resource.
-    Inner {
-        /// Its number.
-        resource: Resource,
-        /// The message itself.
-        message: Box<crate::Message>,
-    },
+    Inner { resource: Resource, message: Box<crate::Message> },
 }
 
 fn report<S: serde::Serializer>(report: &Arc<Report>, serializer: S) -> Result<S::Ok, S::Error> {

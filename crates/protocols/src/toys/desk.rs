@@ -12,7 +12,6 @@ use meshlock_core::{
     Delay, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Timer, Units,
 };
 
-/// What is wrong with a desk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeskBug {
     None,
@@ -26,7 +25,6 @@ pub enum DeskBug {
     PrefersLow,
     /// Sends an answer to a node it has no link to.
     SendsAstray,
-    /// Rejects what it should take.
     Rejects,
 }
 

@@ -7,7 +7,7 @@ use meshlock_core::{
     Aging, Deadline, Demand, Effect, Event, Fence, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session,
     Units, Urgency,
 };
-use meshlock_protocols::baselines::raymond::Shape;
+use meshlock_protocols::baselines::single::{self, Algorithm};
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 
 const ONE: Demand = Demand::units(1, 0);
@@ -20,29 +20,13 @@ fn central(id: NodeId, count: u32) -> central::Node {
     central::Node::new(central::Config::mutex(id, members(count)))
 }
 
-fn raymond(id: NodeId, count: u32) -> raymond::Node {
-    raymond::Node::new(raymond::Config::new(id, members(count)))
-}
-
-fn suzuki_kasami(id: NodeId, count: u32) -> suzuki_kasami::Node {
-    suzuki_kasami::Node::new(suzuki_kasami::Config { id, members: members(count) })
-}
-
-fn ricart_agrawala(id: NodeId, count: u32) -> ricart_agrawala::Node {
-    ricart_agrawala::Node::new(ricart_agrawala::Config { id, members: members(count) })
-}
-
-fn lamport(id: NodeId, count: u32) -> lamport::Node {
-    lamport::Node::new(lamport::Config { id, members: members(count) })
-}
-
-fn naimi_trehel(id: NodeId, count: u32) -> naimi_trehel::Node {
-    naimi_trehel::Node::new(naimi_trehel::Config { id, members: members(count) })
+/// Of an algorithm without parameters.
+fn plain<A: Algorithm<Setting = ()>>(id: NodeId, count: u32) -> single::Node<A> {
+    single::Node::new(id, members(count), ())
 }
 
 fn raynal(id: NodeId, count: u32, k: u32) -> raynal::Node {
-    let (members, capacity) = (members(count), Units(k));
-    raynal::Node::new(raynal::Config { id, members, capacity })
+    raynal::Node::new(id, members(count), Units(k))
 }
 
 /// A network that counts: nodes 1 to n, messages in the order of sending.
@@ -145,12 +129,12 @@ fn costs<P: Protocol>(
 
 #[test]
 fn ricart_agrawala_costs_two_messages_for_each_other_node() {
-    costs(ricart_agrawala, |n| 2 * (n - 1), |n| [2 * n * (n - 1); 2]);
+    costs(plain::<ricart_agrawala::Algorithm>, |n| 2 * (n - 1), |n| [2 * n * (n - 1); 2]);
 }
 
 #[test]
 fn lamport_costs_three_messages_for_each_other_node() {
-    costs(lamport, |n| 3 * (n - 1), |n| [3 * n * (n - 1); 2]);
+    costs(plain::<lamport::Algorithm>, |n| 3 * (n - 1), |n| [3 * n * (n - 1); 2]);
 }
 
 #[test]
@@ -170,7 +154,7 @@ fn raynal_costs_two_to_three_messages_for_each_other_node() {
 #[test]
 fn suzuki_kasami_costs_n_messages_or_none_at_the_holder() {
     for count in 2..=7 {
-        let mut net = Net::new(count, suzuki_kasami);
+        let mut net = Net::new(count, plain::<suzuki_kasami::Algorithm>);
         assert_eq!(net.cost_of_entry(1), 0);
         for node in 2..=count {
             assert_eq!(net.cost_of_entry(node), count as usize);
@@ -193,14 +177,11 @@ fn a_coordinator_costs_three_messages_or_none_at_home() {
     }
 }
 
-/// The distance of two nodes in a heap-shaped tree, from the numbers of its places alone.
-fn distance(arity: u32, mut a: u32, mut b: u32) -> usize {
+/// The distance of two nodes in a binary tree, from the numbers of its places alone.
+fn distance(mut a: u32, mut b: u32) -> usize {
     let mut steps = 0;
     while a != b {
-        if a < b {
-            std::mem::swap(&mut a, &mut b);
-        }
-        a = (a - 2) / arity + 1;
+        (a, b) = (a.max(b) / 2, a.min(b));
         steps += 1;
     }
     steps
@@ -208,38 +189,20 @@ fn distance(arity: u32, mut a: u32, mut b: u32) -> usize {
 
 #[test]
 fn raymond_costs_twice_the_distance_to_the_token() {
-    for arity in [1, 2, 3] {
-        let make = |id, n| {
-            let config = raymond::Config::new(id, members(n));
-            raymond::Node::new(raymond::Config { shape: Shape::Heap { arity }, ..config })
-        };
-        let mut net = Net::new(9, make);
-        let mut holder = 1;
-        for node in [1, 9, 2, 2, 7, 8, 1, 5, 3, 6, 4] {
-            assert_eq!(net.cost_of_entry(node), 2 * distance(arity, holder, node), "{holder} to {node}, arity {arity}");
-            holder = node;
-        }
+    let mut net = Net::new(9, plain::<raymond::Algorithm>);
+    let mut holder = 1;
+    for node in [1, 9, 2, 2, 7, 8, 1, 5, 3, 6, 4] {
+        assert_eq!(net.cost_of_entry(node), 2 * distance(holder, node), "{holder} to {node}");
+        holder = node;
     }
-}
-
-#[test]
-fn raymond_takes_any_tree() {
-    // 3 - 1 - 4 - 2, with 4 as the root; the token starts at 1 all the same.
-    let parents = vec![(NodeId(1), NodeId(4)), (NodeId(2), NodeId(4)), (NodeId(3), NodeId(1))];
-    let make = |id, n| {
-        let config = raymond::Config::new(id, members(n));
-        raymond::Node::new(raymond::Config { shape: Shape::Parents(parents.clone()), ..config })
-    };
-    let mut net = Net::new(4, make);
-    assert_eq!([1, 2, 3, 4].map(|node| net.cost_of_entry(node)), [0, 4, 6, 4]);
 }
 
 #[test]
 fn a_first_request_of_naimi_trehel_costs_two_messages() {
     for count in 2..=7 {
-        assert_eq!(Net::new(count, naimi_trehel).cost_of_entry(1), 0);
+        assert_eq!(Net::new(count, plain::<naimi_trehel::Algorithm>).cost_of_entry(1), 0);
         for node in 2..=count {
-            assert_eq!(Net::new(count, naimi_trehel).cost_of_entry(node), 2);
+            assert_eq!(Net::new(count, plain::<naimi_trehel::Algorithm>).cost_of_entry(node), 2);
         }
     }
 }
@@ -247,7 +210,7 @@ fn a_first_request_of_naimi_trehel_costs_two_messages() {
 #[test]
 fn naimi_trehel_costs_at_most_n_messages_and_less_on_average() {
     let count = 16;
-    let mut net = Net::new(count, naimi_trehel);
+    let mut net = Net::new(count, plain::<naimi_trehel::Algorithm>);
     let (mut total, mut place, rounds) = (0, 1, 400);
     for _ in 0..rounds {
         place = (place * 75 + 74) % 65_537; // a fixed sequence that looks like none
@@ -262,8 +225,8 @@ fn naimi_trehel_costs_at_most_n_messages_and_less_on_average() {
 
 #[test]
 fn everybody_in_a_rush_is_let_in_by_the_tokens_too() {
-    Net::new(7, raymond).cost_of_rush();
-    Net::new(7, naimi_trehel).cost_of_rush();
+    Net::new(7, plain::<raymond::Algorithm>).cost_of_rush();
+    Net::new(7, plain::<naimi_trehel::Algorithm>).cost_of_rush();
 }
 
 const CAST: [&str; 3] = ["ann", "bob", "cy"];
@@ -274,7 +237,7 @@ fn story<P: Protocol>(make: impl Fn(NodeId, u32) -> P) -> Story<P> {
 
 #[test]
 fn raymond_asks_the_token_back_for_those_behind() {
-    let mut story = Story::new(&["ann", "bob", "cy", "dan"], |id| raymond(id, 4)).any_to_any();
+    let mut story = Story::new(&["ann", "bob", "cy", "dan"], |id| plain::<raymond::Algorithm>(id, 4)).any_to_any();
     story.asks("ann", ONE).asks("dan", ONE).settles().asks("bob", ONE).settles().asks("cy", ONE).settles();
     story.releases("ann").settles().releases("dan").settles().releases("bob").settles();
     story.expect_holding(["cy"]).expect_token_at(["cy"]).expect_trace(
@@ -301,7 +264,7 @@ fn raymond_asks_the_token_back_for_those_behind() {
 
 #[test]
 fn suzuki_kasami_serves_a_request_that_found_the_holder_inside() {
-    let mut story = story(suzuki_kasami);
+    let mut story = story(plain::<suzuki_kasami::Algorithm>);
     story.asks("ann", ONE).asks("cy", ONE).settles().releases("ann").settles().releases("cy").settles();
     story.expect_token_at(["cy"]).expect_trace(
         "
@@ -317,14 +280,14 @@ fn suzuki_kasami_serves_a_request_that_found_the_holder_inside() {
 
 #[test]
 fn in_ricart_agrawala_the_earlier_request_goes_first() {
-    let mut story = story(ricart_agrawala);
+    let mut story = story(plain::<ricart_agrawala::Algorithm>);
     story.asks("cy", ONE).delivers("cy", "ann").asks("ann", ONE).settles();
     story.expect_holding(["cy"]).expect_waiting(["ann"]).releases("cy").settles().expect_holding(["ann"]);
 }
 
 #[test]
 fn in_lamports_queue_something_later_counts_as_an_answer() {
-    let mut story = story(lamport);
+    let mut story = story(plain::<lamport::Algorithm>);
     // bob asks before it has heard of ann's request; ann's stamp is smaller among equals.
     story.asks("ann", ONE).asks("bob", ONE).delivers("bob", "ann").delivers("ann", "cy").delivers("cy", "ann");
     story.expect_holding(["ann"]).settles().releases("ann").settles().expect_holding(["bob"]);
@@ -332,7 +295,7 @@ fn in_lamports_queue_something_later_counts_as_an_answer() {
 
 #[test]
 fn naimi_trehel_hands_the_token_straight_to_the_next() {
-    let mut story = story(naimi_trehel);
+    let mut story = story(plain::<naimi_trehel::Algorithm>);
     story.asks("ann", ONE).asks("bob", ONE).settles().asks("cy", ONE).settles();
     story.releases("ann").settles().releases("bob").settles().expect_token_at(["cy"]).expect_trace(
         "
@@ -366,7 +329,6 @@ fn raynal_does_not_confuse_permits_of_two_requests() {
     story.releases("ann").settles().expect_holding(["cy"]);
 }
 
-/// Three units, in this order, with this cap on joining.
 fn three_units(order: Order, joins: u32) -> Story<central::Node> {
     story(move |id, n| {
         central::Node::new(central::Config {
@@ -456,7 +418,7 @@ fn a_changed_urgency_changes_the_place_in_the_queue() {
 
 #[test]
 fn callers_mistakes_are_refused() {
-    let mut story = story(suzuki_kasami);
+    let mut story = story(plain::<suzuki_kasami::Algorithm>);
     story.asks("bob", Demand::units(2, 0));
     story.expect_refused(Misuse::OverCapacity { asked: Units(2), capacity: Units(1) });
     story.asks("bob", Demand::session(1, 0)).expect_refused(Misuse::NoSessions);
@@ -476,7 +438,7 @@ fn callers_mistakes_are_refused() {
 
 #[test]
 fn a_token_that_nobody_waits_for_is_rejected() {
-    let mut story = story(naimi_trehel);
+    let mut story = story(plain::<naimi_trehel::Algorithm>);
     let token = naimi_trehel::Message::Token { fence: Fence(9) };
     story.forges("bob", "cy", token).forges("bob", "ann", token).expect_trace(
         "
@@ -487,7 +449,7 @@ fn a_token_that_nobody_waits_for_is_rejected() {
 
 #[test]
 fn fences_grow_with_every_grant_of_a_token() {
-    let mut story = story(naimi_trehel);
+    let mut story = story(plain::<naimi_trehel::Algorithm>);
     let mut fences = Vec::new();
     for who in ["bob", "cy", "ann", "ann"] {
         story.asks(who, ONE).settles();

@@ -30,13 +30,14 @@ fn repaired(links: &[(&str, &str)]) -> Story<flood::Node> {
     Story::new(CAST, make).linked(links)
 }
 
-fn all_but<const N: usize>(missing: [Defect; N]) -> Repairs {
-    Repairs::all_but(missing)
+fn after<P: Protocol>(mut story: Story<P>, schedule: fn(&mut Story<P>)) -> Story<P> {
+    schedule(&mut story);
+    story
 }
 
 #[test]
 fn f1_relays_without_memory_repeat_a_request_for_ever() {
-    let mut story = printed(LINE, all_but([Defect::F1]));
+    let mut story = printed(LINE, Repairs::all_but([Defect::F1]));
     story.asks("cy", ONE).delivers("cy", "bob").delivers("bob", "cy").delivers("cy", "bob").expect_trace(
         "cy  ask              -> REQUEST to all
          bob REQUEST from cy  -> REQUEST to all
@@ -59,8 +60,7 @@ fn f2_an_idle_holder_that_still_believes_to_be_inside_queues_and_never_sends() {
     fn schedule<P: Protocol>(story: &mut Story<P>) {
         story.asks("ann", ONE).releases("ann").asks("bob", ONE).settles();
     }
-    let mut story = printed(PAIR, all_but([Defect::F2]));
-    schedule(&mut story);
+    let mut story = after(printed(PAIR, Repairs::all_but([Defect::F2])), schedule);
     story.expect_trace(
         "ann ask              -> granted
          ann release          -> -
@@ -70,8 +70,7 @@ fn f2_an_idle_holder_that_still_believes_to_be_inside_queues_and_never_sends() {
     story.expect_waiting(["bob"]).expect_token_at(["ann"]);
     assert_eq!(story.view("ann").role, "critical_section");
 
-    let mut story = repaired(PAIR);
-    schedule(&mut story);
+    let mut story = after(repaired(PAIR), schedule);
     story.expect_waiting([]).expect_holding(["bob"]);
 }
 
@@ -84,8 +83,7 @@ fn f3_a_slow_copy_of_the_token_makes_a_second_token() {
         story.delivers("cy", "bob"); // the slow copy
         story.asks("cy", ONE).delivers("cy", "bob");
     }
-    let mut story = printed(TRIANGLE, all_but([Defect::F3]));
-    schedule(&mut story);
+    let mut story = after(printed(TRIANGLE, Repairs::all_but([Defect::F3])), schedule);
     story.expect_holding(["ann"]).expect_trace(
         "bob ask              -> REQUEST to all
          ann REQUEST from bob -> TOKEN to all
@@ -101,8 +99,7 @@ fn f3_a_slow_copy_of_the_token_makes_a_second_token() {
     );
     story.settles().expect_holding(["ann", "cy"]);
 
-    let mut story = repaired(TRIANGLE);
-    schedule(&mut story);
+    let mut story = after(repaired(TRIANGLE), schedule);
     story.settles().expect_holding(["ann"]).expect_waiting(["cy"]);
     story.releases("ann").settles().expect_holding(["cy"]).expect_waiting([]);
 }
@@ -116,12 +113,10 @@ fn f4_a_token_stamped_by_a_slow_clock_is_taken_for_an_old_one() {
         story.asks("bob", ONE).settles().releases("cy").settles().expect_holding(["bob"]);
         story.asks("cy", ONE).settles().releases("bob").settles();
     }
-    let mut story = printed(LINE, all_but([Defect::F4]));
-    schedule(&mut story);
+    let mut story = after(printed(LINE, Repairs::all_but([Defect::F4])), schedule);
     story.expect_token_at([]).expect_holding([]).expect_waiting(["cy"]);
 
-    let mut story = repaired(LINE);
-    schedule(&mut story);
+    let mut story = after(repaired(LINE), schedule);
     story.expect_holding(["cy"]);
 }
 
@@ -132,15 +127,13 @@ fn f5_a_request_queued_twice_brings_the_token_to_a_station_that_wants_nothing() 
         story.releases("ann").settles(); // bob is inside
         story.asks("ann", ONE).settles().releases("bob").settles();
     }
-    let mut story = printed(TRIANGLE, all_but([Defect::F5]));
-    schedule(&mut story);
+    let mut story = after(printed(TRIANGLE, Repairs::all_but([Defect::F5])), schedule);
     story.expect_waiting(["ann"]).expect_token_at(["bob"]);
     let bob = story.view("bob");
     assert_eq!(bob.role, "not_requesting");
     assert!(!bob.token.unwrap().queue.is_empty());
 
-    let mut story = repaired(TRIANGLE);
-    schedule(&mut story);
+    let mut story = after(repaired(TRIANGLE), schedule);
     story.expect_holding(["ann"]).expect_waiting([]);
 }
 
@@ -150,8 +143,7 @@ fn f6_a_request_between_the_arrival_of_the_token_and_entry_is_forgotten() {
         story.asks("bob", ONE).delivers("bob", "ann").delivers("ann", "bob");
         story.asks("ann", ONE).delivers("ann", "bob").timer_fires("bob").releases("bob").settles();
     }
-    let mut story = printed(PAIR, all_but([Defect::F6, Defect::F7]));
-    schedule(&mut story);
+    let mut story = after(printed(PAIR, Repairs::all_but([Defect::F6, Defect::F7])), schedule);
     story.expect_waiting(["ann"]).expect_token_at(["bob"]).expect_trace(
         "bob ask              -> REQUEST to all
          ann REQUEST from bob -> TOKEN to all
@@ -163,12 +155,10 @@ fn f6_a_request_between_the_arrival_of_the_token_and_entry_is_forgotten() {
     );
 
     // The repair of F7 is enough: what was heard is remembered until the release.
-    let mut story = printed(PAIR, all_but([Defect::F6]));
-    schedule(&mut story);
+    let mut story = after(printed(PAIR, Repairs::all_but([Defect::F6])), schedule);
     story.timers_fire().expect_holding(["ann"]);
 
-    let mut story = repaired(PAIR);
-    schedule(&mut story);
+    let mut story = after(repaired(PAIR), schedule);
     story.expect_holding(["ann"]).expect_waiting([]);
 }
 
@@ -179,8 +169,7 @@ fn f7_a_request_that_passed_the_next_holder_before_the_token_did_is_known_to_nob
         story.asks("cy", ONE).delivers("cy", "bob").delivers("bob", "ann"); // cy's REQUEST passes bob, then ann
         story.delivers("ann", "bob").releases("bob").settles();
     }
-    let mut story = printed(LINE, all_but([Defect::F7]));
-    schedule(&mut story);
+    let mut story = after(printed(LINE, Repairs::all_but([Defect::F7])), schedule);
     story.expect_waiting(["cy"]).expect_token_at(["bob"]).expect_trace(
         "bob ask              -> REQUEST to all
          ann REQUEST from bob -> TOKEN to all
@@ -195,8 +184,7 @@ fn f7_a_request_that_passed_the_next_holder_before_the_token_did_is_known_to_nob
          bob REQUEST from cy  -> -",
     );
 
-    let mut story = repaired(LINE);
-    schedule(&mut story);
+    let mut story = after(repaired(LINE), schedule);
     story.expect_holding(["cy"]).expect_waiting([]);
 }
 
@@ -208,8 +196,7 @@ fn the_token_goes_where_cy_was<P: Protocol>(story: &mut Story<P>) {
 
 #[test]
 fn f8_a_station_that_moves_behind_the_flood_misses_the_token_though_no_link_lost_anything() {
-    let mut story = printed(LINE, Repairs::all());
-    the_token_goes_where_cy_was(&mut story);
+    let mut story = after(printed(LINE, Repairs::all()), the_token_goes_where_cy_was);
     story.expect_waiting(["cy"]).expect_token_at([]).expect_trace(
         "bob link down cy   -> -
          cy  link down bob  -> -
@@ -219,8 +206,7 @@ fn f8_a_station_that_moves_behind_the_flood_misses_the_token_though_no_link_lost
          ann TOKEN from bob -> -",
     );
 
-    let mut story = repaired(LINE);
-    the_token_goes_where_cy_was(&mut story);
+    let mut story = after(repaired(LINE), the_token_goes_where_cy_was);
     story.expect_waiting(["cy"]).begins().timers_fire().settles().expect_holding(["cy"]).expect_trace(
         "cy  timer            -> REQUEST to all, timer
          ann REQUEST from cy  -> REQUEST to all, TOKEN to all
@@ -239,12 +225,10 @@ fn f8_a_station_that_moves_before_the_flood_keeps_its_request_from_the_holder() 
     fn schedule<P: Protocol>(story: &mut Story<P>) {
         story.asks("cy", ONE).link_up("ann", "cy").link_down("ann", "bob").settles();
     }
-    let mut story = printed(LINE, Repairs::all());
-    schedule(&mut story);
+    let mut story = after(printed(LINE, Repairs::all()), schedule);
     story.expect_waiting(["cy"]).expect_token_at(["ann"]);
 
-    let mut story = repaired(LINE);
-    schedule(&mut story);
+    let mut story = after(repaired(LINE), schedule);
     story.timers_fire().settles().expect_holding(["cy"]);
 }
 

@@ -46,7 +46,6 @@ fn roles<P: Protocol>(story: &Story<P>) -> String {
     CAST.map(|name| story.view(name).role).join(" ")
 }
 
-/// The sessions in use, by node.
 fn sessions<P: Protocol>(story: &Story<P>) -> Vec<(&'static str, u64)> {
     let attends = |name| story.view(name).holding.iter().filter_map(|grant| grant.session).next();
     CAST.into_iter().filter_map(|name| attends(name).map(|Session(session)| (name, session))).collect()
@@ -65,15 +64,23 @@ fn queue<P: Protocol>(story: &Story<P>, holder: &str) -> Vec<(u32, i64)> {
 mod defects {
     use super::*;
 
-    fn g1<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P2", X).delivers("P2", "P1").delivers("P1", "P2");
-        story.asks("P1", Y);
+    /// One schedule on the printed text with one defect, and on ours.
+    macro_rules! both {
+        ($defect:ident, $schedule:ident) => {{
+            let (mut printed, mut repaired) = (printed_with(Defect::$defect), repaired());
+            $schedule(&mut printed);
+            $schedule(&mut repaired);
+            (printed, repaired)
+        }};
     }
 
     #[test]
-    fn printed_g1_who_gives_an_idle_token_away_still_acts_as_holder() {
-        let mut story = printed_with(Defect::G1);
-        g1(&mut story);
+    fn g1_who_gives_an_idle_token_away_still_acts_as_holder() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P2", X).delivers("P2", "P1").delivers("P1", "P2");
+            story.asks("P1", Y);
+        }
+        let (mut story, mut repaired) = both!(G1, schedule);
         story.expect_trace(
             "
             P2  ask             -> request to P1, request to P3
@@ -83,219 +90,163 @@ mod defects {
         );
         story.expect_token_at(["P1", "P2"]);
         assert_eq!(sessions(&story), [("P1", 2), ("P2", 1)]);
+
+        // Repaired: the giver has to ask.
+        repaired.settles().expect_token_at(["P2"]).expect_waiting(["P1"]);
+        repaired.releases("P2").settles().expect_holding(["P1"]);
     }
 
     #[test]
-    fn repaired_g1_the_giver_has_to_ask() {
-        let mut story = repaired();
-        g1(&mut story);
-        story.settles().expect_token_at(["P2"]).expect_waiting(["P1"]);
-        story.releases("P2").settles().expect_holding(["P1"]);
-    }
-
-    fn g2<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P1", X).releases("P1").asks("P2", X).settles();
-    }
-
-    #[test]
-    fn printed_g2_an_idle_captain_waits_for_followers_it_does_not_have() {
-        let mut story = printed_with(Defect::G2);
-        g2(&mut story);
+    fn g2_an_idle_captain_waits_for_followers_it_does_not_have() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P1", X).releases("P1").asks("P2", X).settles();
+        }
+        let (mut story, mut repaired) = both!(G2, schedule);
         story.expect_waiting(["P2"]).expect_holding([]);
         assert_eq!((roles(&story).as_str(), story.view("P1").followers), ("HS R N", Some(0)));
-    }
 
-    #[test]
-    fn repaired_g2_an_idle_captain_gives_the_token_away() {
-        let mut story = repaired();
-        g2(&mut story);
-        story.expect_holding(["P2"]);
-        assert_eq!(roles(&story), "N EC N");
+        // Repaired: an idle captain gives the token away.
+        repaired.expect_holding(["P2"]);
+        assert_eq!(roles(&repaired), "N EC N");
     }
 
     /// P1 is left with an idle token; before, it was captain of X. P2 asks for Y, and P1 for X again.
-    fn g3<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P1", X).asks("P2", X).settles();
-        story.releases("P1").releases("P2").settles();
-        story.asks("P2", Y).settles().asks("P1", X).settles();
-    }
-
     #[test]
-    fn printed_g3_an_idle_token_brings_its_old_session_along() {
-        let mut story = printed_with(Defect::G3);
-        g3(&mut story);
+    fn g3_an_idle_token_brings_its_old_session_along() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P1", X).asks("P2", X).settles();
+            story.releases("P1").releases("P2").settles();
+            story.asks("P2", Y).settles().asks("P1", X).settles();
+        }
+        let (story, mut repaired) = both!(G3, schedule);
         assert_eq!(sessions(&story), [("P1", 1), ("P2", 2)]);
+
+        // Repaired: the token has the session it is sent for.
+        repaired.expect_waiting(["P1"]);
+        assert_eq!(sessions(&repaired), [("P2", 2)]);
+        repaired.releases("P2").settles().expect_holding(["P1"]);
     }
 
     #[test]
-    fn repaired_g3_the_token_has_the_session_it_is_sent_for() {
-        let mut story = repaired();
-        g3(&mut story);
-        story.expect_waiting(["P1"]);
-        assert_eq!(sessions(&story), [("P2", 2)]);
-        story.releases("P2").settles().expect_holding(["P1"]);
-    }
-
-    fn g4<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P1", X).asks("P2", Y).settles().asks("P3", Y).settles();
-    }
-
-    #[test]
-    fn printed_g4_who_joins_an_entry_is_queued_and_served_a_second_time() {
-        let mut story = printed_with(Defect::G4);
-        g4(&mut story);
+    fn g4_who_joins_an_entry_is_queued_and_served_a_second_time() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P1", X).asks("P2", Y).settles().asks("P3", Y).settles();
+        }
+        let (mut story, mut repaired) = both!(G4, schedule);
         assert_eq!(queue(&story, "P1"), [(2, 1), (3, 1), (3, 1)]);
         story.releases("P1").settles().expect_holding(["P2", "P3"]);
         story.releases("P2").releases("P3").expect_waiting([]);
         story.settles().expect_holding(["P3"]);
-    }
 
-    #[test]
-    fn repaired_g4_one_request_is_served_once() {
-        let mut story = repaired();
-        g4(&mut story);
-        assert_eq!(queue(&story, "P1"), [(2, 1), (3, 1)]);
-        story.releases("P1").settles().expect_holding(["P2", "P3"]);
-        story.releases("P2").releases("P3").settles().expect_holding([]);
-        assert_eq!(roles(&story), "N HI N");
+        // Repaired: one request is served once.
+        assert_eq!(queue(&repaired, "P1"), [(2, 1), (3, 1)]);
+        repaired.releases("P1").settles().expect_holding(["P2", "P3"]);
+        repaired.releases("P2").releases("P3").settles().expect_holding([]);
+        assert_eq!(roles(&repaired), "N HI N");
     }
 
     /// P2 becomes captain and P3 its follower, but P3 is in and out before the token reaches P2.
-    fn g5<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P1", X).asks("P2", Y).settles().asks("P3", Y).settles();
-        story.releases("P1").delivers("P1", "P3").releases("P3").delivers("P3", "P2");
-        story.delivers("P1", "P2").releases("P2");
-        story.asks("P1", X).settles();
-    }
-
     #[test]
-    fn printed_g5_a_complete_that_overtakes_the_token_is_lost() {
-        let mut story = printed_with(Defect::G5);
-        g5(&mut story);
+    fn g5_a_complete_that_overtakes_the_token_is_lost() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P1", X).asks("P2", Y).settles().asks("P3", Y).settles();
+            story.releases("P1").delivers("P1", "P3").releases("P3").delivers("P3", "P2");
+            story.delivers("P1", "P2").releases("P2");
+            story.asks("P1", X).settles();
+        }
+        let (mut story, mut repaired) = both!(G5, schedule);
         story.expect_holding([]).expect_waiting(["P1"]);
         assert_eq!((roles(&story).as_str(), story.view("P2").followers), ("R HS N", Some(1)));
-    }
 
-    #[test]
-    fn repaired_g5_a_complete_that_overtakes_the_token_counts() {
-        let mut story = repaired();
-        g5(&mut story);
-        story.expect_holding(["P1"]);
+        // Repaired: a complete that overtakes the token counts.
+        repaired.expect_holding(["P1"]);
     }
 
     /// The request of P3 reaches P1 after the token left it, and P2 before the token comes.
-    fn g6<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P2", X).delivers("P2", "P1");
-        story.asks("P3", Y).delivers("P3", "P1").delivers("P3", "P2");
-        story.delivers("P1", "P2").releases("P2").settles();
-    }
-
     #[test]
-    fn printed_g6_a_request_that_overtakes_the_token_is_lost() {
-        let mut story = printed_with(Defect::G6);
-        g6(&mut story);
+    fn g6_a_request_that_overtakes_the_token_is_lost() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P2", X).delivers("P2", "P1");
+            story.asks("P3", Y).delivers("P3", "P1").delivers("P3", "P2");
+            story.delivers("P1", "P2").releases("P2").settles();
+        }
+        let (mut story, mut repaired) = both!(G6, schedule);
         story.expect_waiting(["P3"]);
         assert_eq!(roles(&story), "N HI R");
-    }
 
-    #[test]
-    fn repaired_g6_what_was_heard_is_taken_up_when_the_token_comes() {
-        let mut story = repaired();
-        g6(&mut story);
-        story.expect_holding(["P3"]);
+        // Repaired: what was heard is taken up when the token comes.
+        repaired.expect_holding(["P3"]);
     }
 
     /// P2 is captain, P3 its follower, and only now the request of P3 reaches P2; then P3 leaves and wants X.
-    fn g7<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P1", X).asks("P2", Y).settles();
-        story.asks("P3", Y).delivers("P3", "P1").releases("P1");
-        story.delivers("P1", "P2").delivers("P1", "P3").expect_holding(["P2", "P3"]);
-        story.delivers("P3", "P2").releases("P3").asks("P3", X);
-    }
-
     #[test]
-    fn printed_g7_a_request_served_by_one_holder_is_served_again_by_the_next() {
-        let mut story = printed_with(Defect::G7);
-        g7(&mut story);
+    fn g7_a_request_served_by_one_holder_is_served_again_by_the_next() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P1", X).asks("P2", Y).settles();
+            story.asks("P3", Y).delivers("P3", "P1").releases("P1");
+            story.delivers("P1", "P2").delivers("P1", "P3").expect_holding(["P2", "P3"]);
+            story.delivers("P3", "P2").releases("P3").asks("P3", X);
+        }
+        let (mut story, mut repaired) = both!(G7, schedule);
         story.delivers("P2", "P3");
         assert_eq!(sessions(&story), [("P2", 2), ("P3", 1)]);
-    }
 
-    #[test]
-    fn repaired_g7_the_token_tells_what_was_taken_up() {
-        let mut story = repaired();
-        g7(&mut story);
-        assert!(story.under_way("P2", "P3").is_empty());
-        story.settles().expect_waiting(["P3"]).releases("P2").settles();
-        assert_eq!(sessions(&story), [("P3", 1)]);
+        // Repaired: the token tells what was taken up.
+        assert!(repaired.under_way("P2", "P3").is_empty());
+        repaired.settles().expect_waiting(["P3"]).releases("P2").settles();
+        assert_eq!(sessions(&repaired), [("P3", 1)]);
     }
 
     /// The first request of P3 to P1 is slow: it arrives when the token has gone round and is at P1.
-    fn g8<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P2", X).delivers("P2", "P1").delivers("P2", "P3").delivers("P1", "P2");
-        story.asks("P3", Y).delivers("P3", "P2").releases("P2").delivers("P2", "P3").releases("P3");
-        story.asks("P2", X).delivers("P2", "P3").delivers("P3", "P2").releases("P2");
-        story.asks("P1", X).delivers("P1", "P2").delivers("P2", "P1");
-        if story.view("P1").token.is_none() {
-            story.delivers("P2", "P1"); // with requests to all, one of P2 was before the token
-        }
-        story.delivers("P3", "P1").releases("P1");
-        story.asks("P3", Y).settles();
-    }
-
     #[test]
-    fn printed_g8_two_processes_drop_out_of_each_others_request_sets() {
-        let mut story = printed_with(Defect::G8);
-        g8(&mut story);
+    fn g8_two_processes_drop_out_of_each_others_request_sets() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P2", X).delivers("P2", "P1").delivers("P2", "P3").delivers("P1", "P2");
+            story.asks("P3", Y).delivers("P3", "P2").releases("P2").delivers("P2", "P3").releases("P3");
+            story.asks("P2", X).delivers("P2", "P3").delivers("P3", "P2").releases("P2");
+            story.asks("P1", X).delivers("P1", "P2").delivers("P2", "P1");
+            if story.view("P1").token.is_none() {
+                story.delivers("P2", "P1"); // with requests to all, one of P2 was before the token
+            }
+            story.delivers("P3", "P1").releases("P1");
+            story.asks("P3", Y).settles();
+        }
+        let (mut story, mut repaired) = both!(G8, schedule);
         story.expect_waiting(["P3"]).expect_token_at(["P1"]);
         assert_eq!(roles(&story), "HI N R");
+
+        // Repaired: requests go to everybody.
+        repaired.expect_holding(["P3"]);
     }
 
     #[test]
-    fn repaired_g8_requests_go_to_everybody() {
-        let mut story = repaired();
-        g8(&mut story);
-        story.expect_holding(["P3"]);
-    }
-
-    #[test]
-    fn printed_g9_a_process_that_wants_nothing_is_requesting() {
-        let mut story = printed_with(Defect::G9);
-        story.asks("P1", X).asks("P2", Y).settles().releases("P1").expect_waiting(["P2"]);
-        assert_eq!(roles(&story), "R R N");
-    }
-
-    #[test]
-    fn repaired_g9_the_state_follows_from_the_request() {
-        let mut story = repaired();
-        story.asks("P1", X).asks("P2", Y).settles().releases("P1");
-        assert_eq!(roles(&story), "N R N");
+    fn g9_a_process_that_wants_nothing_is_requesting() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P1", X).asks("P2", Y).settles().releases("P1");
+        }
+        let (mut story, repaired) = both!(G9, schedule);
+        story.expect_waiting(["P2"]);
+        assert_eq!((roles(&story), roles(&repaired)), ("R R N".to_owned(), "N R N".to_owned()));
     }
 
     /// P1 asks with the highest priority; the new holder P3 hears of it as it can.
-    fn g10<P: Protocol>(story: &mut Story<P>) {
-        story.asks("P2", X).delivers("P2", "P1").delivers("P1", "P2");
-        story.asks("P3", Z).delivers("P3", "P2");
-        story.asks("P1", Demand::session(2, 3)).delivers("P3", "P1");
-        story.releases("P2").delivers("P2", "P3").delivers("P2", "P3").expect_holding(["P3"]);
-        story.delivers("P1", "P3");
-    }
-
     #[test]
-    fn printed_g10_a_request_sent_back_has_lost_its_priority() {
-        let mut story = printed_with(Defect::G10);
-        g10(&mut story);
+    fn g10_a_request_sent_back_has_lost_its_priority() {
+        fn schedule<P: Protocol>(story: &mut Story<P>) {
+            story.asks("P2", X).delivers("P2", "P1").delivers("P1", "P2");
+            story.asks("P3", Z).delivers("P3", "P2");
+            story.asks("P1", Demand::session(2, 3)).delivers("P3", "P1");
+            story.releases("P2").delivers("P2", "P3").delivers("P2", "P3").expect_holding(["P3"]);
+            story.delivers("P1", "P3");
+        }
+        let (mut story, mut repaired) = both!(G10, schedule);
         assert_eq!(queue(&story, "P3"), [(1, 1)]);
         story.asks("P2", Demand::session(1, 2)).settles();
         assert_eq!(queue(&story, "P3"), [(2, 2), (1, 1)]);
-    }
 
-    #[test]
-    fn repaired_g10_every_request_has_its_priority() {
-        let mut story = repaired();
-        g10(&mut story);
-        story.asks("P2", Demand::session(1, 2)).settles();
-        assert_eq!(queue(&story, "P3"), [(1, 3), (2, 2)]);
+        // Repaired: every request has its priority.
+        repaired.asks("P2", Demand::session(1, 2)).settles();
+        assert_eq!(queue(&repaired, "P3"), [(1, 3), (2, 2)]);
     }
 
     /// The paper claims that at most max(min(n, m), K - 1) = 2 sessions are opened while a request waits (n = 3, m = 2,

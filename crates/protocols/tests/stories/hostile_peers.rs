@@ -12,6 +12,7 @@ use meshlock_core::{
     Aging, Delay, Demand, Effect, Event, NodeId, Order, Protocol, RequestId, Timer, Units, flood, group, relay,
     reverse_link,
 };
+use meshlock_protocols::baselines::single::{self, Algorithm};
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use serde_json::Value;
 
@@ -205,45 +206,23 @@ fn group_over_the_relay_survives_a_lying_member() {
     assert_tested(survives(node, true, &SESSIONS));
 }
 
-#[test]
-fn suzuki_kasami_survives_a_lying_member() {
-    use suzuki_kasami::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members() });
-    assert_tested(survives(node, false, &[Demand::units(1, 0)]));
+fn classic<A: Algorithm>(setting: A::Setting, demands: &[Demand])
+where
+    A::Setting: Clone,
+    A::Message: serde::Serialize + serde::de::DeserializeOwned,
+{
+    assert_tested(survives(|id| single::Node::<A>::new(id, members(), setting.clone()), false, demands));
 }
 
 #[test]
-fn ricart_agrawala_survives_a_lying_member() {
-    use ricart_agrawala::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members() });
-    assert_tested(survives(node, false, &[Demand::units(1, 0)]));
-}
-
-#[test]
-fn lamport_survives_a_lying_member() {
-    use lamport::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members() });
-    assert_tested(survives(node, false, &[Demand::units(1, 0)]));
-}
-
-#[test]
-fn naimi_trehel_survives_a_lying_member() {
-    use naimi_trehel::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members() });
-    assert_tested(survives(node, false, &[Demand::units(1, 0)]));
-}
-
-#[test]
-fn raymond_survives_a_lying_member() {
-    let node = |id| raymond::Node::new(raymond::Config::new(id, members()));
-    assert_tested(survives(node, false, &[Demand::units(1, 0)]));
-}
-
-#[test]
-fn raynal_survives_a_lying_member() {
-    use raynal::{Config, Node};
-    let node = |id| Node::new(Config { id, members: members(), capacity: Units(3) });
-    assert_tested(survives(node, false, &[Demand::units(1, 0), Demand::units(2, 0), Demand::units(3, 0)]));
+fn classics_survive_a_lying_member() {
+    let one = [Demand::units(1, 0)];
+    classic::<suzuki_kasami::Algorithm>((), &one);
+    classic::<ricart_agrawala::Algorithm>((), &one);
+    classic::<lamport::Algorithm>((), &one);
+    classic::<naimi_trehel::Algorithm>((), &one);
+    classic::<raymond::Algorithm>((), &one);
+    classic::<raynal::Algorithm>(Units(3), &[1, 2, 3].map(|units| Demand::units(units, 0)));
 }
 
 #[test]

@@ -10,12 +10,10 @@ use crate::text::pixels;
 /// The size of tick labels.
 pub(super) const TICK_SIZE: f64 = 11.5;
 
-/// One axis, ready to be drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     /// The label with the unit that was chosen.
     pub(super) label: String,
-    /// From low to high.
     pub(super) ticks: Vec<Tick>,
     /// Fractions of the length that have a small tick without a label.
     pub(super) minor: Vec<f64>,
@@ -28,7 +26,6 @@ pub(super) struct Axis {
     inset: [f64; 2],
 }
 
-/// A labelled tick.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     /// Where, as a fraction of the length.
@@ -45,7 +42,6 @@ pub(super) enum Direction {
     Vertical(f64),
 }
 
-/// Whether a value can be drawn on this scale.
 pub(super) fn drawable(scale: &Scale, value: f64) -> bool {
     // Differences of larger numbers would not be finite.
     value.is_finite() && value.abs() < 1e300 && (!scale.log || value > 1e-300)
@@ -118,7 +114,6 @@ impl Axis {
         if self.log { 0.0 } else { self.place(0.0).clamp(0.0, 1.0) }
     }
 
-    /// The width of the widest tick label.
     pub(super) fn label_width(&self) -> f64 {
         self.ticks.iter().map(|tick| pixels(&tick.label, TICK_SIZE)).fold(0.0, f64::max)
     }

@@ -16,7 +16,6 @@ const TITLE_SIZE: f64 = 15.0;
 const LABEL_SIZE: f64 = 12.5;
 const NOTE_SIZE: f64 = 11.0;
 
-/// What stands around the data.
 pub(super) struct Words<'a> {
     pub(super) title: &'a str,
     pub(super) y: &'a Scale,
@@ -27,7 +26,6 @@ pub(super) struct Words<'a> {
 /// A chart under construction: the areas are known, the data are yet to be drawn.
 pub(super) struct Frame {
     pub(super) svg: Svg,
-    /// Where the data go.
     pub(super) plot: Area,
     width: f64,
     legend: Legend,

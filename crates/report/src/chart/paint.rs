@@ -5,7 +5,6 @@
 
 use std::fmt::Write;
 
-/// What a shape is painted with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
     /// Titles and axis labels.

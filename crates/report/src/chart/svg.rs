@@ -81,7 +81,6 @@ impl Svg {
         self.push(&format!("<title>{}</title>\n", escape(text)));
     }
 
-    /// A straight line.
     pub(super) fn line(&mut self, class: &str, paint: Paint, width: f64, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
         self.push(&format!(
             "<line class=\"{class} {}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"/>\n",
@@ -120,7 +119,6 @@ impl Svg {
         ));
     }
 
-    /// A filled rectangle.
     pub(super) fn rectangle(&mut self, class: &str, fill: Paint, area: Area) {
         self.push(&format!(
             "<rect class=\"{class} {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n",

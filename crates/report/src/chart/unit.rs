@@ -12,7 +12,6 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// The unit of the data.
     pub(super) fn plain(unit: &str) -> Self {
         Self { name: unit.to_owned(), exponent: 0 }
     }

@@ -2,7 +2,6 @@
 
 use crate::markup::escape;
 
-/// The text as HTML.
 pub(super) fn render(text: &str) -> String {
     pieces(text).into_iter().map(Piece::html).collect()
 }

@@ -12,7 +12,6 @@ pub(super) struct Outline {
     top: u8,
     /// The headings so far that are not inside details.
     listed: Vec<Entry>,
-    /// All anchors so far.
     used: BTreeSet<String>,
 }
 

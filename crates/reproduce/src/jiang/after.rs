@@ -3,7 +3,6 @@
 use meshlock_sim::outcome::{Outcome, Request};
 use meshlock_sim::time::Time;
 
-/// How many units a request has.
 pub(super) fn units(request: &Request) -> i64 {
     request.units.0.into()
 }

@@ -81,7 +81,6 @@ fn in_tens(scenario: Scenario) -> Scenario {
     scenario.clients(|class| class.urgency = UrgencyOf::Priority(Distribution::Choice(tens.clone())))
 }
 
-/// Names of numbers.
 pub(super) const OFF: &str = "greatest distance of a gain from epsilon x passes";
 pub(super) const OFF_LEAVING: &str = "epsilons for which a leaving adds something else";
 pub(super) const POINTS: &str = "gains seen";

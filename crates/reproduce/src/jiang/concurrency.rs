@@ -40,7 +40,6 @@ impl Observer for Inside {
     }
 }
 
-/// Names of numbers.
 pub(super) const KEPT_INSIDE: &str =
     "events after which a node inside keeps the token although a unit is free and another asks";
 pub(super) const PASSED_INSIDE: &str = "passes of the token by a node inside";
@@ -204,7 +203,6 @@ pub(super) fn whiteboard(lab: &Lab) -> Finding {
     }
 }
 
-/// A number of J-13.
 pub(super) const ALL_THREE: &str = "entries for all three";
 
 /// A third of the nodes always asks for one, a third for two, a third for three of three units.

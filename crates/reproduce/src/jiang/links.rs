@@ -180,7 +180,6 @@ pub(super) fn token_oriented(lab: &Lab) -> Finding {
     }
 }
 
-/// Names of numbers.
 pub(super) const RESTLESS: &str = "runs that do not come to rest";
 pub(super) const DEAD_ENDS: &str = "nodes without a way down to the token";
 pub(super) const LATE: &str = "messages after the rest";

@@ -21,7 +21,6 @@ use crate::show::{count, mean, note, table, words};
 use crate::verdict::{Column, Fact, Text, told};
 use crate::watching::{received, watch};
 
-/// Names of numbers.
 pub(super) const KNOWN: &str = "inversions known to the granter, per entry";
 pub(super) const SETTLED: &str = "settled inversions, per entry";
 pub(super) const SWAPPED: &str = "claims of a queue that changed places";

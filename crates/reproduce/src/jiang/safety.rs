@@ -67,7 +67,6 @@ pub(super) fn units_in_use(lab: &Lab) -> Finding {
     }
 }
 
-/// Names of numbers.
 pub(super) const VIOLATIONS: &str = "times that more than k units were in use";
 pub(super) const ENTRIES: &str = "entries";
 pub(super) const OFF_K: &str = "settings in which the most inside at once is not k";

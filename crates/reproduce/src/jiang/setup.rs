@@ -63,7 +63,7 @@ pub(super) fn thirty(connectivity: f64, think: f64, duration: f64) -> Scenario {
 
 /// Links in order that lose nothing; one that fails delivers first, as the paper assumes.
 pub(super) fn wired(shape: Shape, delay: Distribution) -> Network {
-    Network::Wired(Wired { gentle: true, ..scenarios::wired(shape, delay) })
+    Network::Wired(Wired { gentle: true, ..Wired::new(shape, delay) })
 }
 
 /// A scenario as printed, with the lost requests put back, and repaired.
@@ -77,10 +77,8 @@ pub(super) type Variant = (&'static str, fn(Scenario) -> Scenario);
 
 /// Changes to a scenario, to be chained.
 pub(super) trait With: Sized {
-    /// With anything changed.
     fn with(self, change: impl FnOnce(&mut Scenario)) -> Self;
 
-    /// With the printed text and these repairs.
     fn published(self, repairs: &[&str]) -> Self {
         self.with(|scenario| scenario.protocol.text = Text::with_repairs(repairs))
     }
@@ -93,7 +91,6 @@ pub(super) trait With: Sized {
         })
     }
 
-    /// With all clients changed.
     fn clients(self, change: impl FnMut(&mut Class)) -> Self {
         self.with(|scenario| scenario.traffic.classes.iter_mut().for_each(change))
     }
@@ -130,7 +127,6 @@ pub(super) trait With: Sized {
         })
     }
 
-    /// With equal priorities.
     fn equals(self) -> Self {
         self.clients(|class| class.urgency = UrgencyOf::Priority(Distribution::Constant(1.0)))
     }

@@ -75,7 +75,6 @@ pub(super) fn bounded_delay(lab: &Lab) -> Finding {
     }
 }
 
-/// Names of numbers.
 pub(super) const STUCK: &str = "requests never served";
 pub(super) const NOT_IN_TIME: &str = "low requests not served while others ask";
 pub(super) const RUNS: &str = "runs with a low request";

@@ -19,7 +19,6 @@ fn fails(sample: &Sample) -> bool {
     sample.outcome.stopped || sample.measures.get("stuck").is_none_or(|stuck| *stuck > 0.0)
 }
 
-/// Names of numbers.
 pub(super) const FAILING: &str = "runs that fail";
 
 /// Twelve nodes at high load.
@@ -65,7 +64,6 @@ pub(super) fn wired_networks(lab: &Lab) -> Finding {
     }
 }
 
-/// The runs that fail of each text.
 fn failing(columns: &[Column]) -> String {
     told(columns, |column| format!("{} of {}", column.value(FAILING), column.runs.all))
 }

@@ -10,7 +10,7 @@ use meshlock_sim::time::Span;
 use super::kit::{at_speed, flood, in_a_row, on_air, repaired, same_density, timed, to_the_letter};
 use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
-use crate::scenarios::{F, REPAIRED, all_but, mended, wired, with};
+use crate::scenarios::{F, REPAIRED, all_but, mended, with};
 use crate::show::{mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Runs, Text, told};
 
@@ -36,7 +36,6 @@ fn cut_off(lab: &Lab, seeds: u64) -> Samples {
     )
 }
 
-/// Names of numbers.
 pub(super) const TWO_INSIDE: &str = "times that a second one entered";
 pub(super) const TWO_TOKENS: &str = "looks with two tokens";
 pub(super) const ENTRIES: &str = "entries";
@@ -163,7 +162,7 @@ pub(super) fn nobody_stuck(lab: &Lab) -> Finding {
 fn rewired(protocol: ProtocolChoice, nodes: u32, duration: f64) -> Scenario {
     let changes = Changes { every: Some(Span::from_millis(20)), keep_connected: true, script: Vec::new() };
     let delay = Distribution::Uniform { low: 0.01, high: 0.03 };
-    let wired = wired(Shape::Random { connectivity: 0.4 }, delay);
+    let wired = Wired::new(Shape::Random { connectivity: 0.4 }, delay);
     let wired = Wired { message: MessageSize::Fixed(200), changes, ..wired };
     let scenario = on_air(protocol, nodes, 1.0, at_speed(0.0), 0.5);
     timed(Scenario { network: Network::Wired(wired), ..scenario }, 0.0, duration, PATIENCE)
@@ -183,7 +182,6 @@ fn lossy(protocol: ProtocolChoice, nodes: u32, loss: f64, duration: f64) -> Scen
     scenario
 }
 
-/// A network with trouble, for any protocol.
 type Trouble = Box<dyn Fn(ProtocolChoice) -> Scenario>;
 
 /// P-13.

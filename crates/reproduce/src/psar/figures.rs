@@ -31,7 +31,6 @@ fn unloaded(lab: &Lab, nodes: u32) -> (Estimate, f64) {
 
 /// A saturated network: every node always waits.
 struct Saturated {
-    /// The mean time to enter.
     wait: Estimate,
     /// From a release to the next entry, in hops.
     hand_over: Estimate,
@@ -192,7 +191,6 @@ fn change(sweep: &Sweep, label: &str) -> Change {
     Change { slope: scaled(1e3), share: scaled(20.0 / still) }
 }
 
-/// Names of numbers.
 pub(super) const CHANGE: &str = "change of the wait from 0 to 20 m/s, as a share of the wait at 0";
 pub(super) const STUCK: &str = "requests never served";
 

@@ -85,7 +85,6 @@ pub(super) fn sent_for(sample: &Sample) -> impl Iterator<Item = &Request> {
     sample.outcome.requests.iter().filter(|request| request.wait() != Some(Span::ZERO))
 }
 
-/// Frames of one kind in the whole run.
 pub(super) fn frames(sample: &Sample, kind: &str) -> f64 {
     sample.outcome.kinds.iter().filter(|seen| seen.name == kind).map(|seen| seen.totals.frames as f64).sum()
 }

@@ -13,7 +13,7 @@ use super::kit::{
 };
 use crate::claim::{Finding, check};
 use crate::lab::{Lab, Sample, Samples};
-use crate::scenarios::{F, REPAIRED, mended, wired, with};
+use crate::scenarios::{F, REPAIRED, mended, with};
 use crate::show::{mean, note, number, table, words};
 use crate::verdict::{Column, Fact, Text};
 
@@ -26,7 +26,6 @@ fn complete(name: Name, nodes: u32, think: f64, duration: f64) -> Scenario {
     with_quiet_end(timed(scenario, 0.0, duration, 1.0))
 }
 
-/// Names of numbers.
 pub(super) const OFF_CLAIM: &str = "messages per entry off the report's number, as a share of it";
 pub(super) const REPETITIONS: &str = "transmissions of one request, by node, on a row of five after 0.8 s";
 pub(super) const BY_LAW: &str = "transmissions per entry, by 2N";

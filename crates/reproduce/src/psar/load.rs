@@ -10,7 +10,6 @@ use crate::scenarios::{self, F};
 use crate::show::note;
 use crate::verdict::{Column, Fact, Text};
 
-/// A number of P-10.
 pub(super) const PER_NODE: &str = "most transmissions per entry at low and medium load, by node";
 
 /// P-10.

@@ -76,7 +76,6 @@ struct Round {
     runs: Runs,
 }
 
-/// Names of numbers.
 pub(super) const AGAINST_ARRIVAL: &str = "share of pairs served against the order of arrival at the holder";
 const AGAINST_ASKING: &str = "share of pairs served against the order of asking";
 pub(super) const SERVED: &str = "mean number of requests served, by all that wait";

@@ -108,7 +108,6 @@ const DRAWS: [(u32, f64, f64, Option<f64>); 9] = [
     (20, 400.0, 0.36, None),
 ];
 
-/// Names of numbers.
 pub(super) const CONNECTED: &str = "share of random placements that are in one part";
 pub(super) const CHANNEL: &str = "load of a shared channel around a node, at the report's load";
 

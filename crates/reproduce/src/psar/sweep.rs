@@ -53,7 +53,6 @@ pub(super) fn contestants(most_group: u32) -> Vec<Contestant> {
     ]
 }
 
-/// What one contestant did at one point.
 pub(super) struct Spot {
     label: &'static str,
     pub(super) x: f64,
@@ -79,7 +78,6 @@ pub(super) struct Axis<'a> {
     pub(super) log: bool,
 }
 
-/// All contestants at all points.
 pub(super) struct Sweep {
     pub(super) spots: Vec<Spot>,
 }
@@ -111,7 +109,6 @@ impl Sweep {
         Self { spots }
     }
 
-    /// How all runs of a contestant ended.
     pub(super) fn runs(&self, label: &str) -> Runs {
         self.of(label).iter().fold(Runs::default(), |all, spot| all.and(spot.runs))
     }

@@ -82,7 +82,6 @@ impl HandDriven {
         position
     }
 
-    /// Whether a process is inside.
     pub(super) fn is_inside(&self, node: usize) -> bool {
         self.inside.get(node).copied().unwrap_or(false)
     }

@@ -19,7 +19,6 @@ fn texts() -> [Variant; 3] {
     [with(&[]), all_but(&G, &["g8"]), REPAIRED]
 }
 
-/// Names of numbers.
 pub(super) const OVER: &str = "entries that cost more than claimed";
 pub(super) const ENTRIES: &str = "entries";
 pub(super) const COSTLY: &str = "entries of the holder that cost a message";

@@ -14,7 +14,6 @@ use super::by_hand::HandDriven;
 use super::switches::{WANTED, exact};
 use crate::lab::Lab;
 
-/// A game that was played out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Game {
     nodes: u32,
@@ -22,12 +21,10 @@ pub(super) struct Game {
     levels: u32,
     /// The most sessions that were opened for the victim; `None` if it can be kept waiting without end.
     pub(super) longest: Option<u32>,
-    /// Positions in which it waits.
     positions: usize,
 }
 
 impl Game {
-    /// What the formula says.
     pub(super) fn exact(&self) -> u32 {
         exact(self.nodes, self.sessions, self.levels)
     }

@@ -27,7 +27,6 @@ pub(super) struct Entry {
     pub(super) session: Option<Session>,
     pub(super) asked: Time,
     pub(super) granted: Time,
-    /// When it was left, if it was.
     pub(super) released: Option<Time>,
     pub(super) role: Role,
     /// How many were asked.
@@ -36,7 +35,6 @@ pub(super) struct Entry {
     pub(super) messages: u64,
 }
 
-/// All entries of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     pub(super) entries: Vec<Entry>,
@@ -75,7 +73,6 @@ impl Ledger {
         self.of(role).map(|entry| entry.messages).max()
     }
 
-    /// The entries in this role.
     pub(super) fn of(&self, role: Role) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.role == role)
     }
@@ -154,7 +151,6 @@ pub(super) fn longest_queue(scenario: &Scenario, seeds: u64) -> (usize, Runs) {
     (longest, Runs::of(runs.iter().map(|(_, outcome)| outcome)))
 }
 
-/// Runs a scenario with seeds 1 to `seeds` and keeps the books.
 pub(super) fn watched(scenario: &Scenario, seeds: u64) -> Vec<(Ledger, Outcome)> {
     watch(scenario, seeds, Ledger::of_nodes)
 }

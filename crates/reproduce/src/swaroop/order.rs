@@ -20,7 +20,6 @@ struct HandOver {
     delay: f64,
     /// What it must be: the captain has to know that all are out, and the token may have to travel.
     due: f64,
-    /// Who left last.
     last: Role,
     /// Whether the token went to another process.
     moved: bool,
@@ -56,7 +55,6 @@ fn hand_overs(ledger: &Ledger) -> Vec<HandOver> {
     found
 }
 
-/// Names of numbers.
 pub(super) const OUTSIDE: &str = "hand-overs that take less than T or more than 2T";
 pub(super) const NOT_TWO: &str = "hand-overs with a follower last that do not take 2T";
 pub(super) const HAND_OVERS: &str = "hand-overs to another captain";

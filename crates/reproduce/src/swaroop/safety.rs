@@ -10,7 +10,6 @@ use crate::scenarios::{G, REPAIRED, all_but, mended, with};
 use crate::show::{count, note, table, words};
 use crate::verdict::{Column, Fact, told};
 
-/// Names of numbers.
 pub(super) const TWO_SESSIONS: &str = "runs with two sessions at once";
 pub(super) const ENTRIES: &str = "entries";
 const ANY: &str = "runs with any broken rule";

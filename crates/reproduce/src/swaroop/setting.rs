@@ -6,7 +6,7 @@ use meshlock_sim::scenario::{
 };
 use meshlock_sim::time::{Span, Time};
 
-use crate::scenarios::{G, REPAIRED, Variant, mended, wired, with};
+use crate::scenarios::{G, REPAIRED, Variant, mended, with};
 
 /// The T of the paper, in seconds.
 pub(super) const T: f64 = 0.01;
@@ -26,7 +26,7 @@ pub(super) fn group(text: Text, nodes: u32, seconds: f64, classes: Vec<Class>) -
         drain: Span::from_seconds(60.0),
         // Nothing is lost, so nothing need be said again.
         protocol: ProtocolChoice { name: Name::Group, text, retry: None, ..ProtocolChoice::default() },
-        network: Network::Wired(wired(Shape::Complete, Distribution::Constant(T))),
+        network: Network::Wired(Wired::new(Shape::Complete, Distribution::Constant(T))),
         traffic: Traffic { classes },
         crashes: None,
         limits: Limits::of(nodes),

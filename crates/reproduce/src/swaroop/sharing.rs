@@ -61,7 +61,6 @@ pub(super) fn everybody(lab: &Lab) -> Finding {
     }
 }
 
-/// Names of numbers.
 pub(super) const LEFT_OUT: &str = "processes that are not inside with all others, over all n";
 pub(super) const LATE: &str = "requests for the open session that wait longer than 2T";
 pub(super) const ASKED: &str = "requests for the open session";

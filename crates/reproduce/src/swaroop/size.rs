@@ -43,7 +43,6 @@ fn sizes(lab: &Lab) -> &'static [u32] {
     lab.choose(&[4, 8, 16, 32], &[4, 8, 16, 32, 48, 64], &[4, 8, 12, 16, 24, 32, 48, 64, 96])
 }
 
-/// Names of numbers.
 pub(super) const VARIES: &str = "bytes by which requests, starts or completes differ in length";
 pub(super) const OFF_LINE: &str = "greatest distance of a token's length from a straight line, as a share";
 pub(super) const GROWTH: &str = "bytes that a token grows by for each request that waits at first";
@@ -52,7 +51,6 @@ pub(super) const ONE_GROWS: &str = "mean length if all ask for one session, at t
 pub(super) const MANY_GROW: &str =
     "mean length if all ask for different ones, at the largest N by that at the least, by N";
 
-/// How long the messages of a text are.
 struct Lengths {
     /// By N: request, start, complete.
     small: Vec<[f64; 3]>,

@@ -90,7 +90,6 @@ pub(super) fn exact(nodes: u32, sessions: u32, levels: u32) -> u32 {
     (nodes - 1).min(sessions) + levels.saturating_sub(2)
 }
 
-/// Names of numbers.
 pub(super) const ABOVE_CLAIM: &str = "most sessions opened beyond max{min(n, m), K - 1}";
 pub(super) const SETTINGS: &str = "settings played";
 pub(super) const OFF_AGING: &str =

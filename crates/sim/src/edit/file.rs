@@ -14,10 +14,8 @@ pub const VERSION: u64 = 1;
 /// Longer lines are no edits.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Of the format.
     #[serde(rename = "meshlock-edits")]
     pub version: u64,
     /// The scenario file, or `reference`.
@@ -28,7 +26,6 @@ pub struct Header {
     pub seed: u64,
 }
 
-/// What is wrong with a file of edits.
 #[derive(Debug, thiserror::Error)]
 pub enum EditsError {
     #[error("line {line}: {source}")]
@@ -47,7 +44,6 @@ pub enum EditsError {
     },
 }
 
-/// Reads edits and what they were done to.
 pub fn read(input: impl BufRead) -> Result<(Header, Edits), EditsError> {
     let mut header = None;
     let mut edits = Edits::default();
@@ -78,7 +74,6 @@ pub fn read(input: impl BufRead) -> Result<(Header, Edits), EditsError> {
     header.map(|header| (header, edits)).ok_or_else(|| EditsError::Header("the file is empty".to_owned()))
 }
 
-/// Writes edits and what they were done to.
 pub fn write(mut output: impl Write, header: &Header, edits: &Edits) -> io::Result<()> {
     writeln!(output, "{}", serde_json::to_string(header)?)?;
     for Edit { at, change } in &edits.edits {

@@ -2,14 +2,12 @@
 
 use std::fmt;
 
-/// What is wrong with a recording, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
     pub file: String,
     /// From 1; 0 if it is not about a line.
     pub line: usize,
     pub reason: String,
-    /// What would be right.
     pub help: String,
 }
 

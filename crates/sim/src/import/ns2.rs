@@ -31,7 +31,6 @@ const COMMANDS: &str =
 
 /// What a file tells of one node.
 struct Orders {
-    /// The line that names it first.
     line: usize,
     x: Option<f64>,
     y: Option<f64>,
@@ -164,7 +163,6 @@ impl NodeTrack {
     }
 }
 
-/// Brings a node to where it is at this moment.
 fn advance(record: &mut Record, journey: &mut Option<(Point, Time)>, now: Time) {
     if let Some((to, arrival)) = *journey {
         if arrival <= now {

@@ -11,9 +11,7 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     legs: Vec<Leg>,
-    /// When the next leg starts.
     pub(super) now: Time,
-    /// Where the next leg starts.
     pub(super) at: Point,
     /// Whether the node is there from now on.
     pub(super) present: bool,

@@ -51,7 +51,6 @@ impl Place<'_> {
         self.moment(seconds)
     }
 
-    /// The moment after so many seconds.
     pub(super) fn moment(self, seconds: f64) -> Result<Time, ImportError> {
         if (0.0..=LATEST).contains(&seconds) {
             return Ok(Time::ZERO + Span::from_seconds(seconds));
@@ -73,7 +72,6 @@ impl<'a> Lines<'a> {
         Self { file, reader: unpacked(bytes), line: 0, buffer: Vec::new() }
     }
 
-    /// The next line, trimmed.
     pub(super) fn next(&mut self) -> Result<Option<(Place<'a>, Cow<'_, str>)>, ImportError> {
         self.line += 1;
         let place = Place { file: self.file, line: self.line };

@@ -31,13 +31,11 @@ const WHOLE: &str = "the file must be well-formed XML from beginning to end";
 struct Vehicle {
     name: String,
     record: Record,
-    /// The last time step that has it.
     step: usize,
 }
 
 #[derive(Default)]
 struct Traffic {
-    /// When each time step is.
     steps: Vec<Time>,
     vehicles: Vec<Vehicle>,
     /// By element and id: a person may be called like a vehicle.

@@ -38,9 +38,7 @@ const MOST_STEPS: u32 = 100_000;
 pub(super) enum Next {
     /// At once: there is more to do.
     Now,
-    /// Nothing happens before.
     After(Duration),
-    /// With the next command.
     Asked,
 }
 
@@ -170,7 +168,6 @@ impl Player {
         Ok(())
     }
 
-    /// Makes a change now.
     pub(super) fn edit(&mut self, change: &Change) -> Result<Done, EditError> {
         let change = change.rounded();
         self.settle()?;
@@ -182,7 +179,6 @@ impl Player {
         Ok(done)
     }
 
-    /// Ends the run here.
     pub(super) fn finish(mut self) -> Ending {
         let _ = self.settle();
         let edits = self.edits();

@@ -15,11 +15,11 @@ use crate::build::world;
 use crate::distribution::Distribution;
 use crate::edit::{Change, EditError, Edits, file};
 use crate::random::{Purpose, Stream, Streams};
-use crate::record::{About, Recorder, run_traced_edited};
+use crate::record::{About, Recorder, run_traced};
 use crate::run::{Course, run_edited};
 use crate::scenario::{
-    Area, Changes, Class, Limits, MessageSize, Mobility, Name, Network, Over, ProtocolChoice, Radio, Scenario, Shape,
-    Text, Traffic, Warmup, Wired,
+    Area, Changes, Class, MessageSize, Mobility, Name, Network, Over, ProtocolChoice, Radio, Scenario, Shape, Text,
+    Traffic, Warmup, Wired,
 };
 use crate::time::{Span, Time};
 
@@ -44,12 +44,10 @@ fn scenario(protocol: ProtocolChoice, network: Network, nodes: u32) -> Scenario 
         nodes,
         duration: seconds(3.0),
         warmup: Warmup::Fixed(Span::ZERO),
-        drain: seconds(60.0),
         protocol,
         network,
         traffic: Traffic { classes: vec![class] },
-        crashes: None,
-        limits: Limits::of(100),
+        ..Scenario::reference()
     }
 }
 
@@ -62,21 +60,15 @@ pub(super) fn radio(protocol: ProtocolChoice) -> Scenario {
 
 pub(super) fn wired(protocol: ProtocolChoice, shape: Shape, every: Option<f64>) -> Scenario {
     let wired = Wired {
-        shape,
-        delay: Distribution::Uniform { low: 0.001, high: 0.004 },
-        fifo: true,
-        loss: 0.0,
         message: MessageSize::Encoded { header: 8 },
-        gentle: false,
         changes: Changes { every: every.map(seconds), keep_connected: true, script: Vec::new() },
+        ..Wired::new(shape, Distribution::Uniform { low: 0.001, high: 0.004 })
     };
     scenario(protocol, Network::Wired(wired), 8)
 }
 
-/// Runs of every kind.
 fn all() -> Vec<Scenario> {
-    let printed =
-        ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(Name::ReverseLink, Over::Links) };
+    let printed = ProtocolChoice { text: Text::PRINTED, ..protocol(Name::ReverseLink, Over::Links) };
     let three = ProtocolChoice { capacity: 3, ..protocol(Name::ReverseLink, Over::Links) };
     let random = || Shape::Random { connectivity: 0.4 };
     vec![
@@ -112,12 +104,10 @@ impl Sink {
     }
 }
 
-/// A user who plays a world.
 pub(super) trait Hand {
     fn play(&mut self, player: &mut Player);
 }
 
-/// Plays a scenario: how it ended, and its trace.
 pub(super) fn play(scenario: &Scenario, seed: u64, earlier: Edits, hand: &mut dyn Hand) -> (Ending, String) {
     let sink = Sink::default();
     let world = world(scenario, seed).unwrap();
@@ -223,7 +213,7 @@ fn whatever_somebody_does_the_run_replays_exactly_and_breaks_no_rule() {
             assert_eq!(edits, ending.edits);
             let about = About { views: true, ..About::default() };
             let mut again = Vec::new();
-            let traced = run_traced_edited(scenario, seed, &edits, &mut (), &mut again, &about).unwrap();
+            let traced = run_traced(scenario, seed, &edits, &mut (), &mut again, &about).unwrap();
             assert_eq!(traced.outcome, ending.outcome, "{name} {number}, seed {seed}");
             assert_eq!(records(&String::from_utf8(again).unwrap()), records(&trace), "{name} {number}, seed {seed}");
             // Without its end the run goes on until it is quiet, and more rules can speak.

@@ -7,7 +7,6 @@ pub struct Definition {
     pub name: &'static str,
     /// `s` for seconds, `1` for plain numbers and shares, otherwise what is counted.
     pub unit: &'static str,
-    /// In one sentence.
     pub meaning: &'static str,
 }
 

@@ -1,7 +1,7 @@
 //! What crashes cost: outages, repairs, and work that was lost.
 
 use super::costs::{Sent, sent};
-use super::{Sheet, Spread, Window};
+use super::{Sheet, Window};
 use crate::outcome::{Outage, Outcome, Totals};
 use crate::time::Time;
 
@@ -27,7 +27,7 @@ pub(super) fn tell(outcome: &Outcome, window: &Window, sheet: &mut Sheet) {
     let begun = seen.outages.iter().filter(|outage| window.has(outage.start));
     let lengths: Vec<f64> = begun.map(|outage| end(outage).since(outage.start).seconds()).collect();
     sheet.put("outages", lengths.len() as f64);
-    sheet.put_spread("outage", lengths, &[Spread::Mean, Spread::P99, Spread::Max]);
+    sheet.put_spread("outage", lengths, &["mean", "p99", "max"]);
     let time: f64 = seen.outages.iter().map(|outage| end(outage).since(outage.start.max(window.start)).seconds()).sum();
     sheet.put("outage.share", time / window.seconds());
 

@@ -105,12 +105,10 @@ impl Inside {
         }
     }
 
-    /// How many are inside in a session.
     pub(super) fn in_sessions(&self) -> u64 {
         self.sessions.values().sum()
     }
 
-    /// What is left for others.
     pub(super) fn room(&self, capacity: u32) -> Room {
         let free = u64::from(capacity).saturating_sub(self.units);
         let mut sessions = self.sessions.keys();

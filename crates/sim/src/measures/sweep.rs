@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use meshlock_core::Session;
 
 use super::crowd::{Claim, Inside, Waiting, claim};
-use super::{Sheet, Spread, Window};
+use super::{Sheet, Window};
 use crate::outcome::{Outcome, Request, Totals};
 use crate::scenario::{MessageSize, Network, Scenario};
 use crate::time::{Span, Time};
@@ -200,7 +200,7 @@ impl<'a> Sweep<'a> {
             sheet.put("sessions.switches/entry", counts.switches as f64 / entries);
             sheet.put("sessions.concurrency", times.in_sessions as f64 / times.session_open as f64);
         }
-        sheet.put_spread("sync-delay", self.hand_overs, &[Spread::Mean, Spread::Median, Spread::P95]);
+        sheet.put_spread("sync-delay", self.hand_overs, &["mean", "p50", "p95"]);
     }
 }
 

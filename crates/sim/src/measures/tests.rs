@@ -8,9 +8,7 @@ use meshlock_properties::Rule;
 use super::{Measures, definition, measures};
 use crate::distribution::Distribution;
 use crate::outcome::{Broken, CrashesSeen, Declaration, Kind, NetworkSeen, Outage, Outcome, Request, Totals};
-use crate::scenario::{
-    Area, Changes, Class, MessageSize, Mobility, Network, Placement, Radio, Scenario, Shape, Warmup, Wired,
-};
+use crate::scenario::{Area, Class, MessageSize, Mobility, Network, Placement, Radio, Scenario, Shape, Warmup, Wired};
 use crate::time::{Span, Time};
 
 const SECOND: u64 = 1_000_000_000;
@@ -71,15 +69,8 @@ fn scenario() -> Scenario {
     let think = Distribution::Constant(1.0);
     let mut scenario = Scenario::reference();
     scenario.warmup = Warmup::Fixed(Span::ZERO);
-    scenario.network = Network::Wired(Wired {
-        shape: Shape::Line,
-        delay: Distribution::Uniform { low: 0.1, high: 0.5 },
-        fifo: true,
-        loss: 0.0,
-        message: MessageSize::Fixed(10),
-        gentle: true,
-        changes: Changes::default(),
-    });
+    let delay = Distribution::Uniform { low: 0.1, high: 0.5 };
+    scenario.network = Network::Wired(Wired { message: MessageSize::Fixed(10), ..Wired::new(Shape::Line, delay) });
     scenario.traffic.classes = vec![Class::closed(4, think, Distribution::Constant(2.0))];
     scenario
 }

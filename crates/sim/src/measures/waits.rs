@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use meshlock_core::Urgency;
 
-use super::{Sheet, Spread, Window};
+use super::{Sheet, Window};
 use crate::outcome::{Outcome, Request};
 use crate::scenario::Scenario;
 use crate::time::Time;
@@ -39,19 +39,19 @@ pub(super) fn tell(scenario: &Scenario, outcome: &Outcome, window: &Window, shee
     sheet.put("wait.censored-mean", waited / measured.len() as f64);
     let greatest = waits.iter().copied().fold(0.0, f64::max);
     sheet.put("wait.max/mean", greatest * waits.len() as f64 / waits.iter().sum::<f64>());
-    sheet.put_spread("wait", waits, &[Spread::Mean, Spread::Median, Spread::P95, Spread::P99, Spread::Max]);
+    sheet.put_spread("wait", waits, &["mean", "p50", "p95", "p99", "max"]);
 
     let classes = &scenario.traffic.classes;
     if classes.len() > 1 {
         let name = |request: &Request| classes.get(usize::from(request.class)).map(|class| class.name.as_str());
         for (name, waits) in grouped(&measured, name, wait) {
-            sheet.put_spread(&format!("wait.{name}"), waits, &[Spread::Mean, Spread::P95, Spread::Max]);
+            sheet.put_spread(&format!("wait.{name}"), waits, &["mean", "p95", "max"]);
         }
     }
     let by_priority = grouped(&measured, priority, wait);
     if (2..=PRIORITIES_TOLD).contains(&by_priority.len()) {
         for (priority, waits) in by_priority {
-            sheet.put_spread(&format!("wait.priority-{priority}"), waits, &[Spread::Mean, Spread::P95]);
+            sheet.put_spread(&format!("wait.priority-{priority}"), waits, &["mean", "p95"]);
         }
     }
     deadlines(&measured, window, sheet);

@@ -6,11 +6,9 @@ use crate::outcome::{Outcome, Request, Totals};
 use crate::scenario::{Scenario, Warmup};
 use crate::time::Time;
 
-/// The time that is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
     pub(super) start: Time,
-    /// When clients stopped asking.
     pub(super) end: Time,
     /// For MSER-5: whether the run was long enough for it.
     pub(super) reliable: Option<bool>,

@@ -16,7 +16,6 @@ use crate::time::Span;
 /// How far from the border nodes begin to turn: this share of the shorter side.
 const MARGIN: f64 = 0.1;
 
-/// What all nodes share.
 #[derive(Clone, Debug)]
 pub(super) struct Habits {
     step: Span,

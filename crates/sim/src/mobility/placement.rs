@@ -5,7 +5,6 @@ use crate::mobility::error::MobilityError;
 use crate::random::Stream;
 use crate::scenario::{Area, Mobility, Placement};
 
-/// Where nodes start, checked.
 pub(super) enum Start<'a> {
     Anywhere(Area),
     Grid { columns: u32, cell: Point },

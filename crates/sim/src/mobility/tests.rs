@@ -51,7 +51,6 @@ fn movers_of(mobility: &Mobility, nodes: u32, seed: u64) -> Vec<Mover> {
     movers(mobility, AREA, nodes, Streams::new(seed)).unwrap()
 }
 
-/// The legs until this moment, with the one in which it lies.
 fn legs(mut mover: Mover, until: Time) -> Vec<Leg> {
     let mut legs = vec![mover.next_leg()];
     while legs.last().unwrap().end <= until {

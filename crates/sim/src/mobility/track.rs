@@ -17,9 +17,7 @@ pub(super) const LIGHT: f64 = 299_792_458.0;
 pub(super) struct Track {
     pub(super) stream: Stream,
     pub(super) area: Area,
-    /// Where the next leg starts.
     pub(super) at: Point,
-    /// When the next leg starts.
     pub(super) now: Time,
 }
 
@@ -28,7 +26,6 @@ impl Track {
         Self { stream, area, at, now: Time::ZERO }
     }
 
-    /// Stays here for a while.
     pub(super) fn rest(&mut self, span: Span) -> Leg {
         let start = self.now;
         self.now = start + Span(span.0.max(1));

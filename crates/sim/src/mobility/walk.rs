@@ -8,7 +8,6 @@ use crate::geometry::{Leg, Point, Velocity};
 use crate::mobility::track::{Track, towards};
 use crate::time::Span;
 
-/// What all walkers share.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
     pub(super) speed: Distribution,

@@ -16,7 +16,6 @@ use crate::random::Stream;
 use crate::scenario::Area;
 use crate::time::Span;
 
-/// What all nodes share.
 #[derive(Clone, Debug)]
 pub(super) struct Waypoints {
     slowest: f64,

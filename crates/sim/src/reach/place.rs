@@ -17,7 +17,6 @@ impl Reach {
         self.area
     }
 
-    /// The range, in metres.
     pub(crate) fn range(&self) -> f64 {
         self.range
     }
@@ -51,11 +50,6 @@ impl Reach {
         let near: BTreeSet<u32> = self.near.iter().copied().filter(|other| *other != node).collect();
         let in_range = |other: &u32| self.apart(node, *other, moment).is_some_and(|apart| apart <= self.range);
         near.into_iter().filter(|other| in_range(other) && !self.is_barred(node, *other)).collect()
-    }
-
-    /// Plans the crossings of a node whose links have just come.
-    pub(crate) fn watch_around(&mut self, node: u32, links: &Links, now: Time, agenda: &mut Agenda) {
-        self.review(node, links, now, agenda);
     }
 
     /// Puts a barrier between two nodes, or takes it away; false if it was so before. The link is left to the caller.
@@ -127,7 +121,7 @@ impl Reach {
 
     /// Plans the crossings of a node that has jumped, or whose range has: its links break at once if they are too long
     /// now, whichever way the two move.
-    fn review(&mut self, node: u32, links: &Links, now: Time, agenda: &mut Agenda) {
+    pub(crate) fn review(&mut self, node: u32, links: &Links, now: Time, agenda: &mut Agenda) {
         self.gather(node, None);
         let mut near: BTreeSet<u32> = self.near.iter().copied().collect();
         near.extend(links.of(node));

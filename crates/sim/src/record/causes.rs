@@ -11,7 +11,6 @@ use siphasher::sip::SipHasher13;
 
 use crate::links::Links;
 
-/// The lines of everything in flight.
 pub(super) struct Causes {
     nodes: u32,
     /// The links that a broadcast goes over; `None`: it reaches all nodes.
@@ -27,7 +26,6 @@ impl Causes {
         Self { nodes, links, messages: BTreeMap::new(), timers: BTreeMap::new() }
     }
 
-    /// A node more.
     pub(super) fn grow(&mut self) {
         self.nodes += 1;
         if let Some(links) = &mut self.links {
@@ -35,7 +33,6 @@ impl Causes {
         }
     }
 
-    /// A link has come or gone.
     pub(super) fn link(&mut self, (a, b): (NodeId, NodeId), up: bool) {
         if let Some(links) = &mut self.links {
             if up {
@@ -46,7 +43,6 @@ impl Causes {
         }
     }
 
-    /// Notes an effect that stands in a line.
     pub(super) fn note<M: Hash>(&mut self, node: NodeId, effect: &Effect<M>, line: u64) {
         match effect {
             Effect::Send { to, message } => self.sent(node.0, to.0, fingerprint(message), line),
@@ -75,7 +71,6 @@ impl Causes {
         }
     }
 
-    /// The line that an event at a node answers.
     pub(super) fn of_event<M: Hash>(&mut self, node: NodeId, event: &Event<M>) -> Option<u64> {
         match event {
             Event::Receive { from, message } => self.of_message(*from, node, message),

@@ -21,7 +21,6 @@ pub struct Crashes {
     pub recovery: Recovery,
 }
 
-/// A crash at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptedCrash {
     pub at: Span,

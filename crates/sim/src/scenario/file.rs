@@ -21,6 +21,7 @@ use crate::scenario::Scenario;
 
 pub use place::FileError;
 use place::{Problem, Source};
+pub use quantity::units;
 use reader::Reader;
 pub use reference::reference_table;
 pub use schema::schema;
@@ -33,7 +34,6 @@ pub struct Document {
     content: Content,
 }
 
-/// The `[study]` part of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudySpec {
     /// What varies, in the order of the file; the last varies fastest.
@@ -52,7 +52,6 @@ pub struct StudySpec {
     pub compare: Vec<Compare>,
 }
 
-/// A key that varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// As for `--set`, such as `radio.range`.
@@ -72,7 +71,6 @@ pub struct Constraint {
     pub right: String,
 }
 
-/// When enough replications were run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
     /// The measure that must be known well.
@@ -88,13 +86,10 @@ pub struct PlotSpec {
     pub title: String,
     /// The axis key along x.
     pub x: String,
-    /// The measure along y.
     pub y: String,
     /// The axis key with one line per value, if any.
     pub lines: Option<String>,
-    /// Axes with logarithmic scale.
     pub log_x: bool,
-    /// The same for y.
     pub log_y: bool,
 }
 
@@ -102,7 +97,6 @@ pub struct PlotSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compare {
     pub axis: String,
-    /// The value everything is compared with.
     pub baseline: String,
     pub measures: Vec<String>,
 }
@@ -141,9 +135,8 @@ impl Document {
         set::value(&self.content, key).map(value::Value::to_toml)
     }
 
-    /// The seed of a single run.
     pub fn seed(&self) -> u64 {
-        Reader::new(&self.content).part("").whole("seed").unwrap_or(1)
+        Reader::new(&self.content).part("").get("seed").unwrap_or(1)
     }
 
     /// Checks everything and reads the files that are named (placements, traces).
@@ -151,7 +144,6 @@ impl Document {
         self.read().map(|(scenario, _)| scenario).map_err(|problem| self.source.error(problem))
     }
 
-    /// The `[study]` part, if there is one.
     pub fn study(&self) -> Result<Option<StudySpec>, FileError> {
         study::study(&self.content).map_err(|problem| self.source.error(problem))
     }
@@ -162,7 +154,6 @@ impl Document {
         self.read().map(|(_, canonical)| canonical).unwrap_or_default()
     }
 
-    /// The scenario and its canonical form.
     fn read(&self) -> Result<(Scenario, String), Problem> {
         let mut reader = Reader::new(&self.content);
         let scenario = resolve::scenario(&self.source, &mut reader)?;

@@ -6,7 +6,6 @@ use crate::distribution::Distribution;
 use crate::geometry::Leg;
 use crate::time::Span;
 
-/// The network that carries the messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// Nodes in a plane, in reach of each other or not.
@@ -34,7 +33,6 @@ pub struct Radio {
     pub bandwidth: f64,
     /// From the end of a transmission to its handling.
     pub latency: Span,
-    /// The probability that a reception fails.
     pub error: f64,
     pub message: MessageSize,
     /// The bytes of an acknowledgement.
@@ -86,7 +84,6 @@ pub enum Mobility {
         step: Span,
         /// 0 forgets everything, 1 never changes.
         memory: f64,
-        /// The mean speed.
         speed: f64,
         speed_deviation: f64,
         /// The deviation of the direction, in radians.
@@ -110,7 +107,6 @@ pub enum Mobility {
     },
 }
 
-/// Where nodes stand that do not move.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placement {
     /// Uniformly anywhere.
@@ -121,16 +117,13 @@ pub enum Placement {
     At(Vec<(f64, f64)>),
 }
 
-/// A network of given links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wired {
-    /// Which links there are at the beginning.
     pub shape: Shape,
     /// From sending to handling, in seconds; drawn per message.
     pub delay: Distribution,
     /// Whether a message waits for those sent before it over the same link.
     pub fifo: bool,
-    /// The probability that a message is lost.
     pub loss: f64,
     /// How long messages are (for counting bytes; delay does not depend on it).
     pub message: MessageSize,
@@ -139,7 +132,6 @@ pub struct Wired {
     pub changes: Changes,
 }
 
-/// Which links an abstract network has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// 0-1-2-...
@@ -161,7 +153,6 @@ pub enum Shape {
         /// From 0 to 1.
         connectivity: f64,
     },
-    /// Exactly these.
     Links(Vec<(u32, u32)>),
 }
 
@@ -175,7 +166,6 @@ pub struct Changes {
     pub script: Vec<ScriptedChange>,
 }
 
-/// A change at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptedChange {
     pub at: Span,
@@ -183,6 +173,14 @@ pub struct ScriptedChange {
     pub b: u32,
     /// Whether the link comes or goes.
     pub up: bool,
+}
+
+impl Wired {
+    /// Links that keep the order of messages, lose none and do not change; messages as encoded.
+    pub fn new(shape: Shape, delay: Distribution) -> Self {
+        let message = MessageSize::Encoded { header: 0 };
+        Self { shape, delay, fifo: true, loss: 0.0, message, gentle: false, changes: Changes::default() }
+    }
 }
 
 impl Radio {

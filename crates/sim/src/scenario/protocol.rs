@@ -22,7 +22,6 @@ pub struct ProtocolChoice {
     pub retry: Option<Delay>,
 }
 
-/// How messages of a protocol travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Over the links of the network, to neighbours. For any-to-any protocols the network should be complete.

@@ -18,14 +18,11 @@ use crate::observe::Observer;
 use crate::scenario::{MessageSize, Radio};
 use crate::time::{Span, Time};
 
-/// The transmitter of a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
-    /// Frames that wait, by slot.
     queue: VecDeque<u32>,
     /// A frame is on the air and not yet acknowledged.
     on_the_air: bool,
-    /// When it may transmit again.
     free_at: Time,
     /// The agenda has its wake-up.
     awaited: bool,
@@ -83,7 +80,6 @@ impl World {
         self.dispatch(from, to, message, self.manner.relies_on_links, None, observer);
     }
 
-    /// Puts a frame on its way.
     pub(super) fn dispatch(
         &mut self,
         from: u32,
@@ -132,7 +128,6 @@ impl World {
         }
     }
 
-    /// A transmitter is free again.
     pub(super) fn wake(&mut self, node: u32, observer: &mut dyn Observer) {
         self.outboxes[node as usize].awaited = false;
         self.transmit(node, observer);

@@ -25,7 +25,6 @@ use crate::time::{Span, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
     plan: Crashes,
-    /// By node.
     streams: Vec<Stream>,
     /// Wires that would be up if both of their ends ran, the lower id first.
     latent: BTreeSet<(u32, u32)>,
@@ -273,7 +272,7 @@ impl World {
         if let Medium::Air { reach, .. } = &mut self.medium
             && self.frozen.is_none()
         {
-            reach.watch_around(node, &self.links, self.now, &mut self.agenda);
+            reach.review(node, &self.links, self.now, &mut self.agenda);
         }
     }
 

@@ -15,7 +15,6 @@ use crate::time::Span;
 /// How long a node may take to leave in order.
 pub(crate) const PATIENCE: Span = Span::from_millis(5_000);
 
-/// Whether a node is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     /// It takes part.
@@ -25,7 +24,6 @@ pub(super) enum Presence {
         told: bool,
     },
     Gone,
-    /// It crashed and does not run now.
     Down,
 }
 

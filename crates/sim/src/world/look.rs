@@ -120,7 +120,6 @@ impl World {
 /// From, to, kind, the token it brings, the units it brings back.
 pub(super) type FlightSeen = (u32, u32, &'static str, Option<TokenView>, Option<Returning>);
 
-/// What the network was like so far.
 #[derive(Clone, Debug)]
 pub(super) struct Figures {
     every: Span,

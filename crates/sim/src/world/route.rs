@@ -34,7 +34,6 @@ impl World {
         self.forward(from, letter, message, observer);
     }
 
-    /// Sends a letter on from where it is.
     pub(super) fn forward(&mut self, here: u32, letter: Letter, message: Message, observer: &mut dyn Observer) {
         // What a node takes along is sent again from where it came.
         let here = if self.is_gone(here) { letter.origin } else { here };

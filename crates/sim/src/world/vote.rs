@@ -69,7 +69,6 @@ impl Voters {
         }
     }
 
-    /// When the standing of a node is over.
     pub(super) fn standing_ends(&self, node: u32) -> Time {
         self.until[node as usize]
     }
@@ -186,7 +185,6 @@ impl World {
         self.try_to_ratify(node);
     }
 
-    /// A node has standing again.
     fn stand(&mut self, node: u32, until: Time) {
         let now = self.now;
         let life = self.life(node);

@@ -1,6 +1,7 @@
 //! Nodes that crash: what is repaired, how long that takes, and what shows that it was not.
 
 use meshlock_properties::Rule;
+use meshlock_sim::edit::Edits;
 use meshlock_sim::measures::measures;
 use meshlock_sim::outcome::{CrashesSeen, Outcome};
 use meshlock_sim::record::{About, run_traced};
@@ -67,7 +68,7 @@ fn crashes_are_the_same_every_time_also_if_they_are_recorded() {
     assert_eq!(outcome, ran(&scenario, 3).0);
     assert_ne!(outcome.trace_hash, ran(&scenario, 4).0.trace_hash);
     let mut bytes = Vec::new();
-    let traced = run_traced(&scenario, 3, &mut (), &mut bytes, &About::default()).unwrap();
+    let traced = run_traced(&scenario, 3, &Edits::default(), &mut (), &mut bytes, &About::default()).unwrap();
     assert_eq!(traced.outcome, outcome);
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.lines().next().unwrap().contains("\"recovering\""), "nobody takes its messages for plain ones");

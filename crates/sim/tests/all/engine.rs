@@ -39,24 +39,19 @@ fn radio(protocol: ProtocolChoice) -> Scenario {
         nodes: 20,
         duration: seconds(5.0),
         warmup: Warmup::Fixed(seconds(1.0)),
-        drain: seconds(60.0),
         protocol,
         network: Network::Radio(Radio::report(SIDE, mobility)),
         traffic: Traffic { classes: vec![class] },
-        crashes: None,
-        limits: Limits::of(100),
+        ..Scenario::reference()
     }
 }
 
 fn wired(protocol: ProtocolChoice, shape: Shape) -> Scenario {
     let wired = Wired {
-        shape,
-        delay: Distribution::Uniform { low: 0.5, high: 1.5 },
-        fifo: true,
-        loss: 0.0,
         message: MessageSize::Encoded { header: 8 },
         gentle: true,
         changes: Changes { every: Some(seconds(20.0)), keep_connected: true, script: Vec::new() },
+        ..Wired::new(shape, Distribution::Uniform { low: 0.5, high: 1.5 })
     };
     let class = Class::closed(12, Distribution::Exponential { mean: 30.0 }, Distribution::Exponential { mean: 1.0 });
     Scenario {
@@ -68,8 +63,7 @@ fn wired(protocol: ProtocolChoice, shape: Shape) -> Scenario {
         protocol,
         network: Network::Wired(wired),
         traffic: Traffic { classes: vec![class] },
-        crashes: None,
-        limits: Limits::of(100),
+        ..Scenario::reference()
     }
 }
 
@@ -77,8 +71,7 @@ const RANDOM: Shape = Shape::Random { connectivity: 0.3 };
 
 /// Runs of every kind, with the hash that each must have, on every machine and at every level of optimisation.
 fn pinned() -> Vec<(Scenario, u64)> {
-    let printed =
-        |name| ProtocolChoice { text: Text::Published { repairs: Vec::new() }, ..protocol(name, Over::Links) };
+    let printed = |name| ProtocolChoice { text: Text::PRINTED, ..protocol(name, Over::Links) };
     vec![
         (radio(protocol(Name::ReverseLink, Over::Links)), 8_268_823_955_061_652_265),
         (radio(protocol(Name::Flood, Over::Links)), 4_118_028_825_352_902_653),
@@ -106,14 +99,8 @@ fn runs_beside_each_other_do_not_touch_each_other() {
     let scenario = radio(protocol(Name::ReverseLink, Over::Links));
     let alone: Vec<Outcome> = (1..=4).map(|seed| must_run(&scenario, seed)).collect();
     let together: Vec<Outcome> = std::thread::scope(|scope| {
-        let runs: Vec<_> = (1..=4)
-            .map(|seed| {
-                scope.spawn({
-                    let scenario = &scenario;
-                    move || must_run(scenario, seed)
-                })
-            })
-            .collect();
+        let scenario = &scenario;
+        let runs: Vec<_> = (1..=4).map(|seed| scope.spawn(move || must_run(scenario, seed))).collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     assert_eq!(alone, together);
@@ -273,7 +260,7 @@ fn the_repaired_flood_survives_loss_and_the_printed_one_is_stuck() {
     radio.error = 0.3;
     let repaired = measures(&scenario, &must_run(&scenario, 1));
     assert_eq!((repaired["violations"], repaired["stuck"]), (0.0, 0.0));
-    scenario.protocol.text = Text::Published { repairs: vec!["f1".to_owned()] };
+    scenario.protocol.text = Text::with_repairs(&["f1"]);
     let printed = measures(&scenario, &must_run(&scenario, 1));
     assert!(printed["stuck"] > 0.0, "{printed:?}");
 }
@@ -327,8 +314,7 @@ fn no_protocol_beats_the_omniscient_one() {
 /// As printed every node passes on every copy that it hears, so on wires there are more of them at every hop.
 #[test]
 fn a_literal_flood_on_wires_is_stopped_as_a_storm() {
-    let text = Text::Published { repairs: Vec::new() };
-    let flood = ProtocolChoice { text, ..protocol(Name::Flood, Over::Links) };
+    let flood = ProtocolChoice { text: Text::PRINTED, ..protocol(Name::Flood, Over::Links) };
     let mut scenario = wired(flood, Shape::Line);
     (scenario.nodes, scenario.traffic.classes[0].nodes) = (5, (0..5).collect());
     scenario.limits.in_flight = 10_000;
@@ -338,15 +324,8 @@ fn a_literal_flood_on_wires_is_stopped_as_a_storm() {
     assert!(storm.to_string().starts_with("storm at "), "{storm}");
     assert_eq!(outcome.end, storm.at, "measured until then");
     assert_eq!(measures(&scenario, &outcome).get("stuck"), None, "unknown");
-    let of_text = |repairs: &[&str]| {
-        let text = Text::Published { repairs: repairs.iter().map(|&name| name.to_owned()).collect() };
-        run(
-            &Scenario { protocol: ProtocolChoice { text, ..scenario.protocol.clone() }, ..scenario.clone() },
-            1,
-            &mut (),
-        )
-    };
-    assert_eq!(of_text(&["f1"]).unwrap().storm, None, "with a memory it ends");
+    scenario.protocol.text = Text::with_repairs(&["f1"]);
+    assert_eq!(run(&scenario, 1, &mut ()).unwrap().storm, None, "with a memory it ends");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use meshlock_core::{Delay, Effect, Event, NodeId, Protocol, Units, flood, reverse_link};
+use meshlock_sim::edit::Edits;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::record::{About, run_traced};
 use meshlock_sim::run::run;
@@ -29,7 +30,7 @@ fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
 fn recorded(scenario: &Scenario, views: bool) -> (Outcome, Vec<u8>) {
     let mut bytes = Vec::new();
     let about = About { views, replay: Some("again".to_owned()), ..About::default() };
-    let traced = run_traced(scenario, 7, &mut (), &mut bytes, &about).unwrap();
+    let traced = run_traced(scenario, 7, &Edits::default(), &mut (), &mut bytes, &about).unwrap();
     traced.written.unwrap();
     (traced.outcome, bytes)
 }
@@ -105,7 +106,6 @@ fn a_trace_has_every_event_and_every_message_names_its_sending() {
     }
 }
 
-/// What stands in a line.
 fn happening(records: &[Record], line: u64) -> &Happening {
     let What::Event(happening) = &records[line as usize - 2].what else { panic!("line {line} is no event") };
     happening
@@ -246,7 +246,7 @@ fn a_run_goes_on_when_its_trace_cannot_be_written() {
     let scenario = scenario(RADIO, &[]);
     let plain = run(&scenario, 7, &mut ()).unwrap();
     for room in [0, 10_000] {
-        let traced = run_traced(&scenario, 7, &mut (), Full(room), &About::default()).unwrap();
+        let traced = run_traced(&scenario, 7, &Edits::default(), &mut (), Full(room), &About::default()).unwrap();
         assert_eq!(traced.outcome, plain);
         assert!(traced.written.unwrap_err().to_string().contains("disk full"));
     }

@@ -21,28 +21,23 @@ pub struct Status<'a> {
     pub done: usize,
     /// Runs that are wanted, as far as is known.
     pub all: usize,
-    /// Runs that were finished in this round.
     pub executed: usize,
     /// Of how many that were missing when it began.
     pub missing: usize,
-    /// Seconds simulated in this round.
     pub simulated: f64,
     /// What runs now, the oldest first.
     pub running: &'a [Job],
 }
 
-/// An observer of the runs.
 pub trait StudyObserver {
     /// Called several times a second, and after every run.
     fn look(&mut self, plan: &Plan, status: &Status<'_>);
 }
 
-/// No observer.
 impl StudyObserver for () {
     fn look(&mut self, _plan: &Plan, _status: &Status<'_>) {}
 }
 
-/// What is done with a finished run.
 type Keep<'a> = dyn FnMut(&Job, Result<RunRecord, String>) -> Result<(), StoreError> + 'a;
 
 /// Who runs what is missing.
@@ -54,7 +49,6 @@ pub(super) struct Crew<'a> {
     pub(super) all: usize,
 }
 
-/// What threads share.
 #[derive(Default)]
 struct Shared {
     /// The place of the next run in the list.
@@ -147,13 +141,11 @@ impl Crew<'_> {
     }
 }
 
-/// Looks at one run.
 struct Eye<'a> {
     crew: &'a Crew<'a>,
     shared: &'a Shared,
     /// Nanoseconds of this run that were counted.
     seen: u64,
-    /// The run was told to end.
     ended: bool,
 }
 

@@ -24,7 +24,6 @@ fn full() -> StudySpec {
     StudySpec { plots: vec![plot], compare: vec![compare], ..spec() }
 }
 
-/// All files of a study by their names.
 fn made(place: &Path, fake: &Fake, jobs: usize) -> BTreeMap<String, String> {
     let plan = plan(&full());
     let results = conducted(&plan, place, fake, jobs, Shard::WHOLE);

@@ -1,6 +1,7 @@
 //! Numbers with units, as scenario files have them: enough to compare them and to draw them along an axis.
 
-/// A number and its unit.
+use meshlock_sim::scenario::file::units;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity<'a> {
     /// As written.
@@ -25,36 +26,10 @@ pub fn quantity(text: &str) -> Option<Quantity<'_>> {
     }
     let number: f64 = text[..end].replace('_', "").parse().ok()?;
     let unit = text[end..].trim();
-    let size = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size)?;
-    number.is_finite().then_some(Quantity { number, unit, basic: number * size })
+    // Kinds are not told apart: the file reader has refused metres where seconds are meant before a study sees them.
+    let (_, factor, divisor) = units().find(|(name, ..)| *name == unit)?;
+    number.is_finite().then_some(Quantity { number, unit, basic: number * factor / divisor })
 }
-
-/// The units of scenario files and their sizes. Kinds are not told apart: the file reader has refused metres where
-/// seconds are meant before a study sees them.
-const UNITS: [(&str, f64); 22] = [
-    ("", 1.0),
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("ms", 1e-3),
-    ("s", 1.0),
-    ("min", 60.0),
-    ("h", 3600.0),
-    ("cm", 1e-2),
-    ("m", 1.0),
-    ("km", 1e3),
-    ("mps", 1.0),
-    ("kmph", 1.0 / 3.6),
-    ("bps", 1.0),
-    ("kbps", 1e3),
-    ("Mbps", 1e6),
-    ("Gbps", 1e9),
-    ("B", 1.0),
-    ("kB", 1e3),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("rad", 1.0),
-    ("deg", std::f64::consts::PI / 180.0),
-];
 
 #[cfg(test)]
 mod tests {

@@ -16,9 +16,7 @@ use crate::plan::{Plan, label};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub axis: String,
-    /// The value that is compared.
     pub value: String,
-    /// The value it is compared with.
     pub baseline: String,
     /// The other axes and labels, which are the same for both.
     #[serde(serialize_with = "super::as_map")]
@@ -26,9 +24,7 @@ pub struct Comparison {
     pub measure: String,
     /// How many replications both have.
     pub pairs: usize,
-    /// The mean of the value over these.
     pub mean: f64,
-    /// The mean of the baseline over these.
     pub baseline_mean: f64,
     /// The mean of the differences, value minus baseline.
     pub difference: f64,
@@ -42,7 +38,6 @@ pub struct Comparison {
     pub ratio: f64,
 }
 
-/// All comparisons a plan asks for.
 pub(super) fn comparisons(plan: &Plan, results: &Results) -> Vec<Comparison> {
     plan.compare.iter().flat_map(|compare| family(plan, results, compare)).collect()
 }

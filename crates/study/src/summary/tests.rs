@@ -56,7 +56,7 @@ fn runs_that_broke_a_rule_count_for_no_mean_and_are_told() {
     assert!(summary.points[2].measures.is_empty());
     assert_eq!(summary.warnings, ["6 runs were ended by a broken rule and left out of all means"]);
     let first = &summary.violations[0];
-    assert_eq!((first.rule.as_str(), first.at_s, first.seed), ("exclusion", 1.5, 100));
+    assert_eq!((first.rule.as_deref(), first.at_s, first.seed), (Some("exclusion"), Some(1.5), 100));
 }
 
 #[test]

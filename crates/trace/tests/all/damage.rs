@@ -7,7 +7,6 @@ use meshlock_trace::{LONGEST_LINE, Reader, TraceError};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Something that can happen to a file.
 #[derive(Clone, Debug)]
 enum Damage {
     CutOff,

@@ -80,7 +80,7 @@ struct Bed {
 impl Bed {
     async fn start(shape: &str, nodes: u16) -> Self {
         let dir = tempfile::Builder::new().prefix("ml").tempdir().expect("a directory");
-        let (shape, nodes, links) = Shape::read(shape, nodes).expect("a shape");
+        let (shape, nodes, links) = Shape::read(Some(shape), Some(nodes)).expect("a shape");
         let mut options = LocalOptions::new(nodes, dir.path());
         options.settings = Settings::from_toml("built in", RESOURCES).expect("right");
         settle_standing(&mut options.settings);

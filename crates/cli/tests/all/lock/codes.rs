@@ -11,6 +11,7 @@ use super::world::World;
 #[test]
 fn the_commands_own_code_is_passed_on() {
     let world = World::new();
+    world.run(&["resource", "make", "dock"]);
     for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143)] {
         let ran = world.run(&["lock", "dock", "--", "sh", "-c", script]);
         assert_eq!((ran.code, ran.err.as_str()), (Some(code), ""), "{script}");
@@ -47,6 +48,7 @@ fn failures_of_our_own_cannot_be_taken_for_those_of_the_command() {
         &["lock", "dock", "--on-loss", "panic", "true"],
         &["lock", "dock", "-w", "soon", "true"],
         &["lock", "dock", "--units", "2", "true"],
+        &["lock", "new", "--units", "2", "true"],
         &["lock", "a b", "true"],
         &["lock", "dock", "--url", "ftp://x", "true"],
         &["lock", "dock", "--token-file", "missing", "true"],

@@ -16,7 +16,9 @@
 pub mod arbiter;
 #[cfg(feature = "mutants")]
 mod bug;
+mod heard;
 pub mod list;
+mod looked;
 pub mod record;
 mod rules;
 pub mod standing;

@@ -368,3 +368,78 @@ fn without_voters_everything_is_permitted_at_once() {
     assert_eq!(Unvoted.ratify(Time(0), &census), [Act::Ratified(census)]);
     assert!(Unvoted.may_act(Time(0)) && Unvoted.next_wake().is_none());
 }
+
+/// A voter of three in a mesh of so many members, all of which are registered and make rounds.
+fn voter_of_many(members: u16) -> (Voting, List, Census) {
+    let first = list(&[0, 1, 2]);
+    let census = Census::of_living((0..members).map(node));
+    let start = Start { id: StartId(1), knew: 0, resumes: Some(0) };
+    let mut record = VoterRecord::founding(voter(0).disk, first.clone());
+    record.facts.census = census.clone();
+    let mut voting = Voting::new(node(0), start, SETTINGS, Some(first.clone()), Some(record));
+    voting.learn(Time(0), &census);
+    for member in 1..members {
+        voting.hear(Time(0), Word::Ready { node: node(member), voter: voter(member) });
+        voting.hear(Time(0), Word::Round { node: node(member), round: 1 });
+        for by in [1, 2] {
+            let answer = Word::Answer { list: first.id(), voter: voter(by), node: node(member), round: 1 };
+            voting.hear(Time(0), answer);
+        }
+    }
+    (voting, first, census)
+}
+
+/// How many words and nodes are looked at because of a word.
+fn looked_at(voting: &mut Voting, now: Time, word: Word) -> u64 {
+    looked::take();
+    assert!(voting.hear(now, word).iter().any(|act| matches!(act, Act::Say(_))), "it is news");
+    voting.next_wake();
+    looked::take()
+}
+
+#[test]
+fn what_a_word_costs_does_not_depend_on_the_size_of_the_mesh() {
+    let costs = [10, 1000].map(|members| {
+        let (mut voting, list, census) = voter_of_many(members);
+        let list = list.id();
+        let (now, one, by) = (Time(10), node(members - 1), voter(1));
+        let words = [
+            Word::Round { node: one, round: 2 },
+            Word::Answer { list, voter: by, node: one, round: 2 },
+            Word::Suspicion { list, voter: by, node: one, round: 2 },
+            Word::Refusal { list, voter: by, node: one },
+            Word::Ratify { node: node(1), attempt: 1, census },
+            Word::Ready { node: NodeId::of(members, 0), voter: voter(members) },
+            Word::Round { node: NodeId::of(members, 0), round: 1 },
+        ];
+        words.map(|word| looked_at(&mut voting, now, word))
+    });
+    assert_eq!(costs[0], costs[1]);
+    assert!(costs[1].iter().all(|cost| *cost < 40), "{costs:?}");
+}
+
+#[test]
+fn in_a_large_mesh_only_those_are_judged_whose_silence_is_long_enough() {
+    let (mut voting, list, _) = voter_of_many(1000);
+    let late = Time(T / 2);
+    for member in 11..1000 {
+        voting.hear(late, Word::Round { node: node(member), round: 2 });
+    }
+    voting.wake(Time(T));
+    looked::take();
+    let acts = voting.wake(SETTINGS.silence_from(Time(0)));
+    assert!(looked::take() < 200, "ten of a thousand");
+    let suspected = |act: &&Act| matches!(act, Act::Say(Word::Suspicion { .. }));
+    assert_eq!(acts.iter().filter(suspected).count(), 10);
+    assert_eq!(voting.next_wake().map(|next| next.min(SETTINGS.silence_from(late))), voting.next_wake());
+    // Another voter suspects one of them too: a majority.
+    let word = Word::Suspicion { list: list.id(), voter: voter(1), node: node(4), round: 1 };
+    let acts = voting.hear(SETTINGS.silence_from(Time(0)), word);
+    assert!(acts.iter().any(|act| matches!(act, Act::Keep(record) if record.refused.contains(&node(4)))));
+}
+
+impl Settings {
+    fn silence_from(self, since: Time) -> Time {
+        since.plus(self.silence)
+    }
+}

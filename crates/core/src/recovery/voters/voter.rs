@@ -7,12 +7,15 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::super::census::{Census, Member};
+use super::heard::Heard;
 use super::list::{List, ListId, Voter};
+use super::looked;
 use super::record::{Facts, VoterRecord};
 use super::rules::{Duty, Rules};
 use super::time::{Span, Time};
-use super::voting::{Heard, Voting};
+use super::voting::Voting;
 use super::word::{Key, Word};
+use super::words::{Kind, News};
 use crate::vocabulary::NodeId;
 
 /// A voter at work.
@@ -23,7 +26,6 @@ pub(super) struct Desk {
     pub(super) is_kept: bool,
     /// What may be said as soon as it is.
     pub(super) outbox: Vec<Word>,
-    /// When each node was last heard. Not on disk: after a start, as if all had been heard just now.
     pub(super) heard: Heard,
     /// Since when no incarnation of a member is renewed.
     pub(super) barred_since: BTreeMap<Member, Time>,
@@ -41,12 +43,16 @@ impl Voting {
         if let Some(list) = &record.list {
             self.words.root(list.clone());
         }
-        Desk { record, is_kept: true, outbox: Vec::new(), heard: BTreeMap::new(), barred_since: BTreeMap::new() }
+        Desk { record, is_kept: true, outbox: Vec::new(), heard: Heard::default(), barred_since: BTreeMap::new() }
     }
 
     /// Does all duties that are open.
+    ///
+    /// What it looks at are the lists, the few questions that are open, and of all nodes only those of which there is
+    /// [news](News) or whose silence has become long enough.
     pub(super) fn vote(&mut self, now: Time) {
         if self.desk.is_none() {
+            self.words.news = News::default();
             return;
         }
         self.say_ready();
@@ -61,10 +67,12 @@ impl Voting {
             self.ratify_decisions(list, voter);
             self.remove_members(now, list, voter);
         }
+        let news = core::mem::take(&mut self.words.news);
         if let Some((list, voter)) = self.serving(Duty::Refuse) {
-            self.watch(now);
-            self.suspect(now, list, voter);
-            self.refuse(now, list, voter);
+            self.watch(now, &news);
+            let nodes = self.to_judge(now, news);
+            self.suspect(now, list, voter, &nodes);
+            self.refuse(now, list, voter, &nodes);
         }
     }
 
@@ -79,7 +87,7 @@ impl Voting {
             key.and_then(|key| self.words.get(&key)).is_some_and(|word| word.age().1 >= round)
         };
         let waits = desk.flat_map(move |desk| {
-            let silent = desk.heard.iter().filter(move |(node, _)| !suspected(**node)).map(|(_, since)| *since);
+            let silent = desk.heard.next(|node| !suspected(node)).into_iter();
             let barred = desk.record.facts.barred.iter().filter_map(|member| desk.barred_since.get(member)).copied();
             silent.chain(barred)
         });
@@ -103,7 +111,10 @@ impl Voting {
         if let Some(desk) = &mut self.desk {
             let before = desk.record.clone();
             amend(&mut desk.record);
-            desk.is_kept &= desk.record == before;
+            if desk.record != before {
+                desk.is_kept = false;
+                self.words.news.all = true;
+            }
         }
     }
 
@@ -124,7 +135,7 @@ impl Voting {
         if !is_alone || self.role(list).is_none() || self.words.lists().any(|other| other.parent() == Some(list.id())) {
             return;
         }
-        let others = self.words.all().filter_map(|word| {
+        let others = self.words.of(Kind::Ready).filter_map(|word| {
             if let Word::Ready { node, voter } = word
                 && facts.census.is_living(*node)
                 && *node != self.me
@@ -169,22 +180,29 @@ impl Voting {
     }
 
     fn renew(&mut self, now: Time, list: ListId, voter: Voter) {
-        let rounds = self
-            .words
-            .all()
-            .filter_map(|word| if let Word::Round { node, round } = word { Some((*node, *round)) } else { None });
-        let rounds: Vec<(NodeId, u64)> = rounds.filter(|(node, _)| self.may_renew(*node)).collect();
+        let news = &self.words.news;
+        let mut rounds: Vec<(NodeId, u64)> = if news.all {
+            self.rounds().collect()
+        } else {
+            news.nodes.iter().map(|node| (*node, self.words.round(*node))).filter(|(_, round)| *round > 0).collect()
+        };
+        rounds.retain(|(node, _)| self.may_renew(*node));
         for (node, round) in rounds {
             if self.voter_says(Word::Answer { list, voter, node, round })
                 && let Some(desk) = &mut self.desk
             {
-                desk.heard.insert(node, now);
+                desk.heard.note(node, now);
             }
         }
     }
 
+    fn rounds(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        let rounds = self.words.of(Kind::Round);
+        rounds.filter_map(|word| if let Word::Round { node, round } = word { Some((*node, *round)) } else { None })
+    }
+
     fn register_newcomers(&mut self, now: Time, list: ListId, voter: Voter) {
-        let newcomers = self.words.all().filter_map(|word| {
+        let newcomers = self.words.of(Kind::Register).filter_map(|word| {
             if let Word::Register { node, start, knew } = word { Some((*node, *start, *knew)) } else { None }
         });
         for (node, start, knew) in newcomers.collect::<Vec<_>>() {
@@ -217,7 +235,7 @@ impl Voting {
     }
 
     fn ratify_decisions(&mut self, list: ListId, voter: Voter) {
-        let asked = self.words.all().filter_map(|word| {
+        let asked = self.words.of(Kind::Ratify).filter_map(|word| {
             if let Word::Ratify { node, attempt, census } = word {
                 Some((*node, *attempt, census.clone()))
             } else {
@@ -241,7 +259,7 @@ impl Voting {
     }
 
     fn remove_members(&mut self, now: Time, list: ListId, voter: Voter) {
-        let asked = self.words.all().filter_map(|word| {
+        let asked = self.words.of(Kind::Removal).filter_map(|word| {
             if let Word::Removal { member, vouched } = word { Some((*member, *vouched)) } else { None }
         });
         for (member, vouched) in asked.collect::<Vec<_>>() {
@@ -267,19 +285,25 @@ impl Voting {
     }
 
     /// Begins to wait for every node that it has not waited for yet, and takes over that nodes are gone.
-    fn watch(&mut self, now: Time) {
-        let census = &self.census;
+    fn watch(&mut self, now: Time, news: &News) {
         let first = self.first_heard(now);
+        let new: Vec<NodeId> = if news.all {
+            self.rounds().map(|(node, _)| node).collect()
+        } else {
+            news.nodes.iter().copied().filter(|node| self.words.round(*node) > 0).collect()
+        };
+        let census = &self.census;
         let Some(desk) = &mut self.desk else { return };
         let on_record = &desk.record.facts.census;
-        let rounds =
-            self.words.all().filter_map(|word| if let Word::Round { node, .. } = word { Some(*node) } else { None });
-        let living = census.living().chain(on_record.living()).chain(rounds);
-        let living = living.filter(|node| !census.is_gone(*node) && !on_record.is_gone(*node));
-        for node in living.collect::<Vec<_>>() {
-            desk.heard.entry(node).or_insert(first);
+        let is_watched = |node: NodeId| !census.is_gone(node) && !on_record.is_gone(node);
+        let living = census.living().chain(on_record.living()).filter(|_| news.all).inspect(|_| looked::note());
+        for node in living.chain(new).filter(|node| is_watched(*node)) {
+            desk.heard.wait_for(node, first);
         }
-        desk.heard.retain(|node, _| !census.is_gone(*node) && !on_record.is_gone(*node));
+        if !news.all {
+            return; // nobody is gone who was not before
+        }
+        desk.heard.retain(is_watched);
         let gone: Vec<NodeId> = desk.record.facts.banned.iter().copied().filter(|node| census.is_gone(*node)).collect();
         if gone.is_empty() {
             return;
@@ -294,13 +318,27 @@ impl Voting {
     }
 
     pub(super) fn is_silent(&self, now: Time, node: NodeId) -> bool {
-        let heard = self.desk.as_ref().and_then(|desk| desk.heard.get(&node));
+        let heard = self.desk.as_ref().and_then(|desk| desk.heard.get(node));
         heard.is_some_and(|heard| heard.plus(self.silence()) <= now)
     }
 
-    fn suspect(&mut self, now: Time, list: ListId, voter: Voter) {
-        let watched: Vec<NodeId> = self.desk.iter().flat_map(|desk| desk.heard.keys().copied()).collect();
-        for node in watched {
+    /// Whom to suspect or to refuse may be found among these, in order: all others are as they were.
+    fn to_judge(&mut self, now: Time, news: News) -> Vec<NodeId> {
+        let silence = self.silence();
+        let Some(desk) = &mut self.desk else { return Vec::new() };
+        let silent = desk.heard.notice(silence, now);
+        if news.all {
+            return desk.heard.all().map(|(node, _)| node).collect();
+        }
+        let mut nodes = news.nodes;
+        nodes.retain(|node| desk.heard.get(*node).is_some());
+        nodes.extend(silent);
+        nodes.into_iter().collect()
+    }
+
+    fn suspect(&mut self, now: Time, list: ListId, voter: Voter, nodes: &[NodeId]) {
+        for node in nodes {
+            let node = *node;
             if self.is_silent(now, node) {
                 let round = self.words.round(node);
                 self.voter_says(Word::Suspicion { list, voter, node, round });
@@ -308,10 +346,10 @@ impl Voting {
         }
     }
 
-    fn refuse(&mut self, now: Time, list: ListId, voter: Voter) {
+    fn refuse(&mut self, now: Time, list: ListId, voter: Voter, nodes: &[NodeId]) {
         let Some(contents) = self.words.list(list).cloned() else { return };
-        let watched: Vec<NodeId> = self.desk.iter().flat_map(|desk| desk.heard.keys().copied()).collect();
-        for node in watched {
+        for node in nodes {
+            let node = *node;
             let is_refused = self.desk.as_ref().is_some_and(|desk| desk.record.refused.contains(&node));
             if is_refused || self.may_refuse(now, &contents, node) {
                 self.amend(|record| {

@@ -15,7 +15,7 @@
 //! A voter's words are held back until its record is durable. If the disk fails, the driver does nothing: every later
 //! call offers the record again.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::super::census::{Census, Member};
@@ -27,7 +27,7 @@ use super::standing::Standing;
 use super::time::{Settings, Time};
 use super::voter::Desk;
 use super::word::{Key, Word};
-use super::words::Words;
+use super::words::{Kind, Words};
 use crate::planted::Planted;
 use crate::vocabulary::NodeId;
 
@@ -169,6 +169,7 @@ impl Voting {
     /// Asks to take part. [`Act::Registered`] or [`Act::Rejected`] will follow.
     pub fn register(&mut self, now: Time, census: &Census) -> Vec<Act> {
         self.census = self.census.merged(census);
+        self.words.news.all = true;
         let word = Word::Register { node: self.me, start: self.start, knew: self.knew };
         self.ask(now, word)
     }
@@ -259,7 +260,7 @@ impl Voting {
 
     /// Since when this node's voter has not heard each node.
     pub fn silent_since(&self) -> impl Iterator<Item = (NodeId, Time)> {
-        self.desk.iter().flat_map(|desk| desk.heard.iter().map(|(node, time)| (*node, *time)))
+        self.desk.iter().flat_map(|desk| desk.heard.all())
     }
 
     /// When [`wake`](Self::wake) should be called, if nothing is heard before.
@@ -292,10 +293,8 @@ impl Voting {
                 break;
             }
         }
-        if let (Some(desk), Some(record)) = (&self.desk, self.durable())
-            && !desk.is_kept
-        {
-            acts.push(Act::Keep(record));
+        if self.desk.as_ref().is_some_and(|desk| !desk.is_kept) {
+            acts.extend(self.durable().map(Act::Keep));
         }
         acts
     }
@@ -338,7 +337,7 @@ impl Voting {
     }
 
     fn hear_registrations(&mut self, acts: &mut Vec<Act>) {
-        let answers = self.words.all().filter_map(|word| {
+        let answers = self.words.of(Kind::Registration).filter_map(|word| {
             if let Word::Registration { node, start, accepted: false, census, .. } = word {
                 Some((*node, *start, census))
             } else {
@@ -367,7 +366,8 @@ impl Voting {
         let mut refused = BTreeSet::new();
         let mut removed = BTreeSet::new();
         let mut facts = Vec::new();
-        for word in self.words.all() {
+        let kinds = [Kind::Refusal, Kind::Ratification, Kind::Removal, Kind::Removed];
+        for word in kinds.into_iter().flat_map(|kind| self.words.of(kind)) {
             if let Word::Refusal { node, .. } = word {
                 refused.insert(*node);
             } else if let Word::Removal { member, .. } | Word::Removed { member, .. } = word {
@@ -434,6 +434,3 @@ impl Voting {
         (1..=rounds.len()).find(|count| list.is_majority(*count)).map(|count| rounds[count - 1])
     }
 }
-
-/// The tables that `status` shows: when each node was last heard.
-pub(super) type Heard = BTreeMap<NodeId, Time>;

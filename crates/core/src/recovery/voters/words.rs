@@ -3,11 +3,13 @@
 //! Every node passes on what is new to it, and tells a new neighbour all it remembers. What is obsolete is refused as it
 //! was forgotten, by one and the same test: otherwise a forgotten word would circulate.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::ops::Bound;
 
 use super::super::census::Census;
-use super::list::{List, ListId};
-use super::record::Facts;
+use super::list::{DiskId, List, ListId, Voter};
+use super::looked;
+use super::record::{Facts, StartId};
 use super::word::{Key, Word};
 use crate::vocabulary::NodeId;
 
@@ -17,6 +19,57 @@ pub struct Words {
     table: BTreeMap<Key, Word>,
     /// A list that was in force when this node came.
     root: Option<ListId>,
+    pub(super) news: News,
+}
+
+/// What a voter has to look at again. There are as many rounds as nodes, and answers for each of them; so whatever else
+/// is said, nothing is concluded from all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct News {
+    /// Everything: lists, facts or the record have changed.
+    pub(super) all: bool,
+    /// These nodes made a round, or are suspected.
+    pub(super) nodes: BTreeSet<NodeId>,
+}
+
+/// Words of one kind lie together in the table, in the order of [`Key`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Round,
+    Refusal,
+    Register,
+    Registration,
+    Ratify,
+    Ratification,
+    Ready,
+    List,
+    Removal,
+    Removed,
+}
+
+impl Kind {
+    fn bounds(self) -> (Bound<Key>, Bound<Key>) {
+        let node = NodeId(0);
+        let list = ListId { number: 0, digest: 0 };
+        let voter = Voter { member: 0, disk: DiskId(0) };
+        let between = |first, next| (Bound::Included(first), Bound::Excluded(next));
+        let (register, registration) = (Key::Register(node, StartId(0)), Key::Registration(voter, node, StartId(0)));
+        let (ratify, ratification) = (Key::Ratify(node), Key::Ratification(voter, node));
+        let (ready, lists, closing) = (Key::Ready(0), Key::List(list), Key::Closing(list, voter, list));
+        let (removal, removed) = (Key::Removal(0, false), Key::Removed(list, voter, 0));
+        match self {
+            Self::Round => between(Key::Round(node), Key::Answer(voter, node)),
+            Self::Refusal => between(Key::Refusal(list, voter, node), register),
+            Self::Register => between(register, registration),
+            Self::Registration => between(registration, ratify),
+            Self::Ratify => between(ratify, ratification),
+            Self::Ratification => between(ratification, ready),
+            Self::Ready => between(ready, lists),
+            Self::List => between(lists, closing),
+            Self::Removal => between(removal, removed),
+            Self::Removed => (Bound::Included(removed), Bound::Unbounded),
+        }
+    }
 }
 
 impl Words {
@@ -27,12 +80,25 @@ impl Words {
         if is_known || !word.is_possible() || self.is_obsolete(&word, self.in_force(), census) {
             return false;
         }
-        // Most rounds make no other word obsolete: only the first of a node does, and whatever changes the lists.
+        // Most words make no other one obsolete: only the first round of a node does, and whatever changes the lists.
+        let mut registered = None;
+        if let Word::Round { node, .. } | Word::Suspicion { node, .. } = word {
+            self.news.nodes.insert(node);
+            registered = Some(node).filter(|_| matches!(word, Word::Round { .. }) && !self.table.contains_key(&key));
+        }
         let changes_lists = matches!(word, Word::List(_) | Word::Closing { .. });
-        let ends_others = changes_lists || (matches!(word, Word::Round { .. }) && !self.table.contains_key(&key));
         self.table.insert(key, word);
-        if ends_others {
+        if changes_lists {
+            self.news.all = true;
             self.forget(census);
+        }
+        if let Some(node) = registered {
+            let about = |word: &&Word| word.about() == Some(node);
+            let asked = self.of(Kind::Register).chain(self.of(Kind::Registration)).filter(about);
+            let over: alloc::vec::Vec<Key> = asked.map(Word::key).collect();
+            for key in over {
+                self.table.remove(&key);
+            }
         }
         true
     }
@@ -41,15 +107,16 @@ impl Words {
     pub fn root(&mut self, list: List) {
         let id = list.id();
         self.table.insert(Key::List(id), Word::List(list));
+        self.news.all = true;
         self.root = self.root.max(Some(id));
     }
 
     /// Drops what matters no more.
     pub fn forget(&mut self, census: &Census) {
+        self.news.all = true;
         let force = self.in_force().cloned();
         let obsolete = |word: &Word| self.is_obsolete(word, force.as_ref(), census);
-        let dropped: alloc::vec::Vec<Key> =
-            self.table.iter().filter(|(_, word)| obsolete(word)).map(|(key, _)| key.clone()).collect();
+        let dropped: alloc::vec::Vec<Key> = self.all().filter(|word| obsolete(word)).map(Word::key).collect();
         for key in dropped {
             self.table.remove(&key);
         }
@@ -63,7 +130,12 @@ impl Words {
 
     /// What a new neighbour has to hear.
     pub fn all(&self) -> impl Iterator<Item = &Word> {
-        self.table.values()
+        self.table.values().inspect(|_| looked::note())
+    }
+
+    /// All words of one kind.
+    pub(super) fn of(&self, kind: Kind) -> impl Iterator<Item = &Word> {
+        self.table.range(kind.bounds()).map(|(_, word)| word).inspect(|_| looked::note())
     }
 
     /// The newest word about a subject.
@@ -73,7 +145,7 @@ impl Words {
 
     /// The lists that matter.
     pub fn lists(&self) -> impl Iterator<Item = &List> {
-        self.table.values().filter_map(|word| if let Word::List(list) = word { Some(list) } else { None })
+        self.of(Kind::List).filter_map(|word| if let Word::List(list) = word { Some(list) } else { None })
     }
 
     /// The list of this name.

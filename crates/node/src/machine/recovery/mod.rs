@@ -323,6 +323,9 @@ impl Machine {
         let Some(recovery) = &mut self.recovery else { return };
         let Some(lost) = recovery.keeper.decide() else { return };
         for (number, remake) in lost {
+            if self.is_gone(number) {
+                continue; // it was removed, and a node that reported it had not heard yet
+            }
             let Some(name) = self.resources.get(&number).map(|known| known.entry.name.clone()) else {
                 self.note(format!("the token of resource {number} is lost, which is not known here"));
                 continue;
@@ -399,6 +402,8 @@ impl Machine {
         (recovery.expelled, recovery.grew) = (false, now);
         self.settings.id = id;
         self.forget_registry_request();
+        self.forget_removals();
+        self.forget_revoked(now);
         for known in self.resources.values_mut() {
             known.instance = Instance::new(&known.entry.definition, id, false);
             known.tickets.clear();

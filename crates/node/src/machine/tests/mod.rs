@@ -2,6 +2,7 @@
 
 mod chaos;
 mod clients;
+mod contrib;
 mod crowds;
 mod limits;
 mod live;
@@ -11,7 +12,9 @@ mod questions;
 mod reach;
 mod recording;
 mod recovery;
+mod removal;
 mod resources;
+mod revoking;
 mod saved;
 mod stopping;
 mod streams;

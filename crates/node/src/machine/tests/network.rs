@@ -5,7 +5,7 @@ use meshlock_core::NodeId;
 
 use super::super::Making;
 use super::{Net, semaphore, wants, with_priority};
-use crate::wire::{About, Entry, Frame, Query, encode};
+use crate::wire::{About, Entry, Frame, Query, REMOVED, encode};
 
 #[test]
 fn everybody_is_asked_how_they_are_doing() {
@@ -82,7 +82,7 @@ fn a_resource_that_was_changed_as_often_as_can_be_told_is_not_changed_again() {
     net.define(0, "gpus", semaphore(2));
     let info = net.machines[0].resource_info("gpus").expect("made");
     let entry =
-        Entry { number: 1, name: "gpus".into(), definition: info.definition, version: u64::MAX, home: NodeId(0) };
+        Entry { number: 1, name: "gpus".into(), definition: info.definition, version: REMOVED - 1, home: NodeId(0) };
     let frame = encode(&Frame::Catalogue(vec![entry]));
     assert_eq!(net.machines[0].receive(net.now, NodeId(1), &frame), Ok(()));
     let making = net.machines[0].change(net.now, "gpus", Some(3), None).expect("a wish");

@@ -22,7 +22,7 @@ fn another_definition_of_a_name_is_refused_with_both_shown() {
     net.define(0, "gpus", semaphore(4));
     let refused = net.machines[1].define(net.now, "gpus", &semaphore(5)).expect_err("defined otherwise");
     assert_eq!(refused.reason, Reason::Conflict);
-    assert!(refused.message.contains("capacity: 4") && refused.message.contains("capacity: 5"), "{refused}");
+    assert!(refused.message.contains("capacity is 5 as wanted and 4 in this mesh"), "{refused}");
     assert!(matches!(net.machines[1].define(net.now, "gpus", &semaphore(4)), Ok(Making::Done(_))));
 }
 
@@ -32,6 +32,7 @@ fn what_files_declare_is_made_once_and_a_file_that_differs_is_told() {
     let mut net = Net::with_settings([4, 4, 5].into_iter().zip(0..).map(|(capacity, id)| {
         let mut settings = settings(id);
         settings.declared = declared(capacity);
+        settings.declared_in = Some(format!("n{id}.toml"));
         settings
     }));
     net.link(0, 1);
@@ -45,6 +46,13 @@ fn what_files_declare_is_made_once_and_a_file_that_differs_is_told() {
     assert_eq!(net.state(1, fine), State::Granted);
     let refused = net.machines[2].ask(net.now, wants("gpus")).expect_err("its file says otherwise");
     assert_eq!(refused.reason, Reason::Conflict);
+    let logged = net.machines[2].take_notes().join("\n");
+    for told in [&refused.message, &logged] {
+        for part in ["node n2", "the file n2.toml", "capacity is 5 in the file and 4 in the mesh", "SIGHUP"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(!told.contains('{'), "words, and no code: {told}");
+    }
 }
 
 #[test]

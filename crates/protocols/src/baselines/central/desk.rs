@@ -11,7 +11,7 @@ use meshlock_core::view::{Claimant, Origin, TokenView};
 use meshlock_core::vocabulary::{Demand, Fence, GrantId, NodeId, Order, Rank, Units, Urgency};
 
 /// What all nodes agree on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rules {
     pub(super) capacity: Units,
     pub(super) order: Order,
@@ -19,8 +19,7 @@ pub(super) struct Rules {
     pub(super) planted: Planted<Bug>,
 }
 
-/// A request that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Entry {
     id: GrantId,
     /// How many grants had been made when it came, to rank it anew.
@@ -28,8 +27,7 @@ struct Entry {
     claim: Claim,
 }
 
-/// Requests and grants.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Desk {
     /// Everything in use, in the same ledger as the token of our own protocol; here it stays at the coordinator.
     ledger: Token,
@@ -38,7 +36,6 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// A desk without requests.
     pub(super) fn new(capacity: Units) -> Self {
         Self { ledger: Token::new(Capacity::first(capacity)), queue: Vec::new() }
     }

@@ -12,5 +12,4 @@ defects! {
     }
 }
 
-/// A set of other readings.
 pub type Readings = crate::repairs::Repairs<Reading>;

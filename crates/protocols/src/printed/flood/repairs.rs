@@ -25,5 +25,4 @@ defects! {
     }
 }
 
-/// A set of repaired defects.
 pub type Repairs = crate::repairs::Repairs<Defect>;

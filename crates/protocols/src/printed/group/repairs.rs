@@ -30,7 +30,6 @@ defects! {
     }
 }
 
-/// A set of repaired defects.
 pub type Repairs = crate::repairs::Repairs<Defect>;
 
 impl Defect {

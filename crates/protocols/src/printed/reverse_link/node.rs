@@ -63,7 +63,6 @@ pub struct Node {
     pub(super) outstanding: Option<NodeId>,
 }
 
-/// A request in Q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Entry {
     pub(super) node: NodeId,
@@ -80,7 +79,6 @@ pub(super) struct Own {
     pub(super) priority: Rank,
 }
 
-/// What a handler wants done.
 pub(super) type Effects = Vec<Effect<Message>>;
 
 impl Node {

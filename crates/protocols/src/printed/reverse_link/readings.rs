@@ -17,5 +17,4 @@ defects! {
     }
 }
 
-/// A set of other readings.
 pub type Readings = crate::repairs::Repairs<Reading>;

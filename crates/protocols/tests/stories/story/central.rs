@@ -11,7 +11,6 @@ use meshlock_core::{
     Delay, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Timer, Units, View,
 };
 
-/// What the nodes say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Word {
     /// To the coordinator: may I?

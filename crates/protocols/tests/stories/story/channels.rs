@@ -49,7 +49,6 @@ impl<M> Channels<M> {
         self.pop(from, to).map(|message| (from, to, message))
     }
 
-    /// Loses everything of a pair.
     pub(super) fn clear(&mut self, from: NodeId, to: NodeId) {
         self.queues.remove(&(from, to));
     }
@@ -59,12 +58,10 @@ impl<M> Channels<M> {
         self.queues.get(&(from, to)).into_iter().flatten().map(|(_, message)| message).collect()
     }
 
-    /// The pairs with something in flight.
     pub(super) fn busy(&self) -> impl Iterator<Item = Pair> {
         self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(pair, _)| *pair)
     }
 
-    /// How many messages are in flight.
     pub(super) fn len(&self) -> usize {
         self.queues.values().map(VecDeque::len).sum()
     }

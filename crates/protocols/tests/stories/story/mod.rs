@@ -20,7 +20,6 @@ use channels::Channels;
 /// How many messages [`Story::settles`] delivers before it gives up.
 const PATIENCE: usize = 5_000;
 
-/// A network on stage.
 pub(crate) struct Story<P: Protocol> {
     cast: Vec<&'static str>,
     nodes: BTreeMap<NodeId, P>,
@@ -113,7 +112,6 @@ impl<P: Protocol> Story<P> {
         self.event(self.id(who), Event::Reprioritize { request, urgency })
     }
 
-    /// The oldest grant of `who` is released.
     pub(crate) fn releases(&mut self, who: &str) -> &mut Self {
         let node = self.id(who);
         let (_, request, units) =
@@ -261,12 +259,10 @@ impl<P: Protocol> Story<P> {
         self.expect_names("waiting", &names, |view| view.waiting.len())
     }
 
-    /// These have the token, in any order.
     pub(crate) fn expect_token_at<const N: usize>(&mut self, names: [&str; N]) -> &mut Self {
         self.expect_names("with the token", &names, |view| usize::from(view.token.is_some()))
     }
 
-    /// The last call was refused with this misuse.
     pub(crate) fn expect_refused(&mut self, misuse: Misuse) -> &mut Self {
         assert_eq!(self.last_refusal, Some(misuse), "of the last call");
         self
@@ -306,7 +302,6 @@ impl<P: Protocol> Story<P> {
         self.channels.busy().map(|(from, to)| (name(from), name(to))).collect()
     }
 
-    /// How many messages are in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.channels.len()
     }

@@ -4,7 +4,6 @@ use roxmltree::{Document, Node};
 
 use crate::text::pixels;
 
-/// A parsed chart.
 pub(super) struct Drawing(Document<'static>);
 
 /// A text with the box it takes; none for slanted text, which has no upright box.

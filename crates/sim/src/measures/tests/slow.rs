@@ -1,7 +1,7 @@
 //! The sweep against the definitions, written down as slowly and plainly as possible, on random runs full of ties.
 
 use super::*;
-use crate::measures::{CATALOGUE, Sheet, Spread};
+use crate::measures::{CATALOGUE, Sheet};
 use crate::random::{Purpose, Stream, Streams};
 
 /// Requests that respect nothing but the order of their own moments: sweeps must not rely on more.
@@ -176,7 +176,7 @@ impl Slow<'_> {
             sheet.put("sessions.concurrency", self.over_time(in_sessions) / open);
         }
         sheet.put("overtakes.max", self.overtakes());
-        sheet.put_spread("sync-delay", self.hand_overs(), &[Spread::Mean, Spread::Median, Spread::P95]);
+        sheet.put_spread("sync-delay", self.hand_overs(), &["mean", "p50", "p95"]);
         sheet.0
     }
 }

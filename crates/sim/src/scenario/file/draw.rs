@@ -46,7 +46,6 @@ pub(super) fn show(distribution: &Distribution, quantity: Quantity) -> String {
     }
 }
 
-/// How to write one.
 pub(super) fn how(quantity: Quantity) -> String {
     let one = quantity.example();
     let quoted = if quantity == Quantity::Count { one.to_owned() } else { format!("\"{one}\"") };

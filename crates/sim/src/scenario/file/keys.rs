@@ -24,7 +24,6 @@ pub(super) struct Key {
     pub(super) about: &'static str,
 }
 
-/// What holds if a key is not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Given {
     /// This value, in TOML.
@@ -39,7 +38,6 @@ pub(super) enum Given {
 use Given::{Default, Depends, Needed, Optional};
 use Quantity::{Angle, Count, Length, Rate, Size, Speed, Time};
 
-/// All sections, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[
     section("", "The run as a whole"),
     section("protocol", "The protocol and its parameters"),
@@ -70,7 +68,6 @@ pub(super) const RIVALS: &[&[&str]] = &[
     &["traffic.priority", "traffic.deadline"],
 ];
 
-/// All keys, in the order of the reference.
 pub(super) const KEYS: &[Key] = &[
     key("name", Kind::Text, Default("\"scenario\""), "for tables and reports"),
     key("nodes", Kind::Whole(1, MOST_NODES as i64), Default("100"), "how many nodes; they are numbered from 0"),

@@ -68,7 +68,6 @@ pub(super) enum Read {
 }
 
 impl Kind {
-    /// Reads a value of the key `name`.
     pub(super) fn read(self, name: &str, value: &Value, place: &Place) -> Result<Read, Problem> {
         let wrong = |message: String, help: String| Err(Problem::new(place, message, help));
         let unfit = || wrong(format!("`{name}` needs {}, not {}", self.needs(), value.words()), self.how());
@@ -200,7 +199,6 @@ impl Kind {
         }
     }
 
-    /// What it needs, for sentences and tables.
     pub(super) fn needs(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
@@ -249,7 +247,6 @@ impl Kind {
         }
     }
 
-    /// How to write it.
     pub(super) fn how(self) -> String {
         let limited = |how: String| match self.limits() {
             limits if limits.is_empty() => how,

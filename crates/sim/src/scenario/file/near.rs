@@ -9,7 +9,6 @@ pub(super) fn help(given: &str, allowed: &[&str]) -> String {
     }
 }
 
-/// The nearest name, if one is near.
 pub(super) fn nearest<'a>(given: &str, allowed: &[&'a str]) -> Option<&'a str> {
     let given = given.to_lowercase();
     let near = |name: &&str| strsim::jaro_winkler(&given, &name.to_lowercase());

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// What is wrong with a file, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// The file, or `--set`.
@@ -14,18 +13,14 @@ pub struct FileError {
     /// How many characters are marked, from `column` on.
     pub width: usize,
     pub message: String,
-    /// What would be right.
     pub help: String,
     /// The line itself; for `--set` the assignment.
     pub text: String,
 }
 
-/// Where a key or a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The file as a whole.
     Whole,
-    /// These bytes of the file.
     Bytes {
         start: usize,
         /// The one behind the last.
@@ -35,7 +30,6 @@ pub(super) enum Place {
     Set(String),
 }
 
-/// A text and where it is from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) name: String,
@@ -47,7 +41,6 @@ pub(super) struct Source {
 pub(super) struct Problem {
     pub(super) place: Place,
     pub(super) message: String,
-    /// What would be right.
     pub(super) help: String,
 }
 
@@ -58,7 +51,6 @@ impl Problem {
 }
 
 impl Source {
-    /// The error to show for a problem.
     pub(super) fn error(&self, problem: Problem) -> FileError {
         let Problem { place, message, help } = problem;
         let no_line = |file: &str, text: String| (file.to_owned(), 0, 0, 0, text);

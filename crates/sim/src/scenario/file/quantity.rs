@@ -12,7 +12,6 @@ pub(super) enum Quantity {
     Rate,
     /// In bytes.
     Size,
-    /// In radians.
     Angle,
     /// A whole number without a unit.
     Count,
@@ -22,7 +21,15 @@ pub(super) enum Quantity {
 /// last bit and `300 * 1e-6` is not.
 type Unit = (&'static str, f64, f64);
 
+/// All units: the name, what to multiply with, and what to divide by.
+pub fn units() -> impl Iterator<Item = (&'static str, f64, f64)> {
+    Quantity::ALL.iter().flat_map(|quantity| quantity.units()).copied()
+}
+
 impl Quantity {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Length, Self::Time, Self::Speed, Self::Rate, Self::Size, Self::Angle, Self::Count];
+
     /// Its units, the one of our own calculations first.
     pub(super) const fn units(self) -> &'static [Unit] {
         match self {
@@ -105,7 +112,6 @@ impl Quantity {
         Err((message, self.how()))
     }
 
-    /// How to write it.
     pub(super) fn how(self) -> String {
         match self {
             Self::Count => "write a whole number without a unit, such as 1".to_owned(),
@@ -139,9 +145,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Zero or more.
     pub(super) const NOT_NEGATIVE: Self = Self::between(0.0, f64::INFINITY);
-    /// More than zero.
     pub(super) const POSITIVE: Self = Self::above_to(0.0, f64::INFINITY);
 
     /// Both ends are allowed.

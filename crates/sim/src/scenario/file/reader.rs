@@ -17,19 +17,15 @@ pub(super) struct Reader<'a> {
     content: &'a Content,
     /// Everything that was read, by path, in TOML.
     canonical: BTreeMap<String, String>,
-    /// The given keys that were read.
     used: BTreeSet<String>,
 }
 
 pub(super) struct Part<'r, 'a> {
     reader: &'r mut Reader<'a>,
-    /// The section in the list of keys.
     section: &'static str,
-    /// Where it is in the document.
     own: String,
     /// Where keys are looked for that are not there.
     inherits: Option<&'static str>,
-    /// Where it is in the canonical form.
     shown: String,
 }
 
@@ -38,7 +34,6 @@ impl<'a> Reader<'a> {
         Self { content, canonical: BTreeMap::new(), used: BTreeSet::new() }
     }
 
-    /// A section that comes once.
     pub(super) fn part(&mut self, section: &'static str) -> Part<'_, 'a> {
         Part { reader: self, section, own: section.to_owned(), inherits: None, shown: section.to_owned() }
     }
@@ -66,7 +61,6 @@ impl<'a> Reader<'a> {
         self.content.count(section)
     }
 
-    /// Where a section begins, if it is there.
     pub(super) fn section(&self, section: &str) -> Option<Place> {
         self.content.sections.get(section).cloned()
     }
@@ -115,7 +109,6 @@ impl Part<'_, '_> {
         if replaced { None } else { items.get(&inherited).map(|item| (inherited, item)) }
     }
 
-    /// Whether a key is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.item(name).is_some()
     }
@@ -126,7 +119,6 @@ impl Part<'_, '_> {
         self.item(name).map(|(_, item)| item.place.clone()).or_else(section).unwrap_or(Place::Whole)
     }
 
-    /// A problem with the value of a key.
     pub(super) fn problem(&self, name: &str, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(&self.place(name), message, help)
     }
@@ -164,43 +156,28 @@ impl Part<'_, '_> {
         self.reader.note(path.strip_prefix('.').unwrap_or(&path), text);
     }
 
-    fn needed<T>(&self, name: &str, value: Option<T>) -> Result<T, Problem> {
-        value.ok_or_else(|| self.problem(name, format!("`{name}` is missing in [{}]", self.section), ""))
+    fn missing(&self, name: &str) -> Problem {
+        self.problem(name, format!("`{name}` is missing in [{}]", self.section), "")
     }
 
-    /// A text, word or file; `otherwise` if its default depends.
-    pub(super) fn text_or(&mut self, name: &str, otherwise: &str) -> Result<String, Problem> {
-        let read = self.read(name, Some(otherwise))?;
-        let text = if let Some(Read::Text(text)) = read { Some(text) } else { None };
-        self.needed(name, text)
+    /// The value of a key, in the form that the list of keys promises.
+    pub(super) fn get<T: FromRead>(&mut self, name: &str) -> Result<T, Problem> {
+        self.optional(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// A text, word or file.
     pub(super) fn text(&mut self, name: &str) -> Result<String, Problem> {
-        self.text_or(name, "")
+        self.get(name)
     }
 
-    /// A text that may be missing.
-    pub(super) fn optional_text(&mut self, name: &str) -> Result<Option<String>, Problem> {
-        Ok(if let Some(Read::Text(text)) = self.read(name, None)? { Some(text) } else { None })
+    /// The value of a key; `otherwise` if its default depends.
+    pub(super) fn get_or<T: FromRead>(&mut self, name: &str, otherwise: &str) -> Result<T, Problem> {
+        self.read(name, Some(otherwise))?.and_then(T::from_read).ok_or_else(|| self.missing(name))
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {
-        let read = self.read(name, None)?;
-        let flag = if let Some(Read::Flag(flag)) = read { Some(flag) } else { None };
-        self.needed(name, flag)
-    }
-
-    /// A whole number, which the list of keys keeps in the range of the result.
-    pub(super) fn whole<T: TryFrom<i64>>(&mut self, name: &str) -> Result<T, Problem> {
-        let whole = self.optional_whole(name)?;
-        self.needed(name, whole)
-    }
-
-    /// A whole number that may be missing.
-    pub(super) fn optional_whole<T: TryFrom<i64>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
-        let read = self.read(name, None)?;
-        Ok(if let Some(Read::Whole(number)) = read { T::try_from(number).ok() } else { None })
+    /// A value that may be missing.
+    pub(super) fn optional<T: FromRead>(&mut self, name: &str) -> Result<Option<T>, Problem> {
+        Ok(self.read(name, None)?.and_then(T::from_read))
     }
 
     /// A number, or an amount in the unit of our own calculations; a word if it allows one.
@@ -208,48 +185,36 @@ impl Part<'_, '_> {
         match self.read(name, None)? {
             Some(Read::Real(amount)) => Ok(Ok(amount)),
             Some(Read::Text(word)) => Ok(Err(word)),
-            _ => Err(self.problem(name, format!("`{name}` is missing in [{}]", self.section), "")),
+            _ => Err(self.missing(name)),
         }
     }
 
-    /// A number or amount.
-    pub(super) fn amount(&mut self, name: &str) -> Result<f64, Problem> {
-        let amount = self.optional_amount(name)?;
-        self.needed(name, amount)
-    }
-
-    /// A number or amount that may be missing.
-    pub(super) fn optional_amount(&mut self, name: &str) -> Result<Option<f64>, Problem> {
-        Ok(if let Some(Read::Real(amount)) = self.read(name, None)? { Some(amount) } else { None })
-    }
-
-    pub(super) fn span(&mut self, name: &str) -> Result<Span, Problem> {
-        Ok(Span::from_seconds(self.amount(name)?))
-    }
-
-    /// A length of time that may be missing.
-    pub(super) fn optional_span(&mut self, name: &str) -> Result<Option<Span>, Problem> {
-        Ok(self.optional_amount(name)?.map(Span::from_seconds))
-    }
-
-    /// A distribution; `otherwise` if its default depends.
-    pub(super) fn draw_or(&mut self, name: &str, otherwise: &str) -> Result<Distribution, Problem> {
-        let read = self.read(name, Some(otherwise))?;
-        let draw = if let Some(Read::Draw(draw)) = read { Some(draw) } else { None };
-        self.needed(name, draw)
-    }
-
-    pub(super) fn draw(&mut self, name: &str) -> Result<Distribution, Problem> {
-        self.draw_or(name, "")
-    }
-
-    /// A distribution that may be missing.
-    pub(super) fn optional_draw(&mut self, name: &str) -> Result<Option<Distribution>, Problem> {
-        Ok(if let Some(Read::Draw(draw)) = self.read(name, None)? { Some(draw) } else { None })
-    }
-
-    /// Any other value.
     pub(super) fn any(&mut self, name: &str) -> Result<Option<Read>, Problem> {
         self.read(name, None)
     }
+}
+
+/// What a value can be read as.
+pub(super) trait FromRead: Sized {
+    fn from_read(read: Read) -> Option<Self>;
+}
+
+macro_rules! from_read {
+    ($($type:ty: $read:pat => $value:expr,)+) => {
+        $(impl FromRead for $type {
+            fn from_read(read: Read) -> Option<Self> {
+                if let $read = read { $value } else { None }
+            }
+        })+
+    };
+}
+
+from_read! {
+    String: Read::Text(text) => Some(text),
+    bool: Read::Flag(flag) => Some(flag),
+    f64: Read::Real(amount) => Some(amount),
+    Span: Read::Real(seconds) => Some(Self::from_seconds(seconds)),
+    u32: Read::Whole(number) => Self::try_from(number).ok(),
+    u64: Read::Whole(number) => Self::try_from(number).ok(),
+    Distribution: Read::Draw(draw) => Some(draw),
 }

@@ -16,23 +16,21 @@ use crate::time::Span;
 pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scenario, Problem> {
     let mut top = reader.part("");
     let name = top.text("name")?;
-    let nodes: u32 = top.whole("nodes")?;
-    let duration = top.span("duration")?;
+    let nodes: u32 = top.get("nodes")?;
+    let duration = top.get("duration")?;
     let warmup = match top.amount_or_word("warmup")? {
         Ok(seconds) => Warmup::Fixed(Span::from_seconds(seconds)),
         Err(_) => Warmup::Mser5,
     };
-    if warmup_is_too_long(warmup, duration) {
+    if let Warmup::Fixed(span) = warmup
+        && span >= duration
+    {
         let given = if top.has("warmup") { "warmup" } else { "duration" };
-        let help = "a shorter warmup, or a longer duration";
-        return Err(top.problem(
-            given,
-            format!("nothing is left to measure: warmup {} of {duration}", shown(warmup)),
-            help,
-        ));
+        let message = format!("nothing is left to measure: warmup {span} of {duration}");
+        return Err(top.problem(given, message, "a shorter warmup, or a longer duration"));
     }
-    let drain = top.span("drain")?;
-    top.whole::<u64>("seed")?;
+    let drain = top.get("drain")?;
+    top.get::<u64>("seed")?;
     let mut protocol = protocol::choice(reader)?;
     let network = network::network(source, reader, nodes, duration)?;
     protocol.over = protocol::over(reader, &protocol, &network)?;
@@ -45,23 +43,12 @@ pub(super) fn scenario(source: &Source, reader: &mut Reader<'_>) -> Result<Scena
 
 fn limits(reader: &mut Reader<'_>, nodes: u32) -> Result<Limits, Problem> {
     let mut part = reader.part("limits");
-    let in_flight = part.optional_whole("in_flight")?.unwrap_or(Limits::of(nodes).in_flight);
-    Ok(Limits { events: part.whole("events")?, in_flight })
+    let in_flight = part.optional("in_flight")?.unwrap_or(Limits::of(nodes).in_flight);
+    Ok(Limits { events: part.get("events")?, in_flight })
 }
 
 /// The canonical form leaves out what does not decide a run.
 pub(super) const NOT_DECIDING: [&str; 2] = ["name", "seed"];
-
-fn warmup_is_too_long(warmup: Warmup, duration: Span) -> bool {
-    matches!(warmup, Warmup::Fixed(span) if span >= duration)
-}
-
-fn shown(warmup: Warmup) -> String {
-    match warmup {
-        Warmup::Fixed(span) => span.to_string(),
-        Warmup::Mser5 => "mser5".to_owned(),
-    }
-}
 
 /// A key without effect is an error.
 fn nothing_is_unused(reader: &Reader<'_>, protocol: &ProtocolChoice) -> Result<(), Problem> {

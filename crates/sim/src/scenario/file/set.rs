@@ -10,7 +10,6 @@ use super::walk::{self, Content};
 /// The word that takes a key back to its default.
 const DEFAULT: &str = "default";
 
-/// Sets a key from an assignment.
 pub(super) fn assign(content: &mut Content, key: &str, words: &str) -> Result<(), Problem> {
     let assignment = format!("{key}={words}");
     let place = Place::Set(assignment.clone());
@@ -45,7 +44,6 @@ fn plain(key: &str, known: &keys::Key) -> bool {
     key == known.path && keys::section_of(known.section()).is_some_and(|section| !section.repeated)
 }
 
-/// Whether there is such a key.
 pub(super) fn known(content: &Content, key: &str, place: &Place) -> Result<(), Problem> {
     if path_of(content, key).is_some() && !key.starts_with("study.axes") {
         return Ok(());
@@ -130,7 +128,6 @@ fn variant(content: &mut Content, words: &str, value: &Value, place: &Place) -> 
     Ok(())
 }
 
-/// The value of a key as it stands.
 pub(super) fn value<'a>(content: &'a Content, key: &str) -> Option<&'a Value> {
     let (path, _) = path_of(content, key)?;
     content.items.get(&path).map(|item| &item.value)

@@ -21,8 +21,8 @@ pub(super) fn study(content: &Content) -> Result<Option<StudySpec>, Problem> {
     let axes = axes(content)?;
     let mut reader = Reader::new(content);
     let mut part = reader.part("study");
-    let repeat = part.whole("repeat")?;
-    let seed = part.whole("seed")?;
+    let repeat = part.get("repeat")?;
+    let seed = part.get("seed")?;
     let zip = if let Some(Read::Groups(groups)) = part.any("zip")? { zip(groups, &axes)? } else { Vec::new() };
     let mut constraints = Vec::new();
     if let Some(Read::Texts(texts)) = part.any("constraints")? {
@@ -57,7 +57,6 @@ pub(super) fn labels(content: &Content) -> Vec<String> {
     (0..content.count("study.variant")).map(label).collect()
 }
 
-/// All axes in the order of the file.
 fn axes(content: &Content) -> Result<Vec<Axis>, Problem> {
     let start = |place: &Place| if let Place::Bytes { start, .. } = place { *start } else { usize::MAX };
     let mut axes: Vec<(usize, Axis)> = Vec::new();
@@ -195,8 +194,7 @@ fn constraint(content: &Content, text: &str, place: &Place) -> Result<Constraint
 
 /// A side of a condition is a number, an amount, a word in quotes or a key.
 fn side(content: &Content, text: &str, place: &Place) -> Result<(), Problem> {
-    use Quantity::{Angle, Count, Length, Rate, Size, Speed, Time};
-    let amount = [Angle, Count, Length, Rate, Size, Speed, Time].iter().any(|quantity| quantity.parse(text).is_ok());
+    let amount = Quantity::ALL.iter().any(|quantity| quantity.parse(text).is_ok());
     let word = text.len() >= 2 && text.starts_with(['"', '\'']);
     if amount || word || text.parse::<f64>().is_ok() || text == VARIANT {
         return Ok(());
@@ -210,7 +208,7 @@ fn stop(reader: &mut Reader<'_>) -> Result<Option<Stop>, Problem> {
     }
     let mut part = reader.part("study.stop");
     let measure = part.text("measure")?;
-    Ok(Some(Stop { measure, half_width: part.amount("half_width")?, most: part.whole("most")? }))
+    Ok(Some(Stop { measure, half_width: part.get("half_width")?, most: part.get("most")? }))
 }
 
 fn plot(reader: &mut Reader<'_>, index: usize, axes: &[Axis]) -> Result<PlotSpec, Problem> {
@@ -218,12 +216,12 @@ fn plot(reader: &mut Reader<'_>, index: usize, axes: &[Axis]) -> Result<PlotSpec
     let x = part.text("x")?;
     axis(axes, &x, &part.place("x"))?;
     let y = part.text("y")?;
-    let lines = part.optional_text("lines")?;
+    let lines = part.optional::<String>("lines")?;
     if let Some(lines) = &lines {
         axis(axes, lines, &part.place("lines"))?;
     }
-    let title = part.text_or("title", &format!("{y} over {x}"))?;
-    Ok(PlotSpec { title, x, y, lines, log_x: part.flag("log_x")?, log_y: part.flag("log_y")? })
+    let title = part.get_or("title", &format!("{y} over {x}"))?;
+    Ok(PlotSpec { title, x, y, lines, log_x: part.get("log_x")?, log_y: part.get("log_y")? })
 }
 
 fn compare(reader: &mut Reader<'_>, index: usize, axes: &[Axis]) -> Result<Compare, Problem> {

@@ -5,19 +5,16 @@ use toml::de::DeValue;
 
 use super::place::Place;
 
-/// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
     pub(super) value: Value,
     pub(super) place: Place,
-    /// Where its key stands.
     pub(super) key: Place,
 }
 
 /// A value of TOML. Dates have no use here and are read as text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// In quotes.
     Text(String),
     /// Without a point.
     Whole(i64),
@@ -71,7 +68,6 @@ impl Value {
         }
     }
 
-    /// What it is, for errors.
     pub(super) const fn words(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",

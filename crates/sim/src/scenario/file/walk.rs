@@ -133,7 +133,6 @@ fn unknown(section: &Section, name: &str, place: &Place, value: &DeValue<'_>) ->
     Problem::new(place, format!("unknown section `{full}`"), near::help(&full, &all))
 }
 
-/// What to say of a key that its section does not have.
 pub(super) fn unknown_key(section: &str, name: &str) -> Problem {
     let keys = keys::keys_of(section).map(keys::Key::name);
     let inner = keys::SECTIONS.iter().filter_map(|inner| match inner.path.rsplit_once('.') {

@@ -53,7 +53,8 @@ function drawRange(context, { camera, theme }, dot, range) {
 
 /** @param {number} value */
 function metres(value) {
-  return value >= 1000 ? `${value / 1000} km` : `${value} m`;
+  const short = (/** @type {number} */ number) => Number(number.toPrecision(3));
+  return value >= 1000 ? `${short(value / 1000)} km` : `${short(value)} m`;
 }
 
 /** Links in one path for each style: thousands of them must not cost thousands of strokes. @type {Painter} */

@@ -23,29 +23,29 @@ pub(super) fn crashes(
     let count = reader.count("crashes.script");
     let script = (0..count).map(|index| scripted(reader, index, nodes, duration)).collect::<Result<Vec<_>, _>>()?;
     let mut part = reader.part("crashes");
-    let per_hour = part.amount("per_hour")?;
+    let per_hour = part.get("per_hour")?;
     if per_hour == 0.0 && script.is_empty() {
         let help = "write per_hour = 10, or a [[crashes.script]] with `at`, `node` and `for`";
         return Err(part.problem("per_hour", "nothing says when a node crashes", help));
     }
     // What has no effect is refused as such, so it is read only where it has one.
     let (back, never) = if per_hour > 0.0 {
-        (part.draw("back")?, part.amount("never")?)
+        (part.get("back")?, part.get("never")?)
     } else {
         (crate::distribution::Distribution::Constant(0.0), 0.0)
     };
-    let lease = part.span("lease")?;
+    let lease = part.get("lease")?;
     let recovery = match part.text("recovery")?.as_str() {
         "none" => Recovery::None,
-        "restart" => Recovery::Restart { removal: part.span("removal")? },
+        "restart" => Recovery::Restart { removal: part.get("removal")? },
         _ => {
-            let voters: u32 = part.optional_whole("voters")?.unwrap_or(if nodes < 3 { 1 } else { 3 });
+            let voters: u32 = part.optional("voters")?.unwrap_or(if nodes < 3 { 1 } else { 3 });
             if voters.is_multiple_of(2) || voters > nodes {
                 let message = format!("{voters} of {nodes} nodes cannot vote");
                 return Err(part.problem("voters", message, "write 1, 3 or 5, and not more than `nodes`"));
             }
             part.show("voters", voters.to_string());
-            Recovery::Voters(Voting::new(voters, part.span("standing")?, part.amount("drift")?))
+            Recovery::Voters(Voting::new(voters, part.get("standing")?, part.get("drift")?))
         }
     };
     Ok(Some(Crashes { per_hour, back, never, script, lease, believed_lease: lease, recovery }))
@@ -76,13 +76,13 @@ fn obstacle(nodes: u32, protocol: &ProtocolChoice, network: &Network) -> Option<
 
 fn scripted(reader: &mut Reader<'_>, index: usize, nodes: u32, duration: Span) -> Result<ScriptedCrash, Problem> {
     let mut part = reader.nth("crashes.script", index);
-    let at = part.span("at")?;
+    let at = part.get("at")?;
     if at > duration {
         return Err(part.problem("at", "this crash comes after the end", format!("the duration is {duration}")));
     }
-    let node: u32 = part.whole("node")?;
+    let node: u32 = part.get("node")?;
     if node >= nodes {
         return Err(part.problem("node", no_node(node, nodes), ""));
     }
-    Ok(ScriptedCrash { at, node, back: part.optional_span("for")? })
+    Ok(ScriptedCrash { at, node, back: part.optional("for")? })
 }

@@ -37,7 +37,7 @@ pub(super) fn mobility(source: &Source, reader: &mut Reader<'_>, area: Area, nod
     let model = part.text("model")?;
     Ok(match model.as_str() {
         "linear" => Mobility::Linear { speed: speed(&mut part)? },
-        "direction" => Mobility::Direction { speed: speed(&mut part)?, pause: part.draw("pause")? },
+        "direction" => Mobility::Direction { speed: speed(&mut part)?, pause: part.get("pause")? },
         "waypoint" => {
             let (slowest, fastest) = match speed(&mut part)? {
                 Distribution::Constant(speed) => (speed, speed),
@@ -47,12 +47,12 @@ pub(super) fn mobility(source: &Source, reader: &mut Reader<'_>, area: Area, nod
                     return Err(part.problem("speed", "waypoint needs a constant or uniform speed", help));
                 }
             };
-            Mobility::Waypoint { slowest, fastest, pause: part.draw("pause")? }
+            Mobility::Waypoint { slowest, fastest, pause: part.get("pause")? }
         }
         "gauss-markov" => gauss_markov(&mut part)?,
         "walk" => {
-            let turn = part.amount("turn")?;
-            Mobility::Walk { speed: speed(&mut part)?, leg: part.draw("leg")?, turn }
+            let turn = part.get("turn")?;
+            Mobility::Walk { speed: speed(&mut part)?, leg: part.get("leg")?, turn }
         }
         _ => match part.text("placement")?.as_str() {
             "grid" => Mobility::Static(Placement::Grid),
@@ -68,20 +68,20 @@ pub(super) fn mobility(source: &Source, reader: &mut Reader<'_>, area: Area, nod
 }
 
 fn speed(part: &mut Part<'_, '_>) -> Result<Distribution, Problem> {
-    part.draw_or("speed", "uniform(1mps, 5mps)")
+    part.get_or("speed", "uniform(1mps, 5mps)")
 }
 
 fn gauss_markov(part: &mut Part<'_, '_>) -> Result<Mobility, Problem> {
-    let Distribution::Constant(speed) = part.draw_or("speed", "3mps")? else {
+    let Distribution::Constant(speed) = part.get_or("speed", "3mps")? else {
         let help = "write the mean as speed = \"3mps\"; `speed_deviation` says how much it varies";
         return Err(part.problem("speed", "gauss-markov needs one speed, not a distribution", help));
     };
     Ok(Mobility::GaussMarkov {
-        step: part.span("step")?,
-        memory: part.amount("memory")?,
+        step: part.get("step")?,
+        memory: part.get("memory")?,
         speed,
-        speed_deviation: part.amount("speed_deviation")?,
-        direction_deviation: part.amount("direction_deviation")?,
+        speed_deviation: part.get("speed_deviation")?,
+        direction_deviation: part.get("direction_deviation")?,
     })
 }
 
@@ -131,7 +131,6 @@ fn named_file(source: &Source, part: &mut Part<'_, '_>) -> Result<(String, Place
     Ok((name, part.place("file"), bytes))
 }
 
-/// The path of a file that a scenario names.
 fn beside(source: &Source, name: &str) -> PathBuf {
     Path::new(&source.name).parent().unwrap_or(Path::new("")).join(name)
 }

@@ -32,14 +32,14 @@ pub(super) fn network(
 
 fn radio(source: &Source, reader: &mut Reader<'_>, nodes: u32) -> Result<Radio, Problem> {
     let mut part = reader.part("radio");
-    let range = part.amount("range")?;
-    let bandwidth = part.amount("bandwidth")?;
-    let latency = part.span("latency")?;
-    let error = part.amount("error")?;
+    let range = part.get("range")?;
+    let bandwidth = part.get("bandwidth")?;
+    let latency = part.get("latency")?;
+    let error = part.get("error")?;
     let message = message(&mut part)?;
-    let ack = part.amount("ack")? as u32;
-    let retries = part.whole("retries")?;
-    let gentle = part.flag("gentle")?;
+    let ack = part.get::<f64>("ack")? as u32;
+    let retries = part.get("retries")?;
+    let gentle = part.get("gentle")?;
     let (mobility, area) = match mobility::recorded(source, reader, nodes)? {
         Some(recorded) => recorded,
         None => {
@@ -52,7 +52,7 @@ fn radio(source: &Source, reader: &mut Reader<'_>, nodes: u32) -> Result<Radio, 
 
 fn area(reader: &mut Reader<'_>, range: f64, nodes: u32) -> Result<Area, Problem> {
     let mut part = reader.part("area");
-    let Some(degree) = part.optional_amount("degree")? else {
+    let Some(degree) = part.optional::<f64>("degree")? else {
         return match part.any("size")? {
             Some(Read::Pair(width, height)) => Ok(Area { width, height }),
             _ => Err(part.problem("size", "`size` is missing in [area]", "")),
@@ -69,30 +69,30 @@ fn area(reader: &mut Reader<'_>, range: f64, nodes: u32) -> Result<Area, Problem
 fn message(part: &mut Part<'_, '_>) -> Result<MessageSize, Problem> {
     match part.amount_or_word("message")? {
         Ok(bytes) => Ok(MessageSize::Fixed(bytes as u32)),
-        Err(_) => Ok(MessageSize::Encoded { header: part.amount("header")? as u32 }),
+        Err(_) => Ok(MessageSize::Encoded { header: part.get::<f64>("header")? as u32 }),
     }
 }
 
 fn wired(reader: &mut Reader<'_>, nodes: u32, duration: Span) -> Result<Wired, Problem> {
     let mut part = reader.part("topology");
     let otherwise = if part.has("links") { "links" } else { "complete" };
-    let shape = match part.text_or("shape", otherwise)?.as_str() {
+    let shape = match part.get_or::<String>("shape", otherwise)?.as_str() {
         "line" => Shape::Line,
         "ring" => Shape::Ring,
         "star" => Shape::Star,
         "grid" => Shape::Grid,
-        "tree" => Shape::Tree { arity: part.whole("arity")? },
-        "random" => Shape::Random { connectivity: part.amount("connectivity")? },
+        "tree" => Shape::Tree { arity: part.get("arity")? },
+        "random" => Shape::Random { connectivity: part.get("connectivity")? },
         "links" => Shape::Links(links(&mut part, "links", nodes)?),
         _ => Shape::Complete,
     };
-    let delay = part.draw("delay")?;
-    let fifo = part.flag("fifo")?;
-    let loss = part.amount("loss")?;
+    let delay = part.get("delay")?;
+    let fifo = part.get("fifo")?;
+    let loss = part.get("loss")?;
     let message = message(&mut part)?;
-    let gentle = part.flag("gentle")?;
-    let every = part.optional_span("change_every")?;
-    let keep_connected = part.flag("keep_connected")?;
+    let gentle = part.get("gentle")?;
+    let every = part.optional("change_every")?;
+    let keep_connected = part.get("keep_connected")?;
     if keep_connected && every.is_none() {
         let help = "add change_every = \"10s\", or take `keep_connected` out";
         return Err(part.problem("keep_connected", "`keep_connected` has no effect without `change_every`", help));
@@ -104,7 +104,7 @@ fn wired(reader: &mut Reader<'_>, nodes: u32, duration: Span) -> Result<Wired, P
 
 fn change(reader: &mut Reader<'_>, index: usize, nodes: u32, duration: Span) -> Result<ScriptedChange, Problem> {
     let mut part = reader.nth("topology.change", index);
-    let at = part.span("at")?;
+    let at = part.get("at")?;
     if at > duration {
         let help = format!("nothing changes after the duration, {duration}");
         return Err(part.problem("at", "this change comes after the end", help));
@@ -139,7 +139,6 @@ fn links(part: &mut Part<'_, '_>, key: &str, nodes: u32) -> Result<Vec<(u32, u32
     Ok(links)
 }
 
-/// What to say of a node that does not exist.
 pub(super) fn no_node(node: u32, nodes: u32) -> String {
     format!("there is no node {node}: nodes = {nodes}, so they are numbered 0 to {}", nodes - 1)
 }

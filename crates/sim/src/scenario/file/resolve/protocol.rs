@@ -19,7 +19,6 @@ pub(super) enum Use {
     Always,
 }
 
-/// What a protocol knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
     /// More than one unit.
@@ -108,7 +107,7 @@ pub(super) fn choice(reader: &mut Reader<'_>) -> Result<ProtocolChoice, Problem>
         choice.text = Text::Published { repairs };
     }
     let can = abilities(name, published);
-    choice.capacity = part.whole("capacity")?;
+    choice.capacity = part.get("capacity")?;
     if choice.capacity > 1 && !can.units {
         let message = format!("{word} has one unit only, not {}", choice.capacity);
         return Err(part.problem("capacity", message, "use reverse-link, central, raynal or omniscient for more"));
@@ -116,17 +115,17 @@ pub(super) fn choice(reader: &mut Reader<'_>) -> Result<ProtocolChoice, Problem>
     if can.order {
         choice.order = match part.text("order")?.as_str() {
             "deadline" => Order::Deadline,
-            _ => Order::Priority { aging: Aging(part.whole("aging")?) },
+            _ => Order::Priority { aging: Aging(part.get("aging")?) },
         };
     }
     if can.joins {
-        choice.joins = part.whole("joins")?;
+        choice.joins = part.get("joins")?;
     }
     if can.levels {
-        choice.levels = part.whole("levels")?;
+        choice.levels = part.get("levels")?;
     }
     if can.epsilon {
-        choice.epsilon = part.whole("epsilon")?;
+        choice.epsilon = part.get("epsilon")?;
     }
     if can.retry != Use::Never {
         if let Some(Read::Retry(retry)) = part.any("retry")? {
@@ -153,7 +152,7 @@ pub(super) fn over(reader: &mut Reader<'_>, choice: &ProtocolChoice, network: &N
         "routing"
     };
     let mut part = reader.part("protocol");
-    let over = match part.text_or("over", otherwise)?.as_str() {
+    let over = match part.get_or::<String>("over", otherwise)?.as_str() {
         "relay" => Over::Relay,
         "routing" => Over::Routing,
         _ => Over::Links,

@@ -58,9 +58,9 @@ fn class(
     if let Some(node) = where_.iter().copied().find(|node| *node >= nodes) {
         return Err(part.problem("nodes", no_node(node, nodes), ""));
     }
-    let holding = part.draw("holding")?;
+    let holding = part.get::<Distribution>("holding")?;
     let arrivals = arrivals(part, duration, holding.range().1)?;
-    let units = part.draw("units")?;
+    let units = part.get::<Distribution>("units")?;
     let most = units.range().1;
     if most > f64::from(protocol.capacity) {
         let message = format!("`units` can be {most}, but the capacity is {}", protocol.capacity);
@@ -68,7 +68,7 @@ fn class(
     }
     let urgency = urgency(part, protocol)?;
     let session = session(part, protocol)?;
-    let patience = part.optional_draw("patience")?;
+    let patience = part.optional("patience")?;
     if patience.is_some() && !can(protocol).cancels {
         let message = format!("{} cannot cancel a request", called(protocol));
         return Err(part.problem(
@@ -77,8 +77,8 @@ fn class(
             "take `patience` out, or use reverse-link, flood, group (repaired), central or omniscient",
         ));
     }
-    let start = part.span("start")?;
-    let stop = part.optional_span("stop")?;
+    let start = part.get("start")?;
+    let stop = part.optional("stop")?;
     if start >= duration {
         return Err(part.problem("start", format!("this class starts after the end, {duration}"), "start earlier"));
     }
@@ -94,20 +94,20 @@ fn arrivals(part: &mut Part<'_, '_>, duration: Span, holding: f64) -> Result<Arr
         let help = "`think`, `gap` and `burst` are three ways to ask; keep one";
         return Err(part.problem(other, format!("both `{one}` and `{other}` are given"), help));
     }
-    if let Some(requests) = part.optional_whole("burst")? {
-        let at = part.span("at")?;
+    if let Some(requests) = part.optional("burst")? {
+        let at = part.get("at")?;
         if at >= duration {
             return Err(part.problem("at", format!("this burst comes after the end, {duration}"), "earlier"));
         }
         return Ok(Arrivals::Burst { at, requests });
     }
-    if let Some(gap) = part.optional_draw("gap")? {
+    if let Some(gap) = part.optional::<Distribution>("gap")? {
         if gap.range().1 <= 0.0 {
             return Err(part.problem("gap", "with no time between requests there is no end of them", "more than 0s"));
         }
         return Ok(Arrivals::Open { gap });
     }
-    let think = part.draw("think")?;
+    let think = part.get::<Distribution>("think")?;
     if think.range().1 <= 0.0 && holding <= 0.0 {
         let help = "think or hold for more than 0s";
         return Err(part.problem("think", "a client that neither thinks nor holds asks endlessly at one moment", help));
@@ -120,7 +120,7 @@ fn urgency(part: &mut Part<'_, '_>, protocol: &ProtocolChoice) -> Result<Urgency
     if part.has("priority") && part.has("deadline") {
         return Err(part.problem("deadline", "both `priority` and `deadline` are given", "keep one"));
     }
-    if let Some(deadline) = part.optional_draw("deadline")? {
+    if let Some(deadline) = part.optional("deadline")? {
         if !can.deadlines {
             let message = format!("{} knows priorities only", called(protocol));
             return Err(part.problem("deadline", message, "use `priority` instead of `deadline`"));
@@ -131,7 +131,7 @@ fn urgency(part: &mut Part<'_, '_>, protocol: &ProtocolChoice) -> Result<Urgency
         }
         return Ok(UrgencyOf::Deadline(deadline));
     }
-    let priority = part.draw("priority")?;
+    let priority = part.get::<Distribution>("priority")?;
     if can.order && protocol.order == Order::Deadline {
         let help = "write deadline = \"5s\" in [traffic], or order = \"priority\" in [protocol]";
         return Err(part.problem("priority", "requests are ordered by deadline, but have none", help));
@@ -148,7 +148,7 @@ fn urgency(part: &mut Part<'_, '_>, protocol: &ProtocolChoice) -> Result<Urgency
 
 fn session(part: &mut Part<'_, '_>, protocol: &ProtocolChoice) -> Result<Option<Distribution>, Problem> {
     let can = can(protocol);
-    let session = part.optional_draw("session")?;
+    let session = part.optional("session")?;
     match (can.sessions, &session) {
         (Use::Never, Some(_)) => {
             let help = "take `session` out, or use reverse-link (repaired), group, central or omniscient";
