@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use meshlock::{Client, Error};
 use meshlock_api::{RequestInfo, duration};
-use tokio::time::{Instant, interval_at, sleep};
+use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use crate::exit::Exit;
 use crate::signals::{Signals, code};
@@ -15,6 +15,8 @@ use crate::wish::Wish;
 /// After this time people want to know what is going on.
 const SHOW_AFTER: Duration = Duration::from_secs(2);
 const SHOW_EVERY: Duration = Duration::from_secs(1);
+/// How long a node may take to answer when the user wants to leave.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A question needs less than this to get to the node.
 const ON_ITS_WAY: Duration = Duration::from_millis(50);
 
@@ -35,11 +37,14 @@ pub(crate) async fn wait<T>(
             granted = &mut grant => break granted,
             signal = signals.end() => {
                 line.clear();
-                // Once more, in case the request was still on its way. If the node does not answer, the lease ends it.
-                if client.release(id).await.is_err() {
-                    sleep(ON_ITS_WAY).await;
-                    let _ = client.release(id).await;
-                }
+                // Once more, in case the request was still on its way. If the node does not answer, it sees our end.
+                let released = async {
+                    if client.release(id).await.is_err() {
+                        sleep(ON_ITS_WAY).await;
+                        let _ = client.release(id).await;
+                    }
+                };
+                let _ = timeout(LAST_WORDS, released).await;
                 return Ok(Err(Exit::Other(code(signal))));
             }
             _ = ticks.tick(), if line.destination() == Destination::Terminal => {

@@ -54,6 +54,7 @@ pub struct Builder {
     url: Option<String>,
     token: Option<String>,
     owner: Option<String>,
+    patience: Option<Duration>,
 }
 
 impl Builder {
@@ -85,6 +86,13 @@ impl Builder {
         self
     }
 
+    /// How long the node may take to answer the greeting of [`connect`](Self::connect). 10 s if not said.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
     /// Finds the node and greets it.
     pub async fn connect(self) -> Result<Client, Error> {
         let address = match (self.url, self.socket) {
@@ -93,7 +101,7 @@ impl Builder {
             (None, None) => Address::from_environment()?,
         };
         let http = Http::new(address, self.token);
-        http.health().await?;
+        http.health(self.patience.unwrap_or(crate::http::PATIENCE)).await?;
         Ok(Client::new(Backend::Http(Arc::new(http)), self.owner))
     }
 }
@@ -130,6 +138,15 @@ impl Client {
         let owner = owner.unwrap_or_else(program).into();
         let runtime = Handle::try_current().ok();
         Self { shared: Arc::new(Shared { backend, keeper: Arc::default(), runtime, owner }) }
+    }
+
+    /// The name of the node's mesh, if the node told it.
+    pub fn mesh(&self) -> Option<String> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.mesh.get().cloned(),
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => Some(hub.with(|machine, _| machine.settings().mesh.clone())),
+        }
     }
 
     /// Asks for a resource. Await what comes back, or say more about it first.

@@ -21,14 +21,24 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Http {
     /// Whether a node answers.
-    pub(crate) async fn health(&self) -> Result<(), Error> {
-        self.get::<serde_json::Value>("/v1/health", PATIENCE).await.map(drop)
+    pub(crate) async fn health(&self, patience: Duration) -> Result<(), Error> {
+        let health: serde_json::Value = self.get("/v1/health", patience).await?;
+        if let Some(mesh) = health.get("mesh").and_then(serde_json::Value::as_str) {
+            // Greeted once.
+            let _ = self.mesh.set(mesh.to_owned());
+        }
+        Ok(())
     }
 
-    /// Asks for something, and waits for it at most so long.
-    pub(crate) async fn ask(&self, asked: &NewRequest, block_for: Duration) -> Result<RequestInfo, Error> {
+    /// Asks for something, and waits for it at most so long; the node may take so much longer to answer.
+    pub(crate) async fn ask(
+        &self,
+        asked: &NewRequest,
+        block_for: Duration,
+        patience: Duration,
+    ) -> Result<RequestInfo, Error> {
         let path = format!("/v1/requests?block_for={}ms", block_for.as_millis());
-        self.exchange(Method::POST, path, Some(asked), block_for + PATIENCE).await
+        self.exchange(Method::POST, path, Some(asked), block_for + patience).await
     }
 
     pub(crate) async fn look(&self, id: &str) -> Result<RequestInfo, Error> {
@@ -156,7 +166,7 @@ impl Http {
     }
 
     /// Why something was refused.
-    pub(super) fn refusal(&self, status: StatusCode, answer: &[u8]) -> Error {
+    pub(crate) fn refusal(&self, status: StatusCode, answer: &[u8]) -> Error {
         match serde_json::from_slice::<Problem>(answer) {
             Ok(problem) => Error::Refused(problem),
             Err(_) => self.garbled(format!("HTTP {status}")),

@@ -16,7 +16,7 @@ use super::resource::slot_names;
 use super::{Machine, Now};
 
 /// A request of this node's clients, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
 impl Machine {
@@ -289,6 +289,7 @@ impl Machine {
         if let Some(alarm_at) = alarm_at {
             self.alarms.unset(alarm_at, Alarm::Request(ticket));
         }
+        self.note_change(ticket);
         self.count_end(now, ticket, was, state);
         if was == State::Granted && !lingers {
             self.uncount_holder(now);
@@ -300,6 +301,7 @@ impl Machine {
                 self.set_alarm(ticket);
             }
             None => {
+                self.leave_stream(ticket);
                 self.requests.retire(now, ticket);
                 self.give_back(now, ticket, was);
             }
@@ -318,6 +320,11 @@ impl Machine {
 
     /// A lease or a timeout may be over.
     pub(crate) fn request_due(&mut self, now: Now, ticket: Ticket) {
+        if self.requests.get(ticket).is_some_and(|request| request.alive_until <= now)
+            && self.renew_by_itself(now, ticket)
+        {
+            return;
+        }
         if self.lingers(ticket) {
             return self.end_lingering_of(now, ticket);
         }
@@ -326,7 +333,8 @@ impl Machine {
             return self.set_alarm(ticket);
         }
         let mut was_lost = None;
-        let (expiry, reason) = if request.alive_until > now {
+        let timed_out = request.state == State::Queued && request.times_out.is_some_and(|at| at <= now);
+        let (expiry, reason) = if request.alive_until > now || timed_out && request.stream.is_some() {
             was_lost = self.out_of_reach(now, request);
             let why = was_lost.as_ref().map_or_else(String::new, |lost| format!("; its token is {lost}"));
             let reason = format!("not granted within {} ms{why}", request.asked.timeout_ms.unwrap_or_default());

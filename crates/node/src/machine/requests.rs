@@ -8,6 +8,7 @@ use meshlock_core::{Demand, RequestId, Slots};
 
 use super::Now;
 use super::clients::Ticket;
+use super::streams::{StreamId, ToldPlace};
 use crate::wire::Number;
 
 /// A request of a client of this node.
@@ -51,6 +52,14 @@ pub(crate) struct Request {
     pub(crate) made: bool,
     /// Its client closed the connection on which it waited, and gave no sign since.
     pub(crate) abandoned: bool,
+    /// The connection to which it belongs.
+    pub(crate) stream: Option<StreamId>,
+    /// How many connections would keep it if that one were closed.
+    pub(crate) anchors: u32,
+    /// Its client is gone, and these keep it.
+    pub(crate) kept_by_anchor: bool,
+    /// What its client was told last about its waiting.
+    pub(crate) told_place: Option<Box<ToldPlace>>,
 }
 
 impl Request {
@@ -78,6 +87,10 @@ impl Request {
             wakers: Vec::new(),
             attended: 0,
             abandoned: false,
+            stream: None,
+            anchors: 0,
+            kept_by_anchor: false,
+            told_place: None,
             made: false,
             seizes: false,
             asked,

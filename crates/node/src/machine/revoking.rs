@@ -63,6 +63,7 @@ impl Machine {
             if let Some(alarm_at) = self.requests.get(ticket).and_then(|request| request.alarm_at) {
                 self.alarms.unset(alarm_at, Alarm::Request(ticket));
             }
+            self.leave_stream(ticket);
             self.requests.retire(now, ticket);
             self.uncount_holder(now);
         }

@@ -127,6 +127,11 @@ impl Machine {
         request.granted_at = Some(now);
         (request.fence, request.slots) = (fence, slots);
         self.woken.append(&mut request.wakers);
+        if request.stream.is_some() {
+            // An open stream is the sign of life of a client that waits.
+            request.alive_until = now.plus_ms(request.lease_ms);
+            request.told_ms = request.lease_ms;
+        }
         if let Some(standing) = standing.filter(|standing| *standing < request.alive_until) {
             request.alive_until = standing;
             request.told_ms = standing.ms_since(now);
@@ -139,6 +144,7 @@ impl Machine {
         }
         self.count_holder();
         self.count_grant(now, ticket);
+        self.note_change(ticket);
         self.tell_request(now, ticket);
     }
 

@@ -72,6 +72,7 @@ impl Machine {
         }
         self.audit_stop(now, ticket);
         self.give_back(now, ticket, State::Granted);
+        self.leave_stream(ticket);
         self.requests.retire(now, ticket);
         if self.stopping {
             self.leave_unless_used(now, resource);

@@ -18,6 +18,7 @@ mod revoking;
 mod saved;
 mod slots;
 mod stopping;
+mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
