@@ -94,7 +94,7 @@ where
                         (node, Event::Request { request: RequestId(next_request), demand })
                     }
                     1 => {
-                        let Some(grant) = nodes[&node].view().holding.first().copied() else { continue };
+                        let Some(grant) = nodes[&node].view().holding.first().cloned() else { continue };
                         (node, Event::Release { request: grant.request, units: grant.units })
                     }
                     2 => {
