@@ -145,6 +145,8 @@ mod tests {
         };
         let page = export(&about, &[]).unwrap();
         assert!(!page.contains("alert(1)</script>"), "a title ends the script that it stands in");
+        // Names of namespaces look like addresses.
+        let page = page.replace("http://www.w3.org", "");
         assert!(!page.contains("=\"/") && !page.contains("http://") && !page.contains("https://"));
         let known = imports().unwrap();
         for name in assets::names().filter(|name| name.ends_with(".js")) {
