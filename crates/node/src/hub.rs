@@ -476,7 +476,12 @@ impl Hub {
                 let expires_in_ms = (!stopped).then_some(expires_in_ms);
                 Some(Revocation { node, id: revoke.id.clone(), resource, owner, state, stopped, expires_in_ms })
             }
-            _ => None,
+            Fact::Link { .. }
+            | Fact::Gone { .. }
+            | Fact::Resource { .. }
+            | Fact::Lent { .. }
+            | Fact::Row(..)
+            | Fact::Condition { .. } => None,
         };
         (own.into_iter().chain(answers.revocable()).filter_map(told).collect(), answers.is_complete)
     }
