@@ -23,6 +23,7 @@ pub struct Event {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case", tag = "type")]
+#[allow(clippy::large_enum_variant, reason = "most events are requests, and each is handed on once")]
 pub enum What {
     /// A request of a client of this node was made or changed its state.
     Request {

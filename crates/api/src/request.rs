@@ -170,7 +170,7 @@ pub struct RequestInfo {
     pub expiry: Option<Expiry>,
     /// There was no resource of this name, and one was made for this request. What was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made: Option<Definition>,
+    pub made: Option<Box<Definition>>,
 }
 
 /// Why a request expired.

@@ -38,7 +38,7 @@ pub(super) async fn look(args: &Args, config: Option<&NodeConfig>, findings: &mu
         }
         Ok(None) => {}
         Err(error) => {
-            findings.push(Finding::wrong("node", error.to_string(), "look at its log: journalctl -u meshlock"))
+            findings.push(Finding::wrong("node", error.to_string(), "look at its log: journalctl -u meshlock"));
         }
     }
     match client.status_of(None, args.patience).await {

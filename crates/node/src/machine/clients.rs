@@ -133,7 +133,11 @@ impl Machine {
             out_of_reach,
             reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
             expiry: request.expiry,
-            made: request.made.then(|| self.resource_info(&request.asked.resource)).flatten().map(|it| it.definition),
+            made: request
+                .made
+                .then(|| self.resource_info(&request.asked.resource))
+                .flatten()
+                .map(|it| Box::new(it.definition)),
         })
     }
 
