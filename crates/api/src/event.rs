@@ -23,6 +23,10 @@ pub struct Event {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[serde(rename_all = "kebab-case", tag = "type")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is written once and kept by few; a box would be in every client's way"
+)]
 pub enum What {
     /// A request of a client of this node was made or changed its state.
     Request {
