@@ -94,13 +94,12 @@ impl Wait<'_> {
                     self.heard = Some(Instant::now());
                     self.lease = Duration::from_millis(info.lease_ms);
                     self.out_of_reach.clone_from(&info.out_of_reach);
-                    match info.state {
-                        State::Granted => return Ok(*info),
-                        State::Queued => {}
-                        _ => {
-                            self.cancel.forget();
-                            return Err(ended(*info, self.began));
-                        }
+                    if info.state == State::Granted {
+                        return Ok(*info);
+                    }
+                    if info.state.is_over() {
+                        self.cancel.forget();
+                        return Err(ended(*info, self.began));
                     }
                 }
                 Some(Heard::Refused(problem)) => {
