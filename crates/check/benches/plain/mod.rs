@@ -36,7 +36,7 @@ struct Application {
     doing: Doing,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Doing {
     Nothing,
     Waiting,
@@ -168,7 +168,7 @@ impl World {
     }
 
     fn in_use(&self) -> u32 {
-        let used = |application: &Application| match application.doing {
+        let used = |application: &Application| match &application.doing {
             Doing::Using(grant) => grant.units.0,
             Doing::Nothing | Doing::Waiting => 0,
         };
