@@ -5,6 +5,7 @@
 //! | [`request`] | asking for units or a session, and how a request is doing |
 //! | [`resource`] | what can be locked: its kind, capacity and protocol |
 //! | [`status`] | who holds what and who waits, at every node that answers |
+//! | [`stream`] | the lines of one connection that carries all requests of a client |
 //! | [`event`] | what happens, as it happens |
 //! | [`problem`] | why something was refused |
 //! | [`duration`] | times such as `500ms`, `10s` or `2m` in flags, files and addresses |
@@ -23,11 +24,12 @@ pub mod resource;
 pub mod revocation;
 pub mod socket;
 pub mod status;
+pub mod stream;
 pub mod text;
 
 pub use event::{Event, What};
 pub use problem::{Problem, Reason};
 pub use request::{Expiry, Mode, NewRequest, Place, RequestInfo, State, Urgency};
-pub use resource::{Definition, Kind, NewResource, Order, Protocol, ResourceInfo};
+pub use resource::{Definition, Kind, NewResource, Order, Protocol, ResourceChange, ResourceInfo};
 pub use revocation::{AuditGrant, AuditRecord, Audited, NewRevocation, Revocation};
 pub use status::{Link, MeshStatus, Missing, NodeInfo, OpenRepair, OutOfReach, RecoveryStatus, ResourceStatus, Row};

@@ -139,6 +139,12 @@ pub struct RequestInfo {
     /// The same as text, for languages whose numbers are exact only below 2^53.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence_text: Option<String>,
+    /// Which units, by number, if it is granted and they are numbered: those of a semaphore of at most 4,096.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<u32>,
+    /// Their names, in the same order, if they have names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slot_names: Vec<String>,
     /// The length of the lease.
     pub lease_ms: u64,
     /// How much of the lease is left, while it is queued or granted. Count from before the question was asked.

@@ -57,7 +57,7 @@ impl Default for Order {
 }
 
 /// What all nodes of a mesh agree on about a resource.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Definition {
@@ -73,6 +73,9 @@ pub struct Definition {
     pub joins: u32,
     /// The lease of requests that name none.
     pub lease_ms: u64,
+    /// The names of a semaphore's units, by number; empty if they have none. Names are only ever added.
+    #[serde(default)]
+    pub slots: Vec<String>,
 }
 
 /// The lease of resources that name none.
@@ -83,18 +86,26 @@ pub const SHORTEST_LEASE_MS: u64 = 100;
 pub const LONGEST_LEASE_MS: u64 = 86_400_000;
 /// The greatest capacity; also the number of readers, or of holders of one session, where none is named.
 pub const MANY: u32 = 1_000_000;
+/// Units of a semaphore are numbered up to this capacity; beyond it they are only counted.
+pub const MOST_NUMBERED: u32 = 4_096;
+/// The most units that can have names, and so how many names.
+pub const MOST_SLOT_NAMES: usize = 1_024;
+/// The longest name of a unit, in bytes.
+pub const LONGEST_SLOT_NAME: usize = 64;
+/// How long all names of a resource's units can be together, in bytes.
+pub const LONGEST_SLOT_NAMES: usize = 16_384;
 /// The longest name of a resource, in bytes.
 pub const LONGEST_NAME: usize = 128;
 
 /// A resource to be made, or to be changed. What is missing gets its default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewResource {
     /// A mutex if missing; a semaphore if only a capacity above 1 is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// Units in all.
+    /// Units in all. As many as have names if it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<u32>,
     /// Which protocol serves it.
@@ -109,20 +120,53 @@ pub struct NewResource {
     /// The lease of requests that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// The names of a semaphore's units, in the order of their numbers: at most 1,024, each of 1 to 64 visible ASCII
+    /// characters without a comma, 16,384 bytes together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<String>>,
+}
+
+/// What can be changed about a resource while it is used. As before where it is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({"capacity": 5, "lease_ms": 60000})))]
+#[serde(deny_unknown_fields)]
+pub struct ResourceChange {
+    /// Units in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u32>,
+    /// The lease of requests that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+    /// All names of a semaphore's units: those that it has, and new ones after them. The capacity becomes their number,
+    /// unless it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<String>>,
 }
 
 impl NewResource {
     /// With all defaults filled in, or what is contradictory in it.
     pub fn complete(&self) -> Result<Definition, String> {
+        let slots = self.slots.clone().unwrap_or_default();
+        check_slot_names(&slots)?;
+        let named = u32::try_from(slots.len()).ok().filter(|count| *count > 0);
         let more_than_one = self.capacity.is_some_and(|capacity| capacity > 1);
-        let kind = self.kind.unwrap_or(if more_than_one { Kind::Semaphore } else { Kind::Mutex });
-        let capacity = match (kind, self.capacity) {
+        let several = more_than_one || named.is_some();
+        let kind = self.kind.unwrap_or(if several { Kind::Semaphore } else { Kind::Mutex });
+        if named.is_some() && kind != Kind::Semaphore {
+            return Err("only the units of a semaphore have names; use kind \"semaphore\", or leave slots out".into());
+        }
+        if let (Some(named), Some(capacity)) = (named, self.capacity.filter(|k| Some(*k) > named)) {
+            return Err(format!(
+                "a capacity of {capacity}, but only {named} slots have names: name all of them, or leave the capacity out"
+            ));
+        }
+        let capacity = match (kind, self.capacity.or(named)) {
             (_, Some(0)) => return Err("a capacity of 0 lets no client in; give at least 1".into()),
             (Kind::Mutex, Some(k)) if k > 1 => {
                 return Err(format!("a mutex has capacity 1, not {k}; use kind \"semaphore\""));
             }
             (Kind::Mutex, _) => 1,
-            (Kind::Semaphore, None) => return Err("a semaphore needs a capacity".into()),
+            (Kind::Semaphore, None) => return Err("a semaphore needs a capacity, or the names of its slots".into()),
             (Kind::Semaphore | Kind::Sessions | Kind::ReadersWriter, Some(k)) => k,
             (Kind::Sessions | Kind::ReadersWriter, None) => MANY,
         };
@@ -149,7 +193,33 @@ impl NewResource {
         let lease_ms = self.lease_ms.unwrap_or(DEFAULT_LEASE_MS);
         check_lease(lease_ms)?;
         let joins = self.joins.unwrap_or(if kind == Kind::Sessions { 16 } else { 0 });
-        Ok(Definition { kind, capacity, protocol, order, joins, lease_ms })
+        Ok(Definition { kind, capacity, protocol, order, joins, lease_ms, slots })
+    }
+}
+
+/// Whether these can be the names of units.
+fn check_slot_names(names: &[String]) -> Result<(), String> {
+    if names.len() > MOST_SLOT_NAMES {
+        return Err(format!("{} names of slots are too many: at most {MOST_SLOT_NAMES} slots have names", names.len()));
+    }
+    let bytes: usize = names.iter().map(String::len).sum();
+    if bytes > LONGEST_SLOT_NAMES {
+        return Err(format!("the names of slots have {bytes} bytes together; {LONGEST_SLOT_NAMES} are the most"));
+    }
+    for name in names {
+        if name.is_empty() || name.len() > LONGEST_SLOT_NAME {
+            let length = name.len();
+            return Err(format!("a slot's name has 1 to {LONGEST_SLOT_NAME} characters, {name:?} has {length}"));
+        }
+        if let Some(wrong) = name.chars().find(|c| !c.is_ascii_graphic() || *c == ',') {
+            return Err(format!("a slot's name cannot have {wrong:?}: use letters, digits, and signs such as - _ . :"));
+        }
+    }
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("two slots are called {:?}: give each its own name", pair[0])),
+        None => Ok(()),
     }
 }
 
@@ -211,6 +281,35 @@ mod tests {
         assert!(mutex.complete().expect_err("contradiction").contains("semaphore"));
         let flood = NewResource { protocol: Some(Protocol::Flood), capacity: Some(3), ..NewResource::default() };
         assert!(flood.complete().expect_err("contradiction").contains("reverse-link"));
+    }
+
+    fn named(names: &[&str]) -> NewResource {
+        NewResource { slots: Some(names.iter().map(ToString::to_string).collect()), ..NewResource::default() }
+    }
+
+    #[test]
+    fn named_slots_make_a_semaphore_with_as_many_units() {
+        let gpu = named(&["gpu-a", "gpu-b"]).complete().expect("valid");
+        assert_eq!((gpu.kind, gpu.capacity), (Kind::Semaphore, 2));
+        let fewer = NewResource { capacity: Some(1), ..named(&["gpu-a", "gpu-b"]) }.complete().expect("valid");
+        assert_eq!((fewer.kind, fewer.capacity), (Kind::Semaphore, 1));
+        let more = NewResource { capacity: Some(3), ..named(&["gpu-a", "gpu-b"]) };
+        assert!(more.complete().expect_err("one has no name").contains("name all of them"));
+        let mutex = NewResource { kind: Some(Kind::Mutex), ..named(&["gpu-a"]) };
+        assert!(mutex.complete().expect_err("a mutex has no units").contains("semaphore"));
+    }
+
+    #[test]
+    fn names_of_slots_can_stand_in_a_list_and_have_limits() {
+        for bad in [&[""][..], &["a,b"], &["a b"], &["a\n"], &["ü"], &["a", "a"], &[&"x".repeat(65)]] {
+            assert!(named(bad).complete().is_err(), "{bad:?}");
+        }
+        let many = |count: usize, length: usize| {
+            let names: Vec<String> = (0..count).map(|n| format!("{n:0>length$}")).collect();
+            NewResource { slots: Some(names), ..NewResource::default() }.complete()
+        };
+        assert!(many(MOST_SLOT_NAMES, 16).is_ok() && many(256, LONGEST_SLOT_NAME).is_ok());
+        assert!(many(MOST_SLOT_NAMES + 1, 4).is_err() && many(257, LONGEST_SLOT_NAME).is_err());
     }
 
     #[test]

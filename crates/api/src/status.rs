@@ -234,6 +234,10 @@ pub struct Row {
     /// The fence of a holder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<u64>,
+    /// Which units a holder has, where they are numbered; the definition has their names. Missing if they are more than
+    /// 50 runs of numbers that follow each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<u32>,
     /// In which order it will be served among all that wait: more is earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<i64>,

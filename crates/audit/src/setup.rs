@@ -29,7 +29,7 @@ pub(super) struct Setup {
 
 /// The protocol with what only it needs.
 pub(super) enum Protocol {
-    ReverseLink,
+    ReverseLink { numbered: bool },
     Flood { retry: Delay },
     Group { members: Members, levels: Level, retry: Option<Delay> },
 }
@@ -44,7 +44,8 @@ impl Setup {
             return Err(unsupported(format!("it is of the variant {variant:?}; only \"repaired\" can be")));
         }
         let protocol = match header.protocol.as_str() {
-            "reverse-link" => Protocol::ReverseLink,
+            // Missing in recordings from before units were numbered.
+            "reverse-link" => Protocol::ReverseLink { numbered: given(header, "numbered")?.unwrap_or(false) },
             "flood" => Protocol::Flood { retry: needed(header, "retry")? },
             "group" => group(header)?,
             other => {
@@ -59,7 +60,7 @@ impl Setup {
             protocol,
             name: header.protocol.clone(),
             source: header.source,
-            setting: Setting { capacity: Units(capacity), order, joins, overtaking_bound: u32::MAX },
+            setting: Setting { capacity: Units(capacity), order, joins, overtaking_bound: u32::MAX, numbered: false },
             rules: Watcher::rules_of(&header.protocol).unwrap_or(RuleSet::NONE),
             in_order: given(header, "fifo")?.unwrap_or(true),
             by_wall_clock: given(header, "one_clock")? == Some(false),

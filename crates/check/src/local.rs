@@ -51,7 +51,7 @@ pub(crate) struct LocalStep {
 }
 
 /// An effect with its message by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LocalEffect {
     Send { to: NodeId, message: u32 },
     Broadcast { message: u32 },
@@ -212,7 +212,7 @@ impl Local {
 
     /// The effect of a step at this place, in order.
     pub(crate) fn effect(&self, step: LocalStep, place: usize) -> Option<LocalEffect> {
-        self.effects.get(step.effects).get(place).copied()
+        self.effects.get(step.effects).get(place).cloned()
     }
 
     /// What the rules over single steps say of it.
@@ -270,7 +270,7 @@ impl Local {
 impl LocalEffect {
     fn grant(&self) -> Option<Grant> {
         match self {
-            Self::Granted { grant } => Some(*grant),
+            Self::Granted { grant } => Some(grant.clone()),
             Self::Send { .. } | Self::Broadcast { .. } | Self::Arm { .. } | Self::Reject { .. } => None,
         }
     }

@@ -51,6 +51,8 @@ pub struct Spec {
     pub order: Order,
     /// How many may join past the front (reverse-link, central).
     pub joins: u32,
+    /// Whether grants say which units they have (reverse-link).
+    pub numbered: bool,
     /// The levels of priority (group), the paper's K.
     pub levels: u32,
     /// Whether nodes repeat themselves by timers (group). Needed where messages can be lost.
@@ -93,6 +95,7 @@ impl Spec {
             capacity: 1,
             order: Order::Priority { aging: Aging(0) },
             joins: 0,
+            numbered: false,
             levels: 3,
             repeats: false,
             epsilon: 0,
@@ -145,8 +148,8 @@ impl Spec {
     pub fn setting(&self) -> Setting {
         // Sessions of group have no limit of units: all nodes may be inside together.
         let capacity = if self.subject.has_sessions_only() { self.nodes() } else { self.capacity };
-        let (order, joins) = (self.order, self.joins);
-        Setting { capacity: Units(capacity), order, joins, overtaking_bound: self.overtaking_bound }
+        let Self { order, joins, overtaking_bound, numbered, .. } = *self;
+        Setting { capacity: Units(capacity), order, joins, overtaking_bound, numbered }
     }
 
     fn nodes(&self) -> u32 {
@@ -237,6 +240,7 @@ impl Spec {
             capacity: self.capacity,
             order: self.order,
             joins: self.joins,
+            numbered: self.numbered,
             levels: self.levels,
             epsilon: self.epsilon,
             retry,

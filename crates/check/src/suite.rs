@@ -6,6 +6,7 @@
 mod baselines;
 mod flood;
 mod group;
+mod numbered;
 mod recovery;
 mod recovery_flood_group;
 mod reverse_link;
@@ -94,6 +95,7 @@ pub fn standard() -> Vec<Entry> {
         .into_iter()
         .chain([
             reverse_link::entries(),
+            numbered::entries(),
             recovery::entries(),
             recovery_flood_group::entries(),
             flood::repaired(),

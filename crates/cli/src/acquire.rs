@@ -6,11 +6,11 @@ use meshlock_api::text::visible;
 use meshlock_api::{RequestInfo, State, duration};
 
 use crate::exit::Exit;
-use crate::lock::{LOST, fail};
+use crate::lock::{LOST, fail, nesting};
 use crate::node_options::{NodeOptions, block_on};
 use crate::output;
 use crate::signals::Signals;
-use crate::waiting::wait;
+use crate::waiting::{tell_what_was_made, wait};
 use crate::wish::Wish;
 
 const ACQUIRE_EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -78,7 +78,8 @@ pub struct RenewArgs {
 pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
     let acquire = async {
         let mut signals = Signals::listen()?;
-        let client = args.node.connect().await?;
+        let client = args.node.connect_within(args.wish.patience()).await?;
+        nesting::check(&client, &args.wish).await?;
         let id = meshlock::new_id()?;
         let grant = args.wish.lock(&client, &id, "acquire").unguarded();
         let info = match wait(&client, (&args.wish, &id), &mut signals, grant).await? {
@@ -88,6 +89,7 @@ pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
         if args.json {
             output::json(&info)?;
         } else {
+            tell_what_was_made(&client, &args.wish.name, &id).await;
             print(&info.id)?;
         }
         Ok(Exit::Fine)

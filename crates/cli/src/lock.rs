@@ -3,6 +3,7 @@
 mod args;
 mod child;
 mod hold;
+pub(crate) mod nesting;
 mod terminal;
 
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::exit::Exit;
 use crate::node_options::block_on;
 use crate::signals::Signals;
 use crate::style::{self, styled};
-use crate::waiting::wait;
+use crate::waiting::{tell_what_was_made, wait};
 
 pub(crate) use self::args::Args;
 
@@ -38,7 +39,8 @@ pub(crate) fn fail(error: &anyhow::Error) -> Exit {
 
 async fn lock(args: &Args) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let client = args.node.connect().await?;
+    let client = args.node.connect_within(args.wish.patience()).await?;
+    nesting::check(&client, &args.wish).await?;
     let id = meshlock::new_id()?;
     let wanted = args.wish.lock(&client, &id, &program(args));
     if args.verbose {
@@ -48,8 +50,11 @@ async fn lock(args: &Args) -> anyhow::Result<Exit> {
         Ok(guard) => guard,
         Err(exit) => return Ok(exit),
     };
+    if !args.json {
+        tell_what_was_made(&client, &args.wish.name, &id).await;
+    }
     tell(args, &guard)?;
-    hold::hold(args, guard, &mut signals).await
+    hold::hold(args, &nesting::holds(&client, &args.wish.name), guard, &mut signals).await
 }
 
 /// The name of the command, for people who look at the queue.

@@ -1,6 +1,7 @@
 //! Which node a command talks to.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use meshlock::{Client, Error};
@@ -25,7 +26,15 @@ pub(crate) struct NodeOptions {
 impl NodeOptions {
     /// Finds the node.
     pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
+        self.connect_within(None).await
+    }
+
+    /// Finds the node, which may take so long to answer.
+    pub(crate) async fn connect_within(&self, patience: Option<Duration>) -> anyhow::Result<Client> {
         let mut builder = Client::builder();
+        if let Some(patience) = patience {
+            builder = builder.patience(patience);
+        }
         if let Some(path) = &self.socket {
             builder = builder.socket(path);
         }

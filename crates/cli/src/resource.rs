@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
-use meshlock_api::{Kind, NewResource, Order, Protocol, ResourceInfo, duration};
+use meshlock_api::{Kind, NewResource, Order, Protocol, ResourceChange, ResourceInfo, duration};
 use meshlock_report::table::{Cell, Column, Table};
 
 use crate::exit::Exit;
@@ -15,6 +15,7 @@ use crate::status::kind;
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock resource make gpu --capacity 4
+  meshlock resource make charger --slots bay-1,bay-2,bay-3
   meshlock resource make map --kind readers-writer
   meshlock resource make rooms --kind sessions --capacity 8
   meshlock resource make press --by-deadline
@@ -36,7 +37,7 @@ pub struct Args {
 enum What {
     /// Make a resource, for the whole mesh. One that is there with the same definition is left as it is.
     Make(MakeArgs),
-    /// Change the capacity of a resource, or the lease of requests that name none.
+    /// Change the capacity of a resource, the lease of requests that name none, or add names of units.
     Set(SetArgs),
     /// Remove a resource that no client holds or waits for.
     ///
@@ -50,7 +51,7 @@ enum What {
 struct MakeArgs {
     /// Its name.
     name: String,
-    /// How it is used [default: mutex, or semaphore if a capacity is given].
+    /// How it is used [default: mutex, or semaphore if a capacity or slots are given].
     #[arg(long)]
     kind: Option<KindName>,
     /// Units in all; the greatest number of holders of one session, or of readers.
@@ -71,6 +72,9 @@ struct MakeArgs {
     /// The lease of requests that name none [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     lease: Option<Duration>,
+    /// The names of a semaphore's units, separated by commas; the capacity is their number.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    slots: Option<Vec<String>>,
     /// Put it in the place of one that is defined otherwise, if no client holds or waits for that.
     #[arg(long)]
     replace: bool,
@@ -91,6 +95,9 @@ struct SetArgs {
     /// The lease of requests that name none.
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     lease: Option<Duration>,
+    /// All names of a semaphore's units: those it has, and new ones after them; the capacity becomes their number.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    slots: Option<Vec<String>>,
     /// Print it as JSON.
     #[arg(long)]
     json: bool,
@@ -156,10 +163,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             tell(&block_on(make)?, args.json)?;
         }
         What::Set(args) => {
-            if args.capacity.is_none() && args.lease.is_none() {
-                bail!("nothing to change: give --capacity or --lease");
+            let lease_ms = args.lease.map(milliseconds);
+            let change = ResourceChange { capacity: args.capacity, lease_ms, slots: args.slots.clone() };
+            if change == ResourceChange::default() {
+                bail!("nothing to change: give --capacity, --lease or --slots");
             }
-            let set = async { Ok(args.node.connect().await?.change(&args.name, args.capacity, args.lease).await?) };
+            let set = async { Ok(args.node.connect().await?.change_as(&args.name, change).await?) };
             tell(&block_on(set)?, args.json)?;
         }
         What::Remove(args) => {
@@ -196,8 +205,13 @@ fn wanted(args: &MakeArgs) -> NewResource {
     });
     let by_priority = args.aging.map(|aging| Order::Priority { aging });
     let order = if args.by_deadline { Some(Order::Deadline) } else { by_priority };
-    let lease_ms = args.lease.map(|lease| u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
-    NewResource { kind, capacity: args.capacity, protocol, order, joins: args.joins, lease_ms }
+    let lease_ms = args.lease.map(milliseconds);
+    let (joins, slots) = (args.joins, args.slots.clone());
+    NewResource { kind, capacity: args.capacity, protocol, order, joins, lease_ms, slots }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn tell(info: &ResourceInfo, json: bool) -> anyhow::Result<()> {

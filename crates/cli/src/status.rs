@@ -123,6 +123,7 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
         ("owner", false),
         ("urgency", false),
         ("units", true),
+        ("slots", false),
         ("session", false),
         ("for", true),
         ("fence", true),
@@ -205,10 +206,24 @@ fn in_use(resource: &ResourceStatus) -> String {
 }
 
 fn requests(resource: &ResourceStatus) -> Vec<Vec<Cell>> {
-    resource.holders.iter().chain(&resource.waiters).map(|row| request(&resource.name, row)).collect()
+    resource.holders.iter().chain(&resource.waiters).map(|row| request(resource, row)).collect()
 }
 
-fn request(name: &str, row: &Row) -> Vec<Cell> {
+/// `0-3,7`, or the names.
+fn slots(definition: &Definition, slots: &[u32]) -> String {
+    let names: Option<Vec<&str>> =
+        slots.iter().map(|slot| Some(definition.slots.get(*slot as usize)?.as_str())).collect();
+    if let Some(names) = names {
+        return names.join(",");
+    }
+    let runs = slots.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.iter().map(ToString::to_string).collect(),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+fn request(resource: &ResourceStatus, row: &Row) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(visible(text).into_owned());
     let session = match (&row.session, row.mode) {
         (Some(session), _) => session,
@@ -217,7 +232,7 @@ fn request(name: &str, row: &Row) -> Vec<Cell> {
         (None, None) => "",
     };
     vec![
-        text(name),
+        text(&resource.name),
         text(match row.state {
             State::Granted => "holds",
             State::Queued => "waits",
@@ -227,6 +242,7 @@ fn request(name: &str, row: &Row) -> Vec<Cell> {
         text(row.owner.as_deref().unwrap_or("")),
         text(&urgency(row.urgency)),
         text(&row.units.to_string()),
+        text(&slots(&resource.definition, &row.slots)),
         text(session),
         text(&duration::display(Duration::from_millis(row.age_ms))),
         text(&row.fence.map(|fence| fence.to_string()).unwrap_or_default()),
@@ -258,6 +274,7 @@ mod tests {
             mode: None,
             age_ms: 1_500,
             fence,
+            slots: if state == State::Granted { vec![0, 2] } else { Vec::new() },
             rank: None,
         }
     }
@@ -296,8 +313,18 @@ mod tests {
     fn holders_and_waiters_stand_under_their_resource() {
         let text = render(&status(gpu()), 120);
         assert_eq!(line(&text, "gpu semaphore"), "gpu semaphore 2/3 1 n0", "{text}");
-        assert_eq!(line(&text, "gpu holds"), "gpu holds n0 rsync[7] priority 7 2 1.5s 4 a", "{text}");
+        assert_eq!(line(&text, "gpu holds"), "gpu holds n0 rsync[7] priority 7 2 0,2 1.5s 4 a", "{text}");
         assert_eq!(line(&text, "gpu waits"), "gpu waits n0 rsync[7] priority 7 2 1.5s b", "{text}");
+    }
+
+    #[test]
+    fn slots_are_told_by_name_or_as_runs() {
+        let unnamed = Definition::default();
+        assert_eq!(slots(&unnamed, &[0, 1, 2, 3, 7]), "0-3,7");
+        assert_eq!(slots(&unnamed, &[]), "");
+        let named = Definition { slots: vec!["a".into(), "b".into()], ..Definition::default() };
+        assert_eq!(slots(&named, &[0, 1]), "a,b");
+        assert_eq!(slots(&named, &[1, 2]), "1-2", "this one has no name here yet");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use meshlock::{Client, Error};
 use meshlock_api::{RequestInfo, duration};
-use tokio::time::{Instant, interval_at, sleep};
+use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use crate::exit::Exit;
 use crate::signals::{Signals, code};
@@ -15,6 +15,8 @@ use crate::wish::Wish;
 /// After this time people want to know what is going on.
 const SHOW_AFTER: Duration = Duration::from_secs(2);
 const SHOW_EVERY: Duration = Duration::from_secs(1);
+/// How long a node may take to answer when the user wants to leave.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A question needs less than this to get to the node.
 const ON_ITS_WAY: Duration = Duration::from_millis(50);
 
@@ -35,11 +37,14 @@ pub(crate) async fn wait<T>(
             granted = &mut grant => break granted,
             signal = signals.end() => {
                 line.clear();
-                // Once more, in case the request was still on its way. If the node does not answer, the lease ends it.
-                if client.release(id).await.is_err() {
-                    sleep(ON_ITS_WAY).await;
-                    let _ = client.release(id).await;
-                }
+                // Once more, in case the request was still on its way. If the node does not answer, it sees our end.
+                let released = async {
+                    if client.release(id).await.is_err() {
+                        sleep(ON_ITS_WAY).await;
+                        let _ = client.release(id).await;
+                    }
+                };
+                let _ = timeout(LAST_WORDS, released).await;
                 return Ok(Err(Exit::Other(code(signal))));
             }
             _ = ticks.tick(), if line.destination() == Destination::Terminal => {
@@ -53,14 +58,7 @@ pub(crate) async fn wait<T>(
     };
     line.clear();
     match granted {
-        Ok(granted) => {
-            // A name that was mistyped would otherwise be a lock of its own, and excludes no other program.
-            if let Ok(RequestInfo { made: Some(made), .. }) = client.request(id).await {
-                let what = kind(&made);
-                anstream::eprintln!("meshlock: {} is new: made as a {what}, for the whole mesh", wish.name);
-            }
-            Ok(Ok(granted))
-        }
+        Ok(granted) => Ok(Ok(granted)),
         Err(error @ Error::TimedOut { .. }) => {
             if !wish.at_once {
                 anstream::eprintln!("{error}");
@@ -68,6 +66,14 @@ pub(crate) async fn wait<T>(
             Ok(Err(Exit::Other(wish.conflict_exit_code)))
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Says that a resource was made for this request. A name that was mistyped would otherwise be a lock that excludes no
+/// other program.
+pub(crate) async fn tell_what_was_made(client: &Client, name: &str, id: &str) {
+    if let Ok(RequestInfo { made: Some(made), .. }) = client.request(id).await {
+        anstream::eprintln!("meshlock: {name} is new: made as a {}, for the whole mesh", kind(&made));
     }
 }
 
@@ -111,6 +117,8 @@ mod tests {
             owner: None,
             fence: None,
             fence_text: None,
+            slots: Vec::new(),
+            slot_names: Vec::new(),
             lease_ms: 1,
             expires_in_ms: None,
             waited_ms: 12_000,
@@ -133,7 +141,7 @@ mod tests {
             let (estimate_low_ms, estimate_high_ms) = (estimate_ms.map(|ms| ms / 3), estimate_ms.map(|ms| ms * 2));
             told(Some(Place { ahead, exact, estimate_ms, estimate_low_ms, estimate_high_ms }), None)
         };
-        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m to go");
+        assert_eq!(place(2, true, Some(30_000)), "waiting for dock for 12s: 2 ahead, 10s to 1m00s to go");
         assert_eq!(place(2, false, None), "waiting for dock for 12s: at least 2 ahead");
         assert_eq!(place(0, true, None), "waiting for dock for 12s: next in line");
     }

@@ -73,10 +73,15 @@ impl Wish {
         if let Some(lease) = self.lease {
             lock = lock.lease(lease);
         }
-        match self.timeout.or_else(|| self.at_once.then_some(TRY_PATIENCE)) {
+        match self.patience() {
             Some(timeout) => lock.timeout(timeout),
             None => lock,
         }
+    }
+
+    /// How long to wait, if there is a limit.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.timeout.or_else(|| self.at_once.then_some(TRY_PATIENCE))
     }
 }
 

@@ -9,7 +9,8 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use crate::error::Error;
-use crate::http::Http;
+use crate::http::{Http, PATIENCE};
+use crate::stream::Watched;
 
 /// The way to a node.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub(crate) enum Backend {
 /// The name of a request at its node.
 #[derive(Clone, Debug)]
 pub(crate) enum Key {
+    /// On a stream: the node ends it when this program does.
+    Stream(Arc<Watched>),
+    /// By HTTP.
     Id(String),
     #[cfg(feature = "embedded")]
     Ticket(meshlock_node::machine::Ticket),
@@ -34,6 +38,7 @@ impl Key {
     pub(crate) fn id(&self, chosen: Option<&str>) -> String {
         match (self, chosen) {
             (_, Some(chosen)) => chosen.to_owned(),
+            (Self::Stream(watched), None) => watched.id().to_owned(),
             (Self::Id(id), None) => id.clone(),
             // The name that the node gives to those without one.
             #[cfg(feature = "embedded")]
@@ -47,6 +52,8 @@ impl Key {
 pub(crate) struct Granted {
     pub(crate) key: Key,
     pub(crate) fence: u64,
+    /// Which units, where they are numbered, and their names, if they have any.
+    pub(crate) slots: (Vec<u32>, Vec<String>),
     pub(crate) lease: Duration,
     /// Counted from before the question, so that it is over here before it is over there.
     pub(crate) expires: Instant,
@@ -54,10 +61,12 @@ pub(crate) struct Granted {
 
 /// How long one question waits at the node for a grant.
 const BLOCK_FOR: Duration = Duration::from_secs(10);
+/// How much later than its time the answer about a request with a timeout may come.
+const LATE: Duration = Duration::from_millis(250);
 /// How long to leave a node alone that does not answer.
-const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Asks over a socket until there is an answer. Dropped before, it takes the request back.
+/// Asks by HTTP until there is an answer: for grants that outlive this program, and at nodes that have no streams. Dropped before, it takes the request back.
 pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle) -> Result<Granted, Error> {
     let began = Instant::now();
     let until = asked.timeout_ms.map(|ms| began + Duration::from_millis(ms));
@@ -69,7 +78,9 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
     loop {
         let before = Instant::now();
         let left = until.map_or(BLOCK_FOR, |until| until.saturating_duration_since(before).min(BLOCK_FOR));
-        match http.ask(&asked, left).await {
+        // Whoever set a limit does not want to wait longer for an answer either.
+        let patience = if until.is_some() { LATE } else { PATIENCE };
+        match http.ask(&asked, left, patience).await {
             Ok(info) => {
                 heard = Some(Instant::now());
                 lease = Duration::from_millis(info.lease_ms);
@@ -117,7 +128,8 @@ async fn settle(http: &Arc<Http>, mut before: Instant, mut info: RequestInfo) ->
         }
         if expires.saturating_duration_since(Instant::now()) * 3 > lease {
             let fence = info.fence.ok_or_else(|| http.garbled("a grant without a fence"))?;
-            return Ok(Granted { key: Key::Id(info.id), fence, lease, expires });
+            let slots = (info.slots, info.slot_names);
+            return Ok(Granted { key: Key::Id(info.id), fence, slots, lease, expires });
         }
         before = Instant::now();
         info = http.renew(&info.id, None, lease).await?;

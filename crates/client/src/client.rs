@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meshlock_api::{
-    AuditRecord, MeshStatus, Mode, NewResource, NewRevocation, RequestInfo, ResourceInfo, Revocation, Row,
+    AuditRecord, MeshStatus, Mode, NewResource, NewRevocation, RequestInfo, ResourceChange, ResourceInfo, Revocation,
+    Row,
 };
 use tokio::runtime::Handle;
 
@@ -53,6 +54,7 @@ pub struct Builder {
     url: Option<String>,
     token: Option<String>,
     owner: Option<String>,
+    patience: Option<Duration>,
 }
 
 impl Builder {
@@ -84,6 +86,13 @@ impl Builder {
         self
     }
 
+    /// How long the node may take to answer the greeting of [`connect`](Self::connect). 10 s if not said.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
     /// Finds the node and greets it.
     pub async fn connect(self) -> Result<Client, Error> {
         let address = match (self.url, self.socket) {
@@ -92,7 +101,7 @@ impl Builder {
             (None, None) => Address::from_environment()?,
         };
         let http = Http::new(address, self.token);
-        http.health().await?;
+        http.health(self.patience.unwrap_or(crate::http::PATIENCE)).await?;
         Ok(Client::new(Backend::Http(Arc::new(http)), self.owner))
     }
 }
@@ -129,6 +138,15 @@ impl Client {
         let owner = owner.unwrap_or_else(program).into();
         let runtime = Handle::try_current().ok();
         Self { shared: Arc::new(Shared { backend, keeper: Arc::default(), runtime, owner }) }
+    }
+
+    /// The name of the node's mesh, if the node told it.
+    pub fn mesh(&self) -> Option<String> {
+        match &self.shared.backend {
+            Backend::Http(http) => http.mesh.get().cloned(),
+            #[cfg(feature = "embedded")]
+            Backend::Hub(hub) => Some(hub.with(|machine, _| machine.settings().mesh.clone())),
+        }
     }
 
     /// Asks for a resource. Await what comes back, or say more about it first.
@@ -226,10 +244,15 @@ impl Client {
         lease: Option<Duration>,
     ) -> Result<ResourceInfo, Error> {
         let lease_ms = lease.map(milliseconds);
+        self.change_as(name, ResourceChange { capacity, lease_ms, slots: None }).await
+    }
+
+    /// Changes whatever can be changed about a resource, such as the names of its units.
+    pub async fn change_as(&self, name: &str, change: ResourceChange) -> Result<ResourceInfo, Error> {
         match &self.shared.backend {
-            Backend::Http(http) => http.change(name, (capacity, lease_ms), REGISTRY_PATIENCE).await,
+            Backend::Http(http) => http.change(name, &change, REGISTRY_PATIENCE).await,
             #[cfg(feature = "embedded")]
-            Backend::Hub(hub) => Ok(hub.change(name, capacity, lease_ms, REGISTRY_PATIENCE).await?),
+            Backend::Hub(hub) => Ok(hub.change(name, change, REGISTRY_PATIENCE).await?),
         }
     }
 

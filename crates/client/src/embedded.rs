@@ -51,7 +51,8 @@ fn granted(hub: &Hub, ticket: Ticket, fence: Option<u64>, lease: Duration, befor
         let (place, cause) = ("the node in this program".to_owned(), "a grant without a fence".to_owned());
         return Err(Error::Garbled { place, cause });
     };
-    Ok(Granted { key: Key::Ticket(ticket), fence, lease, expires: before + lease })
+    let slots = hub.with(|machine, _| machine.slots(ticket));
+    Ok(Granted { key: Key::Ticket(ticket), fence, slots, lease, expires: before + lease })
 }
 
 /// Renews, and says how the request is doing.

@@ -21,6 +21,15 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
+    /// The socket is there, and this user may not open it.
+    #[error(
+        "this user may not open the socket {place}: its node serves its own user alone, unless `socket-group` in the \
+         section [api] of the node's file (or MESHLOCK_SOCKET_GROUP) names a group of yours"
+    )]
+    Forbidden {
+        /// The socket.
+        place: String,
+    },
     /// The node accepted a question and then did not answer it.
     #[error("the node at {place} does not answer ({cause}): is it stopped, or stuck?")]
     Silent {
@@ -104,6 +113,7 @@ impl Error {
             Self::NoNode { .. } | Self::Silent { .. } => true,
             Self::Refused(problem) => problem.reason == meshlock_api::Reason::Unavailable,
             Self::Untrusted { .. }
+            | Self::Forbidden { .. }
             | Self::Address(_)
             | Self::TimedOut { .. }
             | Self::Over(_)

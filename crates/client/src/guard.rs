@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::http::Http;
 use crate::keeper::Due;
+use crate::stream::Anchor;
 
 /// Why something that was held is held no longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ impl fmt::Display for Loss {
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) key: Key,
+    /// What was asked for and its fence, to ask for it again on another connection.
+    pub(crate) taking_over: Option<(NewRequest, u64)>,
     status: Mutex<Status>,
     lost: Notify,
 }
@@ -124,18 +127,29 @@ pub struct Guard {
     client: Client,
     asked: NewRequest,
     fence: u64,
+    slots: (Vec<u32>, Vec<String>),
     held: Arc<Held>,
     pub(crate) is_given_back: bool,
 }
 
 impl Guard {
     pub(crate) fn new(client: Client, asked: NewRequest, granted: Granted) -> Self {
-        let Granted { key, fence, lease, expires } = granted;
+        let Granted { key, fence, slots, lease, expires } = granted;
+        let watched = match &key {
+            Key::Stream(watched) => Some(Arc::clone(watched)),
+            Key::Id(_) => None,
+            #[cfg(feature = "embedded")]
+            Key::Ticket(_) => None,
+        };
         let status = Status { lease, expires, due: None, over: false, loss: None };
-        let held = Arc::new(Held { key, status: Mutex::new(status), lost: Notify::new() });
+        let taking_over = watched.as_ref().map(|_| (asked.clone(), fence));
+        let held = Arc::new(Held { key, taking_over, status: Mutex::new(status), lost: Notify::new() });
+        if let Some(watched) = watched {
+            watched.is_held_by(&held);
+        }
         let renew_at = expires.checked_sub(lease * 2 / 3).unwrap_or(expires);
         client.shared.keeper.add(&client.shared, &held, renew_at);
-        Self { client, asked, fence, held, is_given_back: false }
+        Self { client, asked, fence, slots, held, is_given_back: false }
     }
 
     /// A number larger than that of every earlier grant. Pass it to what the lock guards, which should refuse numbers
@@ -152,6 +166,17 @@ impl Guard {
     /// How many units are held.
     pub fn units(&self) -> u32 {
         self.asked.units.unwrap_or(1)
+    }
+
+    /// Which units are held, by number from 0: no other client has one of them. Empty where units are not numbered: they
+    /// are for semaphores of at most 4,096.
+    pub fn slots(&self) -> &[u32] {
+        &self.slots.0
+    }
+
+    /// The names of these units, in the same order. Empty if the resource gives its units no names.
+    pub fn slot_names(&self) -> &[String] {
+        &self.slots.1
     }
 
     /// The session that is attended.
@@ -243,6 +268,8 @@ impl Guard {
     /// Returns when the node says that the request is over.
     async fn told_by_node(&self) -> Loss {
         match (&self.client.shared.backend, &self.held.key) {
+            // Pushed on the stream, and found out by renewing.
+            (Backend::Http(_), Key::Stream(_)) => std::future::pending().await,
             (Backend::Http(http), Key::Id(id)) => loop {
                 match watch(http, id).await {
                     Ok(info) => return Loss::Taken { state: info.state, reason: info.reason },
@@ -260,7 +287,18 @@ impl Guard {
                 Loss::Taken { state, reason: crate::keeper::reason_of(hub, *ticket) }
             }
             #[cfg(feature = "embedded")]
-            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_)) => std::future::pending().await,
+            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_) | Key::Stream(_)) => {
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// A connection for a child process that works under this lock, so that the lock stays taken should this program die
+    /// before the child. `None` where there can be none: over TCP, with an embedded node, and at nodes of earlier versions.
+    pub async fn anchor(&self) -> Result<Option<Anchor>, Error> {
+        match (&self.client.shared.backend, &self.held.key) {
+            (Backend::Http(http), Key::Stream(watched)) => crate::stream::anchor(http, watched).await,
+            _ => Ok(None),
         }
     }
 
@@ -273,6 +311,9 @@ impl Guard {
     pub(crate) async fn give_back(&mut self) -> Result<(), Error> {
         let lost = self.retire();
         let info = match (&self.client.shared.backend, &self.held.key) {
+            (Backend::Http(http), Key::Stream(watched)) => {
+                http.streams.release(http, watched, crate::http::PATIENCE).await?
+            }
             (Backend::Http(http), Key::Id(id)) => http.release(id, crate::http::PATIENCE).await?,
             #[cfg(feature = "embedded")]
             (Backend::Hub(hub), Key::Ticket(ticket)) => {
@@ -282,7 +323,7 @@ impl Guard {
                 hub.with(|machine, now| machine.look(now, *ticket))?
             }
             #[cfg(feature = "embedded")]
-            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_)) => return Ok(()),
+            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_) | Key::Stream(_)) => return Ok(()),
         };
         if info.state == State::Released && !lost { Ok(()) } else { Err(Error::Over(Box::new(info))) }
     }
@@ -309,6 +350,8 @@ impl Drop for Guard {
         }
         self.retire();
         match (&self.client.shared.backend, &self.held.key) {
+            // Written here and now, also outside of a runtime.
+            (Backend::Http(http), Key::Stream(watched)) => http.streams.let_go(watched),
             (Backend::Http(http), Key::Id(id)) => {
                 let (http, id) = (Arc::clone(http), id.clone());
                 if let Some(runtime) = self.client.shared.runtime() {
@@ -321,7 +364,7 @@ impl Drop for Guard {
                 hub.with_if_sound(|machine, now| machine.release(now, *ticket));
             }
             #[cfg(feature = "embedded")]
-            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_)) => {}
+            (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_) | Key::Stream(_)) => {}
         }
     }
 }

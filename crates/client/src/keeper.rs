@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use meshlock_api::State;
+use meshlock_api::{RequestInfo, State};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -131,11 +131,11 @@ async fn run(running: Running, shared: Weak<Shared>) {
 
 fn renew(shared: &Arc<Shared>, held: Arc<Held>) {
     match (&shared.backend, &held.key) {
-        (Backend::Http(http), Key::Id(id)) => {
-            let (http, id) = (Arc::clone(http), id.clone());
+        (Backend::Http(http), Key::Id(_) | Key::Stream(_)) => {
+            let http = Arc::clone(http);
             let renewing = Renewing { shared: Arc::clone(shared), held, ended: false };
             // Of its own, so that a node that is slow to answer one does not delay the others.
-            tokio::spawn(async move { renew_over_http(&http, &id, renewing).await });
+            tokio::spawn(async move { renew_over_socket(&http, renewing).await });
         }
         #[cfg(feature = "embedded")]
         (Backend::Hub(hub), Key::Ticket(ticket)) => {
@@ -151,7 +151,7 @@ fn renew(shared: &Arc<Shared>, held: Arc<Held>) {
             }
         }
         #[cfg(feature = "embedded")]
-        (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_)) => {}
+        (Backend::Http(_), Key::Ticket(_)) | (Backend::Hub(_), Key::Id(_) | Key::Stream(_)) => {}
     }
 }
 
@@ -181,13 +181,13 @@ impl Drop for Renewing {
 }
 
 /// Tries until the lease is over by our own clock.
-async fn renew_over_http(http: &Arc<Http>, id: &str, mut renewing: Renewing) {
+async fn renew_over_socket(http: &Arc<Http>, mut renewing: Renewing) {
     let (shared, held) = (Arc::clone(&renewing.shared), Arc::clone(&renewing.held));
-    try_to_renew(http, id, &shared, &held).await;
+    try_to_renew(http, &shared, &held).await;
     renewing.ended = true;
 }
 
-async fn try_to_renew(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held: &Arc<Held>) {
+async fn try_to_renew(http: &Arc<Http>, shared: &Arc<Shared>, held: &Arc<Held>) {
     let mut silent = false;
     loop {
         let before = Instant::now();
@@ -195,14 +195,18 @@ async fn try_to_renew(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held: &A
         if left.is_zero() {
             held.lose(if silent { Loss::NoAnswer } else { Loss::LeaseOver });
             // If the node still believes in it, others need not wait.
-            let _ = http.release(id, crate::http::PATIENCE).await;
+            release(http, held).await;
             return;
         }
         if held.is_over() {
             return;
         }
         let pause = (held.lease() / 20).min(Duration::from_millis(250));
-        match http.renew(id, None, left.min(held.lease() / 3)).await {
+        let fence = held.taking_over.as_ref().map(|(_, fence)| *fence);
+        match ask_to_renew(http, held, left.min(held.lease() / 3)).await {
+            Ok(info) if info.state == State::Granted && fence.is_some() && info.fence != fence => {
+                return held.lose(Loss::Forgotten("it has granted it again since".to_owned()));
+            }
             Ok(info) if info.state == State::Granted => {
                 return again(shared, held, before, Duration::from_millis(info.lease_ms));
             }
@@ -212,5 +216,21 @@ async fn try_to_renew(http: &Arc<Http>, id: &str, shared: &Arc<Shared>, held: &A
             Err(_) => silent = true,
         }
         sleep(pause).await;
+    }
+}
+
+async fn ask_to_renew(http: &Arc<Http>, held: &Held, patience: Duration) -> Result<RequestInfo, Error> {
+    match (&held.key, &held.taking_over) {
+        (Key::Stream(watched), Some((asked, fence))) => {
+            http.streams.renew(http, watched, (asked, *fence), patience).await
+        }
+        (key, _) => http.renew(&key.id(None), None, patience).await,
+    }
+}
+
+async fn release(http: &Arc<Http>, held: &Held) {
+    match &held.key {
+        Key::Stream(watched) => http.streams.let_go(watched),
+        key => drop(http.release(&key.id(None), crate::http::PATIENCE).await),
     }
 }

@@ -28,6 +28,7 @@ mod keeper;
 pub mod lock;
 #[cfg(feature = "embedded")]
 mod node;
+mod stream;
 mod trust;
 
 pub use meshlock_api as api;
@@ -39,3 +40,4 @@ pub use guard::{Guard, Loss};
 pub use lock::{Lock, new_id};
 #[cfg(feature = "embedded")]
 pub use node::{Node, NodeBuilder, Stopped};
+pub use stream::Anchor;

@@ -105,11 +105,11 @@ impl Lock {
     /// The grant without a guard: it ends with its lease unless [`Client::renew`] is called with its id, and is given
     /// back by [`Client::release`]. For programs that end before the grant does.
     pub async fn unguarded(self) -> Result<RequestInfo, Error> {
-        let (lock, granted) = self.obtain().await?;
+        let (lock, granted) = self.obtain(Outlives::Program).await?;
         lock.client.request(&granted.key.id(lock.asked.id.as_deref())).await
     }
 
-    async fn obtain(mut self) -> Result<(Self, Granted), Error> {
+    async fn obtain(mut self, outlives: Outlives) -> Result<(Self, Granted), Error> {
         if self.asked.owner.is_none() {
             self.asked.owner = Some(self.client.shared.owner.as_ref().to_owned());
         }
@@ -118,7 +118,14 @@ impl Lock {
                 if self.asked.id.is_none() {
                     self.asked.id = Some(new_id()?);
                 }
-                obtain(http, self.asked.clone(), tokio::runtime::Handle::current()).await?
+                let on_stream = match outlives {
+                    Outlives::Nothing => crate::stream::obtain(http, &self.asked).await?,
+                    Outlives::Program => None,
+                };
+                match on_stream {
+                    Some(granted) => granted,
+                    None => obtain(http, self.asked.clone(), tokio::runtime::Handle::current()).await?,
+                }
             }
             #[cfg(feature = "embedded")]
             Backend::Hub(hub) => crate::embedded::obtain(hub, self.asked.clone()).await?,
@@ -133,10 +140,19 @@ impl IntoFuture for Lock {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let (lock, granted) = self.obtain().await?;
+            let (lock, granted) = self.obtain(Outlives::Nothing).await?;
             Ok(Guard::new(lock.client, lock.asked, granted))
         })
     }
+}
+
+/// What a grant shall outlive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outlives {
+    /// It ends with this program at the latest.
+    Nothing,
+    /// It ends with its lease.
+    Program,
 }
 
 /// A unique id for a request: 128 random bits.

@@ -183,3 +183,125 @@ async fn a_blocking_call_in_async_code_is_an_error_and_no_panic() {
     let error = blocking::Client::connect_with(Client::builder().socket(socket())).unwrap_err();
     assert!(matches!(error, Error::InsideRuntime), "{error}");
 }
+
+/// A network in between that can break, and a node of an earlier version if that is wanted.
+struct Between {
+    url: String,
+    cut: tokio::sync::watch::Sender<u32>,
+}
+
+impl Between {
+    async fn new(node: &str, has_streams: bool) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let node = node.strip_prefix("http://").unwrap().to_owned();
+        let (cut, cuts) = tokio::sync::watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let (node, mut cuts) = (node.clone(), cuts.clone());
+                cuts.mark_unchanged();
+                tokio::spawn(async move {
+                    let mut first = [0; 14];
+                    let count = client.peek(&mut first).await.unwrap_or(0);
+                    if !has_streams && first[..count].starts_with(b"GET /v1/stream") {
+                        let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}";
+                        let _ = client.write_all(answer.as_bytes()).await;
+                        let _ = client.read(&mut [0; 4096]).await;
+                        return;
+                    }
+                    let mut server = tokio::net::TcpStream::connect(node).await.unwrap();
+                    tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+                        _ = cuts.changed() => {}
+                    }
+                });
+            }
+        });
+        Self { url, cut }
+    }
+
+    /// Breaks all connections that there are.
+    fn cut(&self) {
+        self.cut.send_modify(|cuts| *cuts += 1);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_costs_neither_grants_nor_places() {
+    let hub = hub();
+    let serving = Serving::start(Arc::clone(&hub), &socket());
+    let between = Between::new(&serving.address, true).await;
+    let client = Client::builder().url(&between.url).token(TOKEN).connect().await.unwrap();
+    let guard = client.lock("dock").id("held").lease(Duration::from_secs(6)).await.unwrap();
+    let waiting = tokio::spawn(client.lock("dock").id("waiter").into_future());
+    until("it waits", async || hub.look("waiter").is_ok()).await;
+    between.cut();
+    let before = guard.expires();
+    until("it was renewed after that", async || guard.expires() > before || guard.is_lost()).await;
+    assert!(!guard.is_lost());
+    let waiter = hub.look("waiter").unwrap();
+    assert_eq!(waiter.state, meshlock::api::State::Queued, "{waiter:?}");
+    // It belongs to the new connection: what happens to it is pushed there.
+    let ticket = hub.find("held").unwrap();
+    hub.with(|machine, now| machine.revoke(now, ticket, "for a test"));
+    assert!(matches!(guard.lost().await, Loss::Taken { reason: Some(reason), .. } if reason == "for a test"));
+    waiting.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_node_of_an_earlier_version_is_asked_by_http() {
+    let serving = Serving::start(hub(), &socket());
+    let between = Between::new(&serving.address, false).await;
+    let client = Client::builder().url(&between.url).token(TOKEN).connect().await.unwrap();
+    let guard = client.lock("dock").lease(Duration::from_millis(300)).await.unwrap();
+    let before = guard.expires();
+    until("it is renewed", async || guard.expires() > before).await;
+    assert!(guard.anchor().await.unwrap().is_none());
+    assert!(client.lock("dock").try_lock().await.unwrap().is_none());
+    guard.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_release_and_the_next_acquire_share_a_round_trip() {
+    let world = world().await;
+    let mut guard = world.client.lock("dock").await.unwrap();
+    for _ in 0..100 {
+        let (released, next) = tokio::join!(guard.release(), world.client.lock("dock").into_future());
+        released.unwrap();
+        guard = next.unwrap();
+    }
+}
+
+#[test]
+fn a_guard_that_is_dropped_outside_of_its_runtime_gives_back_at_once() {
+    let (hub, socket) = (hub(), socket());
+    let _serving = Serving::start(Arc::clone(&hub), &socket);
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    let client = first.block_on(Client::builder().socket(&socket).connect()).unwrap();
+    let guard = first.block_on(client.lock("dock").id("held").into_future()).unwrap();
+    drop(first); // the task that reads is gone, the connection is not
+    assert_eq!(hub.look("held").unwrap().state, meshlock::api::State::Granted);
+    drop(guard);
+    let second = runtime();
+    let guard = second.block_on(client.lock("dock").into_future()).unwrap();
+    assert_eq!(hub.look("held").unwrap().state, meshlock::api::State::Released);
+    // A runtime that is there, but is not driven, reads nothing; another one takes over.
+    let third = runtime();
+    third.block_on(guard.release()).unwrap();
+    drop(second);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_leaves_nothing_behind() {
+    let world = world().await;
+    let guard = world.client.lock("dock").id("held").lease(Duration::from_secs(3_600)).await.unwrap();
+    let waiting = tokio::spawn(world.client.lock("dock").id("waits").into_future());
+    until("it waits", async || world.hub.look("waits").is_ok()).await;
+    waiting.abort();
+    std::mem::forget(guard.anchor().await.unwrap()); // an anchor changes nothing when the guard gives back
+    let World { hub, client } = world;
+    drop((guard, client));
+    until("all is over", async || hub.requests().is_empty()).await;
+}

@@ -6,6 +6,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`vocabulary`] | nodes, requests, demands, grants, ranks: the words all protocols share |
+//! | [`slots`] | the numbers of units |
 //! | [`protocol`] | the one trait, its events and effects, and the two kinds of mistakes |
 //! | [`among`] | several protocols behind one type |
 //! | [`view`] | what a property, a trace or a viewer may see of a node |
@@ -32,10 +33,12 @@ pub mod protocol;
 pub mod recovery;
 pub mod relay;
 pub mod reverse_link;
+pub mod slots;
 pub mod view;
 pub mod vocabulary;
 
 pub use protocol::{Delay, Effect, Event, Misuse, Protocol, Rejection, Timer};
+pub use slots::Slots;
 pub use view::View;
 pub use vocabulary::{
     Aging, Deadline, Demand, Fence, Grant, GrantId, NodeId, Order, Priority, Rank, RequestId, Session, Units, Urgency,

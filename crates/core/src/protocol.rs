@@ -323,6 +323,9 @@ pub enum Rejection {
     /// A claim of no units, or of more than the resource has where that never changes.
     #[error("a claim of an impossible number of units")]
     ImpossibleUnits,
+    /// A token whose ledger has a grant with other numbers than it has units.
+    #[error("the numbers of a grant's units in the token's ledger are impossible")]
+    ImpossibleSlots,
     /// A token whose ledger uses more units than any resource can have. More than its capacity is no mistake: that may
     /// have been lowered since.
     #[error("the token's ledger uses more units than any resource can have")]

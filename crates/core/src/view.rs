@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::reverse_link::Height;
+use crate::slots::Slots;
 use crate::vocabulary::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
 
 /// One node at one moment.
@@ -76,7 +77,7 @@ pub struct TokenView {
 }
 
 /// One entry of a ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LedgerView {
     /// The grant in use.
@@ -85,6 +86,9 @@ pub struct LedgerView {
     pub units: Units,
     /// The session it attends, if any.
     pub session: Option<Session>,
+    /// Which units, where they are numbered.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Slots::is_empty"))]
+    pub slots: Slots,
 }
 
 /// An entry of a queue.

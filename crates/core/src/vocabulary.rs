@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::slots::Slots;
+
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*
@@ -126,7 +128,7 @@ impl Demand {
 }
 
 /// An answered request: these units are in use here until they are released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Grant {
     /// The request that is answered.
@@ -137,6 +139,9 @@ pub struct Grant {
     pub session: Option<Session>,
     /// Larger than that of every earlier grant of this resource; `None` where a published protocol has no fences.
     pub fence: Option<Fence>,
+    /// Which units, where they are numbered.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Slots::is_empty"))]
+    pub slots: Slots,
 }
 
 /// How a resource orders its waiting requests. Every node of a mesh must use the same.

@@ -12,8 +12,8 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use meshlock_api::{
-    Event, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, Reason, RequestInfo, ResourceInfo, Revocation,
-    State, Urgency,
+    Event, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, Reason, RequestInfo, ResourceChange,
+    ResourceInfo, Revocation, State, Urgency,
 };
 use meshlock_core::NodeId;
 use tokio::sync::mpsc::error::TrySendError;
@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::audit_log::AuditSender;
 use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
-use crate::machine::{Answers, Machine, Making, Metrics, Now, Promise, Request, Ticket};
+use crate::machine::{Answers, ClosedBy, Machine, Making, Metrics, Now, Origin, Promise, Request, StreamId, Ticket};
 use crate::mesh::Member;
 use crate::mesh::promises::{ClientPlace, Moment, Promises};
 use crate::wire::{About, Fact, Removals, Revoke};
@@ -69,6 +69,8 @@ struct Inner {
     audit: Option<AuditSender>,
     /// What an operator has to act on, by member, with the time when it was heard last.
     alarms: BTreeMap<Member, (Instant, String)>,
+    /// The clients at the other ends of streams.
+    streams: HashMap<StreamId, Arc<dyn StreamUser>>,
     /// The node was killed: nothing reaches the machine from outside any more, and nothing comes out of it.
     killed: bool,
 }
@@ -104,6 +106,27 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Tells the streams of what has changed for them. They are to be flushed when the machine is free.
+    fn tell_streams(&mut self, now: Now) -> Vec<Arc<dyn StreamUser>> {
+        if !self.machine.has_changed() {
+            return Vec::new();
+        }
+        let changed = self.machine.take_changed();
+        if self.killed {
+            return Vec::new(); // a crash says nothing to anyone
+        }
+        let mut told = Vec::with_capacity(changed.len().min(16));
+        for (stream, ticket) in changed {
+            let Some(user) = self.streams.get(&stream) else { continue };
+            let Ok(info) = self.machine.look(now, ticket) else { continue };
+            user.tell(&info, self.machine.is_stream_used(stream));
+            told.push(Arc::clone(user));
+        }
+        told
+    }
+}
+
 impl Hub {
     /// Shares a machine. What neighbours say about removed members comes out of the receiver.
     pub fn new(machine: Machine) -> (Arc<Self>, mpsc::Receiver<HeardRemovals>) {
@@ -116,6 +139,7 @@ impl Hub {
             promises: None,
             audit: None,
             alarms: BTreeMap::new(),
+            streams: HashMap::new(),
             killed: false,
         };
         let (earlier, expelled) = (Notify::new(), Notify::new());
@@ -150,6 +174,12 @@ impl Hub {
     }
 
     fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
+        self.apply(what, |_, _, result| result)
+    }
+
+    /// Applies one event to its end. What clients are promised is noted before `tell` is called, and before any stream hears
+    /// of it.
+    fn apply<T, R>(&self, what: impl FnOnce(&mut Inner, Now) -> T, tell: impl FnOnce(&mut Inner, Now, T) -> R) -> R {
         let mut inner = self.lock();
         let before = inner.machine.next_wake();
         let applied = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -159,11 +189,13 @@ impl Hub {
             }
             let result = what(&mut inner, now);
             inner.note_promises(now);
-            let Inner { machine, audit: Some(audit), .. } = &mut *inner else { return result };
-            audit.send(machine.take_audit());
-            result
+            if let Inner { machine, audit: Some(audit), .. } = &mut *inner {
+                audit.send(machine.take_audit());
+            }
+            let result = tell(&mut inner, now, result);
+            (result, inner.tell_streams(now))
         }));
-        let result = applied.unwrap_or_else(|cause| {
+        let (result, told) = applied.unwrap_or_else(|cause| {
             // Neighbours are not told half of an event: the links are closed instead.
             inner.senders.clear();
             tracing::error!("{BROKEN}");
@@ -181,6 +213,8 @@ impl Hub {
         let after = inner.machine.next_wake();
         let woken = inner.machine.take_woken();
         drop(inner);
+        // From this thread, so that the grant of one client's release is under way before another thread has woken up.
+        told.iter().for_each(|stream| stream.flush());
         // Not before: a task that is woken may want the machine at once, on this thread.
         woken.into_iter().for_each(Waker::wake);
         if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
@@ -338,6 +372,33 @@ impl Hub {
         })
     }
 
+    /// A client opens a stream, and hears of its requests through `user`.
+    pub fn open_stream(&self, origin: Origin, user: Arc<dyn StreamUser>) -> StreamId {
+        self.with_inner(|inner, _| {
+            let id = inner.machine.open_stream(origin);
+            inner.streams.insert(id, user);
+            id
+        })
+    }
+
+    /// A stream is closed; what that means depends on who closed it.
+    pub fn close_stream(&self, id: StreamId, by: ClosedBy) {
+        if !self.inner.is_poisoned() {
+            self.with_inner(|inner, now| {
+                inner.streams.remove(&id);
+                inner.machine.close_stream(now, id, by);
+            });
+        }
+    }
+
+    /// Does something for a stream, and tells it the result before it hears of any other change. Neither may block.
+    pub fn answer<T>(&self, what: impl FnOnce(&mut Machine, Now) -> T, tell: impl FnOnce(&mut Machine, Now, T)) {
+        self.apply(
+            |inner, now| what(&mut inner.machine, now),
+            |inner, now, result| tell(&mut inner.machine, now, result),
+        );
+    }
+
     /// The answer about a request did not reach its client; see [`Machine::unheard`].
     pub fn unheard(&self, ticket: Ticket) {
         self.with_if_sound(|machine, now| machine.unheard(now, ticket));
@@ -393,15 +454,14 @@ impl Hub {
         self.made(making, patience).await
     }
 
-    /// Changes the capacity or the default lease of a resource, at most for so long.
+    /// Changes a resource, at most for so long.
     pub async fn change(
         &self,
         name: &str,
-        capacity: Option<u32>,
-        lease_ms: Option<u64>,
+        change: ResourceChange,
         patience: Duration,
     ) -> Result<ResourceInfo, Problem> {
-        let making = self.with(|machine, now| machine.change(now, name, capacity, lease_ms))?;
+        let making = self.with(|machine, now| machine.change(now, name, change))?;
         self.made(making, patience).await
     }
 
@@ -476,7 +536,12 @@ impl Hub {
                 let expires_in_ms = (!stopped).then_some(expires_in_ms);
                 Some(Revocation { node, id: revoke.id.clone(), resource, owner, state, stopped, expires_in_ms })
             }
-            _ => None,
+            Fact::Link { .. }
+            | Fact::Gone { .. }
+            | Fact::Resource { .. }
+            | Fact::Lent { .. }
+            | Fact::Row(..)
+            | Fact::Condition { .. } => None,
         };
         (own.into_iter().chain(answers.revocable()).filter_map(told).collect(), answers.is_complete)
     }
@@ -620,6 +685,16 @@ impl LinkUser for Hub {
     fn alarm(&self, double: &DoubleIdentity) {
         self.lock().alarms.insert(double.member, (Instant::now(), double.to_string()));
     }
+}
+
+/// The client at the other end of a stream.
+pub trait StreamUser: Send + Sync + std::fmt::Debug {
+    /// One of its requests has changed. Called while the machine is held, so it must not block; whether the stream has
+    /// requests or is an anchor is told besides.
+    fn tell(&self, info: &RequestInfo, is_used: bool);
+
+    /// Sends what was told. The machine is free.
+    fn flush(&self);
 }
 
 fn since_1970_ms() -> u64 {

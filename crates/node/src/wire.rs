@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use meshlock_api::{Definition, Mode, State, Urgency};
 use meshlock_core::recovery::{self as repair, Census};
-use meshlock_core::{NodeId, flood, group, messages_among, relay, reverse_link};
+use meshlock_core::{NodeId, Slots, flood, group, messages_among, relay, reverse_link};
 use serde::{Deserialize, Serialize};
 
 use crate::links::{LONGEST_FRAME, Outgoing};
 
 /// The version of everything in this module. Nodes of different versions do not talk.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
 /// The number of a resource in its mesh.
 pub type Number = meshlock_core::recovery::Resource;
@@ -230,6 +230,9 @@ pub struct Report {
 /// How many facts there are in one part of a report: each of them is below 1,000 bytes.
 pub const MOST_FACTS: usize = 1_000;
 
+/// How many runs of numbers of units there are in one of them; where there are more, none is told.
+pub const MOST_RUNS: usize = 50;
+
 /// One thing that a node knows about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fact {
@@ -330,6 +333,7 @@ pub struct Row {
     pub mode: Option<Mode>,
     pub age_ms: u64,
     pub fence: Option<u64>,
+    pub slots: Slots,
     pub rank: Option<i64>,
 }
 
@@ -347,6 +351,7 @@ impl Row {
             mode: self.mode,
             age_ms: self.age_ms,
             fence: self.fence,
+            slots: self.slots.iter().collect(),
             rank: self.rank,
         }
     }

@@ -5,14 +5,14 @@ use std::hash::{Hash, Hasher};
 
 use meshlock_core::counters::{CounterVisitor, Line};
 use meshlock_core::view::View;
-use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Units};
+use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Slots, Units};
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::snapshot::Snapshot;
-use crate::{cancelled, exclusion, fences, forgotten, one_session, overtaking, ranks, repaired};
+use crate::{cancelled, exclusion, fences, forgotten, numbered, one_session, overtaking, ranks, repaired};
 
 /// Something an application did or was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Occurrence {
     /// A client made a request.
     Requested {
@@ -115,11 +115,12 @@ pub(crate) struct Waiter {
 }
 
 /// A grant that was not given back yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct InUse {
     pub(crate) id: GrantId,
     pub(crate) units: Units,
     pub(crate) session: Option<Session>,
+    pub(crate) slots: Slots,
 }
 
 /// Rules and setting are the same in every state of one run and would only cost time.
@@ -157,7 +158,7 @@ impl History {
                     cancelled::remember(&mut self.cancelled, id);
                 }
             }
-            Occurrence::Granted { node, grant } => return self.grant(node, &grant),
+            Occurrence::Granted { node, ref grant } => return self.grant(node, grant),
             Occurrence::Released { node, request } => {
                 let id = GrantId { node, request };
                 self.in_use.retain(|used| used.id != id);
@@ -259,10 +260,15 @@ impl History {
             let fences = fences::check(&mut self.greatest_fence, id, grant);
             verdict = verdict.and(if self.rules.has(Rule::Fences) { fences } else { Ok(()) });
         }
-        let remembered = [Rule::Exclusion, Rule::OneSession, Rule::Ledger, Rule::Repaired];
+        if self.rules.has(Rule::Numbered) {
+            let all = self.setting.numbered;
+            verdict = verdict.and(numbered::check(&self.in_use, id, grant, self.capacity, all));
+        }
+        let remembered = [Rule::Exclusion, Rule::OneSession, Rule::Numbered, Rule::Ledger, Rule::Repaired];
         if remembered.into_iter().any(|rule| self.rules.has(rule)) {
             let place = self.in_use.partition_point(|used| used.id < id);
-            self.in_use.insert(place, InUse { id, units: grant.units, session: grant.session });
+            self.in_use
+                .insert(place, InUse { id, units: grant.units, session: grant.session, slots: grant.slots.clone() });
         }
         if self.rules.has(Rule::Exclusion) {
             verdict = verdict.and(exclusion::check(&self.in_use, self.capacity));

@@ -18,6 +18,7 @@
 //! | [`most-urgent-known`](Rule::MostUrgentKnown) | the holder knows the most urgent request | quiet states | [`check_snapshot`] | `most_urgent_known.rs` |
 //! | [`no-idle-units`](Rule::NoIdleUnits) | the most urgent request does not wait beside units that would do | quiet states | [`check_snapshot`] | `no_idle_units.rs` |
 //! | [`overtaking`](Rule::Overtaking) | a waiting request sees boundedly many grants to later ones | requests and grants | [`History`] | `overtaking.rs` |
+//! | [`numbered`](Rule::Numbered) | no unit is granted twice at a time, where units are numbered | grants in use | [`History`] | `numbered.rs` |
 //! | [`one-session`](Rule::OneSession) | one session at a time | grants in use | [`History`] | `one_session.rs` |
 //! | [`occupancy`](Rule::Occupancy) | no request waits for the only session in use or wanted | quiet states | [`check_snapshot`] | `occupancy.rs` |
 //! | [`followers`](Rule::Followers) | captains count the followers that are there | every state | [`check_snapshot`] | `followers.rs` |
@@ -53,6 +54,7 @@ mod leaving;
 mod most_urgent_known;
 mod no_idle_units;
 mod nobody_waits;
+mod numbered;
 mod occupancy;
 mod one_session;
 mod one_token;

@@ -23,6 +23,8 @@ pub enum Rule {
     NoIdleUnits,
     /// With aging, a request is overtaken only a bounded number of times.
     Overtaking,
+    /// Where units are numbered: none is granted twice at a time, and none that is not there.
+    Numbered,
     /// Only one session is in use at a time.
     OneSession,
     /// When nothing is in flight, no request waits for a session while no other session is in use or wanted.
@@ -57,7 +59,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -66,6 +68,7 @@ impl Rule {
         Self::MostUrgentKnown,
         Self::NoIdleUnits,
         Self::Overtaking,
+        Self::Numbered,
         Self::OneSession,
         Self::Occupancy,
         Self::Followers,
@@ -94,6 +97,7 @@ impl Rule {
             Self::MostUrgentKnown => "most-urgent-known",
             Self::NoIdleUnits => "no-idle-units",
             Self::Overtaking => "overtaking",
+            Self::Numbered => "numbered",
             Self::OneSession => "one-session",
             Self::Occupancy => "occupancy",
             Self::Followers => "followers",
@@ -123,6 +127,7 @@ impl Rule {
             Self::MostUrgentKnown => "when nothing is in flight, the holder knows the most urgent request of all",
             Self::NoIdleUnits => "when nothing is in flight, the most urgent request does not wait beside free units",
             Self::Overtaking => "a waiting request sees only a bounded number of grants to later ones",
+            Self::Numbered => "no unit is granted twice at a time, where units are numbered",
             Self::OneSession => "only one session is in use at a time",
             Self::Occupancy => "when nothing is in flight, no request waits for the only session in use or wanted",
             Self::Followers => "a captain counts the followers that are there, and no others",
@@ -203,6 +208,8 @@ pub struct Setting {
     pub joins: u32,
     /// Upper bound for [`Rule::Overtaking`]: how many grants to requests made later a waiting one may see.
     pub overtaking_bound: u32,
+    /// For [`Rule::Numbered`]: whether every grant says which units it has.
+    pub numbered: bool,
 }
 
 /// A broken rule.

@@ -2,18 +2,23 @@
 
 use meshlock_core::reverse_link::Height;
 use meshlock_core::view::{Claimant, LedgerView, Origin, Returning, TokenView, View, Waiting};
-use meshlock_core::{Aging, Fence, Grant, GrantId, NodeId, Order, Rank, RequestId, Session, Units};
+use meshlock_core::{Aging, Fence, Grant, GrantId, NodeId, Order, Rank, RequestId, Session, Slots, Units};
 
 use crate::history::{History, Occurrence};
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::snapshot::{Flight, Snapshot, check_snapshot};
 
 /// One unit, strict priority, no joining.
-pub(crate) const SETTING: Setting =
-    Setting { capacity: Units(1), order: Order::Priority { aging: Aging(0) }, joins: 0, overtaking_bound: 0 };
+pub(crate) const SETTING: Setting = Setting {
+    capacity: Units(1),
+    order: Order::Priority { aging: Aging(0) },
+    joins: 0,
+    overtaking_bound: 0,
+    numbered: false,
+};
 
 pub(crate) fn grant(request: u64, units: u32) -> Grant {
-    Grant { request: RequestId(request), units: Units(units), session: None, fence: None }
+    Grant { request: RequestId(request), units: Units(units), session: None, fence: None, slots: Slots::NONE }
 }
 
 pub(crate) fn grant_id(node: u32, request: u64) -> GrantId {
@@ -21,7 +26,7 @@ pub(crate) fn grant_id(node: u32, request: u64) -> GrantId {
 }
 
 pub(crate) fn entry(node: u32, request: u64, units: u32) -> LedgerView {
-    LedgerView { grant: grant_id(node, request), units: Units(units), session: None }
+    LedgerView { grant: grant_id(node, request), units: Units(units), session: None, slots: Slots::NONE }
 }
 
 /// A ledger entry of one unit in a session.
@@ -71,6 +76,10 @@ impl Tale {
         Self::with(self.rule, Setting { overtaking_bound, ..self.setting })
     }
 
+    pub(crate) fn all_numbered(self) -> Self {
+        Self::with(self.rule, Setting { numbered: true, ..self.setting })
+    }
+
     fn with(rule: Rule, setting: Setting) -> Self {
         Self { rule, setting, history: History::new(RuleSet::NONE.with(rule), setting), verdict: Ok(()) }
     }
@@ -92,6 +101,11 @@ impl Tale {
 
     pub(crate) fn granted(&mut self, node: u32, request: u64, units: u32) -> &mut Self {
         self.happens(Occurrence::Granted { node: NodeId(node), grant: grant(request, units) })
+    }
+
+    pub(crate) fn numbered(&mut self, node: u32, request: u64, units: u32, slots: &[u32]) -> &mut Self {
+        let grant = Grant { slots: slots.iter().copied().collect(), ..grant(request, units) };
+        self.happens(Occurrence::Granted { node: NodeId(node), grant })
     }
 
     pub(crate) fn entered(&mut self, node: u32, request: u64, session: u64) -> &mut Self {

@@ -45,7 +45,7 @@ impl Watcher {
     pub fn rules_of(protocol: &str) -> Option<RuleSet> {
         let all = [Rule::UnwantedGrant, Rule::Cancelled, Rule::OneToken];
         let more: &[Rule] = match protocol {
-            "reverse-link" => &[Rule::Exclusion, Rule::OneSession, Rule::Fences, Rule::GrantOrder],
+            "reverse-link" => &[Rule::Exclusion, Rule::Numbered, Rule::OneSession, Rule::Fences, Rule::GrantOrder],
             "flood" => &[Rule::Exclusion, Rule::Fences],
             // All members of a session are let in under one fence, and units do not count.
             "group" => &[Rule::OneSession],
@@ -71,7 +71,7 @@ impl Watcher {
             let (request, units, session) = (grant.request, grant.units, grant.session);
             let rank = Default::default();
             let _ = self.history.observe(&Occurrence::Requested { node, request, rank, units, session });
-            let _ = self.history.observe(&Occurrence::Granted { node, grant: *grant });
+            let _ = self.history.observe(&Occurrence::Granted { node, grant: grant.clone() });
         }
         self.look(node, view)
     }
@@ -96,7 +96,7 @@ impl Watcher {
         }
         let granted: Vec<Grant> = effects.iter().filter_map(granted).collect();
         for grant in &granted {
-            verdict = verdict.and(self.history.observe(&Occurrence::Granted { node, grant: *grant }));
+            verdict = verdict.and(self.history.observe(&Occurrence::Granted { node, grant: grant.clone() }));
         }
         if let Some((before, after)) = views {
             if !granted.is_empty() {
@@ -172,7 +172,7 @@ impl Watcher {
 }
 
 fn granted<M>(effect: &Effect<M>) -> Option<Grant> {
-    if let Effect::Granted { grant } = effect { Some(*grant) } else { None }
+    if let Effect::Granted { grant } = effect { Some(grant.clone()) } else { None }
 }
 
 #[cfg(test)]

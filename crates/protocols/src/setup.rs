@@ -22,6 +22,8 @@ pub struct Setup {
     pub order: Order,
     /// How many may join a session past the front (reverse-link, central).
     pub joins: u32,
+    /// Whether grants say which units they have (reverse-link).
+    pub numbered: bool,
     /// The greatest level of priority (group), the paper's K.
     pub levels: u32,
     /// What aging adds (printed reverse-link), the paper's epsilon.
@@ -58,6 +60,7 @@ impl Default for Setup {
             capacity: 1,
             order: Order::Priority { aging: Aging(0) },
             joins: 0,
+            numbered: false,
             levels: 10,
             epsilon: 0,
             retry: Some(RETRY),
@@ -86,12 +89,13 @@ impl Setup {
     }
 
     fn repaired(&self, id: NodeId, nodes: u32) -> Node {
-        let Self { order, joins, .. } = *self;
+        let Self { order, joins, numbered, .. } = *self;
         let (starts_with_token, capacity) = (id == NodeId(0), Units(self.capacity));
         let members = || (0..nodes).map(NodeId);
         match self.name {
             Name::ReverseLink => {
-                reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins }).into()
+                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, numbered };
+                reverse_link::Node::new(config).into()
             }
             Name::Flood => {
                 let retry = self.retry.unwrap_or(RETRY);

@@ -9,6 +9,7 @@
 //! | `places` | who is served, and who has to go for a newcomer |
 //! | `delivery` | what to do if an answer was not read |
 //! | `patience` | how long a slow peer may take |
+//! | `takeover` | connections that stop to be HTTP |
 //! | `size` | how large headers and bodies may be |
 
 mod delivery;
@@ -16,8 +17,10 @@ mod patience;
 mod places;
 mod server;
 mod size;
+mod takeover;
 
 pub use delivery::Delivery;
 pub use patience::Limits;
 pub use server::{Listener, Port, serve, stopped};
 pub use size::{BodyError, LARGEST_HEADER, read_body};
+pub use takeover::{Presence, ReadHalf, Socket, Taken, Takeover, WriteHalf};

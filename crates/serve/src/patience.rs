@@ -80,6 +80,16 @@ impl Busy {
         BusyUntilDrop(Arc::clone(&self.0))
     }
 
+    /// Something came from the peer.
+    pub(crate) fn heard(&self) {
+        self.0.heard();
+    }
+
+    /// For a connection that is no longer HTTP.
+    pub(crate) fn set(&self, is_busy: bool) {
+        self.0.is_busy.store(is_busy, Ordering::Relaxed);
+    }
+
     /// When something came from the peer, or was sent to it to the end; later moments are larger.
     pub(crate) fn last_heard(&self) -> u64 {
         self.0.last_heard.load(Ordering::Relaxed)
@@ -144,6 +154,10 @@ impl<S> Patient<S> {
         // A stranger gets less time for the first byte than a known client for its next request.
         let (clock, reading) = (Clock::Header, Box::pin(sleep(limits.header)));
         Self { stream, limits, busy, is_in_header: true, is_active: false, clock, reading, writing: None }
+    }
+
+    pub(crate) fn into_inner(self) -> S {
+        self.stream
     }
 
     fn set(&mut self, clock: Clock) {

@@ -2,14 +2,15 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, header};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
@@ -20,6 +21,7 @@ use crate::delivery::Delivery;
 use crate::patience::{Answering, Busy, Limits, Patient};
 use crate::places::Places;
 use crate::size::{LARGEST_HEADER, refuse_large_header};
+use crate::takeover::{Socket, Taken, Takeover};
 
 /// How long answers that are under way may still take when the server stops.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -41,7 +43,7 @@ pub struct Port {
 /// Where connections come from.
 pub trait Listener: Send + 'static {
     /// A connection.
-    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Stream: AsyncRead + AsyncWrite + Into<Socket> + Unpin + Send + 'static;
 
     /// The next one.
     fn accept(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
@@ -119,16 +121,22 @@ async fn refuse(mut stream: impl AsyncWrite + Unpin) {
 /// Answers one peer until it goes.
 async fn converse<S>(stream: S, busy: Busy, router: Router, limits: Limits, stop: watch::Receiver<bool>)
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Into<Socket> + Unpin + Send + 'static,
 {
     let io = TokioIo::new(Patient::new(stream, limits, busy.clone()));
     let delivery = Delivery::default();
+    let (takeover, upgrade) = (Takeover::default(), Arc::new(Mutex::new(None)));
     let (answers, is_busy) = (delivery.clone(), busy.clone());
+    let (takes_over, upgrades) = (takeover.clone(), Arc::clone(&upgrade));
     let service = service_fn(move |mut request: Request<Incoming>| {
         let until_answered = is_busy.begin();
         let mut router = router.clone();
         answers.arrived(); // a client that asks the next thing has read the last answer
         request.extensions_mut().insert(answers.clone());
+        if request.headers().contains_key(header::UPGRADE) {
+            *upgrades.lock().unwrap_or_else(PoisonError::into_inner) = Some(hyper::upgrade::on(&mut request));
+            request.extensions_mut().insert(takes_over.clone());
+        }
         async move {
             let answer = match refuse_large_header(&request) {
                 Some(refused) => refused,
@@ -140,7 +148,7 @@ where
     let mut builder = http1::Builder::new();
     // No client needs a date, and before 1970 there is none to write.
     builder.max_buf_size(LARGEST_HEADER).header_read_timeout(None).auto_date_header(false);
-    let connection = builder.serve_connection(io, service);
+    let connection = builder.serve_connection(io, service).with_upgrades();
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -151,6 +159,20 @@ where
     };
     if busy.is_broken() {
         delivery.failed();
+    }
+    if let (Ok(()), Some(afterwards)) = (&ended, takeover.take()) {
+        let upgrade = upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Ok(upgraded)) = (match upgrade {
+            Some(upgrade) => Some(upgrade.await),
+            None => None,
+        }) else {
+            return;
+        };
+        if let Ok(parts) = upgraded.downcast::<TokioIo<Patient<S>>>() {
+            let socket = parts.io.into_inner().into_inner().into();
+            afterwards(Taken::new(socket, parts.read_buf, busy)).await;
+        }
+        return;
     }
     if let Err(error) = ended {
         // A peer that goes away or sends nonsense is its own business.

@@ -12,6 +12,11 @@ pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
+/// The names of all files but the theme.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PAGE.iter().map(|(name, _)| *name)
+}
+
 fn kind(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("html") => "text/html; charset=utf-8",

@@ -18,6 +18,7 @@ pub mod source;
 pub mod tape;
 
 mod assets;
+mod export;
 mod guard;
 mod line;
 mod marks;
@@ -25,6 +26,7 @@ mod routes;
 mod scene;
 
 pub use explore::{Explore, Next, Overview, Place, Property};
+pub use export::export;
 pub use server::{ServeError, Server, Serving};
-pub use source::{About, Action, Done, Playing, Refusal, Source};
+pub use source::{About, Action, Condition, Done, Playing, Refusal, Repair, Source};
 pub use tape::{OpenError, Tape, TapeWriter};

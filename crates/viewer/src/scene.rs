@@ -43,6 +43,8 @@ struct Node {
     crashed: bool,
     /// What it has heard of who is gone.
     census: Option<Census>,
+    /// When it made a lost token anew, as the heir of a crash.
+    remade: Option<u64>,
     view: Option<Box<RawValue>>,
     open: Vec<OpenRequest>,
 }
@@ -104,6 +106,9 @@ impl Scene {
         }
         if let Event::Census { census } = event {
             self.hears(id, census);
+        }
+        if let Event::Remake { .. } = event {
+            self.node(id).remade = Some(self.at);
         }
         let at = self.at;
         if line.misuse.is_none() {
@@ -204,6 +209,7 @@ impl Scene {
             gone: false,
             crashed: false,
             census: None,
+            remade: None,
             view: None,
             open: Vec::new(),
         })

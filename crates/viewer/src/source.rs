@@ -20,13 +20,18 @@ pub trait Source: Send + Sync + 'static {
     /// What can be seen, in the order of [`About::tapes`]. A tape keeps its place for good.
     fn tapes(&self) -> Vec<Arc<Tape>>;
 
-    /// Changes whenever [`Self::about`], [`Self::tapes`] or [`Self::playing`] may have changed. Tapes tell of their own
+    /// Changes whenever [`Self::about`], [`Self::tapes`], [`Self::playing`] or [`Self::condition`] may have changed. Tapes tell of their own
     /// growth.
     fn changes(&self) -> watch::Receiver<u64>;
 
     /// How a live simulation goes.
     fn playing(&self) -> Option<Playing> {
         None
+    }
+
+    /// How nodes are that recover from crashes, beyond what tapes tell. Asked often: it must be at hand.
+    fn condition(&self) -> Condition {
+        Condition::default()
     }
 
     /// Carries out an action. A source that cannot says why, and what would help.
@@ -97,6 +102,25 @@ pub struct Playing {
     pub pace: f64,
     /// The command that runs this again, with everything that was done.
     pub replay: Option<String>,
+}
+
+/// How the nodes of a live mesh are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// Nodes that grant nothing now, and why.
+    pub suspended: Vec<(NodeId, String)>,
+    pub repair: Option<Repair>,
+}
+
+/// A repair after a crash that is not over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Repair {
+    /// Who makes lost tokens anew when all reports are there.
+    pub heir: Option<NodeId>,
+    /// Whose reports are missing, the first of them.
+    pub missing: Vec<NodeId>,
+    /// Nothing is missing but the word of the voters.
+    pub asks_voters: bool,
 }
 
 /// An action that a user wants.

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use meshlock_trace::Header;
 use serde::Serialize;
@@ -35,6 +36,9 @@ const MOST_BYTES: u64 = 2 * 1024 * 1024;
 /// hundreds.
 const MOST_RECORDS: u64 = 5_000;
 const MOST_MESSAGES: u64 = 25_000;
+
+/// Spans of the figures in a page without a server; as many as the page asks for (`BUCKETS` in `viewer.js`).
+const BUCKETS: usize = 240;
 
 /// A trace in chunks, each with everything as it was at its beginning.
 #[derive(Debug)]
@@ -65,6 +69,8 @@ struct Inner {
     grows: bool,
     read: f64,
     problem: Option<String>,
+    /// When the last line of a live tape came.
+    written: Option<Instant>,
 }
 
 /// One chunk.
@@ -96,6 +102,8 @@ pub(crate) struct Summary {
     chunks: Vec<ChunkInfo>,
     lines: u64,
     last: u64,
+    /// A live tape: milliseconds since its last line.
+    idle: u64,
     grows: bool,
     read: f64,
     problem: Option<String>,
@@ -149,6 +157,7 @@ impl Tape {
             chunks: (inner.dropped..).zip(&inner.chunks).map(info).collect(),
             lines: inner.lines,
             last: inner.scene.at,
+            idle: inner.written.map_or(0, |when| when.elapsed().as_millis() as u64),
             grows: inner.grows,
             read: inner.read,
             problem: inner.problem.clone(),
@@ -186,6 +195,25 @@ impl Tape {
     /// Whether more lines may come.
     pub fn grows(&self) -> bool {
         self.lock().grows
+    }
+
+    /// Whether a client has asked for something.
+    pub fn has_requests(&self) -> bool {
+        self.next(Mark::Request, 0, false).is_some()
+    }
+
+    /// Whether everything that is in its file has been read.
+    pub fn is_read(&self) -> bool {
+        self.lock().read >= 1.0
+    }
+
+    /// All of it as JSON, for a page without a server. What a file gets later is not in it.
+    pub(crate) fn whole(&self) -> io::Result<String> {
+        let summary = Summary { grows: false, idle: 0, ..self.summary(true) };
+        let chunk = |info: &ChunkInfo| Ok(self.chunk(info.chunk, None)?.unwrap_or_else(|| "null".into()));
+        let chunks = summary.chunks.iter().map(chunk).collect::<io::Result<Vec<_>>>()?;
+        let (summary, figures) = (serde_json::to_string(&summary)?, serde_json::to_string(&self.figures(BUCKETS))?);
+        Ok(format!("{{\"summary\":{summary},\"figures\":{figures},\"chunks\":[{}]}}", chunks.join(",")))
     }
 
     /// A chunk as JSON, or only its records after a line.
@@ -242,7 +270,9 @@ impl Tape {
     /// Takes another line, of which `bytes` stand in the file. An error says what is wrong with it; nothing may follow.
     fn append(&self, text: &str, bytes: u64) -> Result<(), String> {
         let in_memory = self.file.is_none();
-        self.lock().append(text, bytes, in_memory)
+        let mut inner = self.lock();
+        inner.written = in_memory.then(Instant::now);
+        inner.append(text, bytes, in_memory)
     }
 
     /// Nothing more will come.

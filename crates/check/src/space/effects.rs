@@ -135,7 +135,7 @@ impl Space {
             return Ok(());
         }
         let mut history = self.histories.get(turn.next[at]).clone();
-        history.observe(&occurrence)?;
+        history.observe(&key.1)?;
         let (after, _) = self.histories.insert(history);
         self.observed.insert(key, after);
         turn.next[at] = after;

@@ -59,7 +59,7 @@ impl Space {
             }
             Action::Release { node, place } => {
                 let view = self.local.view(turn.next[usize::from(node)]);
-                let Some(&grant) = view.holding.get(usize::from(place)) else { return Ok(false) };
+                let Some(grant) = view.holding.get(usize::from(place)).cloned() else { return Ok(false) };
                 let event = Event::Release { request: grant.request, units: grant.units };
                 let Some(step) = self.ask(turn, node, event) else { return Ok(false) };
                 let node = NodeId(node.into());

@@ -34,6 +34,7 @@ fn reverse_link(spec: &Spec) -> RuleSet {
         Rule::GrantOrder,
         Rule::MostUrgentKnown,
         Rule::NoIdleUnits,
+        Rule::Numbered,
         Rule::OneSession,
         Rule::Cancelled,
         Rule::UnwantedGrant,

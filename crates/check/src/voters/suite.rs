@@ -49,6 +49,11 @@ fn records(lists: Vec<List>) -> VoterModel {
     VoterModel::new(Question::Records, lists)
 }
 
+/// What is said to a voter that has closed its list waits until it opens another.
+fn patient(model: VoterModel) -> VoterModel {
+    VoterModel { patient: true, ..model }
+}
+
 /// The heir asks as often as it learns something.
 fn token(lists: Vec<List>) -> VoterModel {
     VoterModel::new(Question::Token, lists)
@@ -146,9 +151,9 @@ pub fn large() -> Vec<Standard> {
         model("standing/three-one", standing(chain(&[&[1, 2, 3], &[1]]), 3, 1), 246_769),
         model("records/one-three-restart", VoterModel { restarts: 1, ..records(chain(&[&[1], &[1, 2, 3]])) }, 35_347),
         model("records/three-one", records(chain(&[&[1, 2, 3], &[1]])), 141_588),
-        model("records/exchange", records(chain(&[&[1, 2, 3], &[1, 2, 4]])), 0),
-        model("records/one-three-three", records(chain(&[&[1], &[1, 2, 3], &[2, 3, 4]])), 0),
-        Standard { progress: false, ..model("records/rivals-open", records(rival_lists), 0) },
+        model("records/exchange", patient(records(chain(&[&[1, 2, 3], &[1, 2, 4]]))), 0),
+        model("records/one-three-three", patient(records(chain(&[&[1], &[1, 2, 3], &[2, 3, 4]]))), 0),
+        Standard { progress: false, ..model("records/rivals-open", patient(records(rival_lists)), 683_527) },
         model("token/three-restart", VoterModel { restarts: 1, ..token(chain(&[&[1, 2, 3]])) }, 275_537),
         model("token/three-one-behind", VoterModel { informed: 2, ..token(chain(&[&[1, 2, 3], &[1]])) }, 853_270),
         model("token/one-three-restart", VoterModel { restarts: 1, ..token(chain(&[&[1], &[1, 2, 3]])) }, 0),

@@ -83,6 +83,11 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::FencesFromReports, "recovery/pair", "fences"),
         Caught(Bug::PassesFromZero, "recovery/pair", "ranks"),
         Caught(Bug::ForgetLoansInUse, "recovery/pair-units", "ledger"),
+        Caught(Bug::NumberEachFromZero, "numbered/line-3", "numbered"),
+        Caught(Bug::NumberByCount, "numbered/line-2", "numbered"),
+        Caught(Bug::NumberFromTop, "numbered/line-2-lowered", "numbered"),
+        Caught(Bug::PassWithoutNumbers, "numbered/line-3", "numbered"),
+        Caught(Bug::ForgetSlotsInUse, "numbered/pair-crash", "numbered"),
     ];
     all_are_caught(Bug::ALL, &caught, |node, bug| {
         let plant: fn(&mut Node, Bug) = into!(ReverseLink);

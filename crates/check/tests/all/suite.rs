@@ -12,7 +12,8 @@ fn run(entry: &Entry, limits: &Limits) -> Report {
 /// A report in one line.
 fn told(report: &Report) -> String {
     let broken = report.broken.as_ref().map(|shown| format!(": {} in {} steps", shown.what, shown.steps));
-    format!("{}, {} states{}", report.verdict, report.progress.unique, broken.unwrap_or_default())
+    let walked = report.walked.map(|counts| format!(", {} grants", counts.grants)).unwrap_or_default();
+    format!("{}, {} states{walked}{}", report.verdict, report.progress.unique, broken.unwrap_or_default())
 }
 
 fn all_as_expected(wanted: impl Fn(&Entry) -> bool) {
@@ -43,6 +44,11 @@ fn every_known_defect_is_found() {
 #[test]
 fn reverse_link_holds() {
     all_as_expected(|entry| is_of(entry, "reverse-link/"));
+}
+
+#[test]
+fn numbered_units_hold() {
+    all_as_expected(|entry| is_of(entry, "numbered"));
 }
 
 #[test]

@@ -20,13 +20,17 @@ MESHLOCK_FENCE to the guarded system if it can reject a number smaller than one 
 a command that is too slow to stop.
 
 The command's environment has MESHLOCK_NAME, MESHLOCK_REQUEST, MESHLOCK_UNITS, MESHLOCK_SESSION, MESHLOCK_FENCE, \
-MESHLOCK_EXPIRES_IN_MS (at its start) and MESHLOCK_HELD=1.";
+MESHLOCK_EXPIRES_IN_MS (at its start), MESHLOCK_HELD=1 and MESHLOCK_HOLDS, which lists all that is held around it. \
+Of a semaphore it also has MESHLOCK_SLOTS, the numbers of the units (0,3), and MESHLOCK_SLOT_NAMES if they have names.
+
+The command inherits a connection to the node, as it would inherit the descriptor of flock: if this program is killed, the \
+lock stays taken until the command and all that it started have ended (-o changes that).";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock lock backup -- rsync -a /data /backup
       one backup at a time, in the whole mesh
-  meshlock lock gpu --units 2 -p 5 -- ./train
-      two units at once, ahead of requests with a lower priority
+  meshlock lock gpu --units 2 -p 5 -c 'CUDA_VISIBLE_DEVICES=$MESHLOCK_SLOTS ./train'
+      two units at once, ahead of requests with a lower priority; the variable says which
   meshlock lock dock-3 --try -- ./unload || echo busy
       only if it is free
   meshlock lock map -s -w 10s -- ./plan
@@ -65,6 +69,10 @@ pub struct Args {
     /// How long the command may take to stop before it is killed; capped by the lease.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse, help_heading = "Command")]
     pub(crate) kill_after: Duration,
+    /// Do not pass the connection that holds the lock on to the command: if this program is killed, the lock is free at
+    /// once, although the command runs on.
+    #[arg(short = 'o', long, help_heading = "Command")]
+    pub(crate) close: bool,
     /// Report grant, loss and release on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,

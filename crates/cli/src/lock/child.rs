@@ -5,7 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 
-use rustix::io::Errno;
+use meshlock::Anchor;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpid};
 use tokio::sync::mpsc;
 
@@ -25,8 +26,15 @@ pub(super) enum Happened {
 }
 
 impl Child {
-    pub(super) fn start(command: &mut Command) -> io::Result<Self> {
-        let child = command.process_group(0).spawn()?;
+    /// Starts the command, which inherits the anchor.
+    pub(super) fn start(command: &mut Command, anchor: Option<Anchor>) -> io::Result<Self> {
+        if let Some(anchor) = &anchor {
+            // No other thread starts a program at this moment, so that only this one inherits it.
+            fcntl_setfd(anchor, FdFlags::empty())?;
+        }
+        let child = command.process_group(0).spawn();
+        drop(anchor); // it is the command's alone
+        let child = child?;
         let group = Pid::from_child(&child);
         let (sender, happened) = mpsc::unbounded_channel();
         thread::Builder::new().name("child".into()).spawn(move || {

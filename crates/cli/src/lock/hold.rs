@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use meshlock::{Error, Guard, Loss};
+use meshlock::{Anchor, Error, Guard, Loss};
 use meshlock_api::text::visible;
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::task::JoinHandle;
@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use super::args::{Args, OnLoss};
 use super::child::{Child, Happened};
+use super::nesting::{HOLDS, Holds};
 use super::terminal::Terminal;
 use super::{LOST, fail};
 use crate::exit::Exit;
@@ -25,13 +26,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const TO_BE_KILLED: Duration = Duration::from_millis(200);
 
 /// Runs the command, or waits for a signal, and gives back.
-pub(super) async fn hold(args: &Args, guard: Guard, signals: &mut Signals) -> anyhow::Result<Exit> {
+pub(super) async fn hold(args: &Args, holds: &Holds, guard: Guard, signals: &mut Signals) -> anyhow::Result<Exit> {
     if args.command.is_empty() {
         return until_a_signal(args, guard, signals).await;
     }
     let mut command = command(args);
     environment(&mut command, &guard);
-    let child = match Child::start(&mut command) {
+    command.env(HOLDS, &holds.inside);
+    let anchor = if args.close { None } else { anchor(&guard).await };
+    let child = match Child::start(&mut command, anchor) {
         Ok(child) => child,
         Err(error) => {
             let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
@@ -41,7 +44,7 @@ pub(super) async fn hold(args: &Args, guard: Guard, signals: &mut Signals) -> an
             return Ok(Exit::Other(code));
         }
     };
-    let mut watch = Watch { args, guard, child, terminal: Terminal::find(), lost: false, beside: None };
+    let mut watch = Watch { args, holds, guard, child, terminal: Terminal::find(), lost: false, beside: None };
     let code = watch.run(signals).await;
     if let Some(beside) = watch.beside.take() {
         // Its own result does not matter: that of the command counts.
@@ -86,6 +89,19 @@ async fn release(args: &Args, guard: Guard) -> bool {
     }
 }
 
+/// A connection for the command to inherit. Without it the command runs all the same: then the lock is free as soon as
+/// this program is killed.
+async fn anchor(guard: &Guard) -> Option<Anchor> {
+    match guard.anchor().await {
+        Ok(anchor) => anchor,
+        Err(error) => {
+            let warning = styled(style::PARTIAL, "warning:");
+            anstream::eprintln!("{warning} if this program is killed, {} is free at once: {error}", guard.name());
+            None
+        }
+    }
+}
+
 fn command(args: &Args) -> Command {
     if args.shell {
         let mut command = Command::new("sh");
@@ -107,10 +123,18 @@ fn environment(command: &mut Command, guard: &Guard) {
         .env("MESHLOCK_UNITS", guard.units().to_string())
         .env("MESHLOCK_FENCE", guard.fence().to_string())
         .env("MESHLOCK_EXPIRES_IN_MS", left.as_millis().to_string());
-    match guard.session() {
-        Some(session) => command.env("MESHLOCK_SESSION", session),
-        None => command.env_remove("MESHLOCK_SESSION"), // that of a lock around this one
-    };
+    let slots: Vec<String> = guard.slots().iter().map(ToString::to_string).collect();
+    let list = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
+    for (name, value) in [
+        ("MESHLOCK_SESSION", guard.session().map(str::to_owned)),
+        ("MESHLOCK_SLOTS", list(&slots)),
+        ("MESHLOCK_SLOT_NAMES", list(guard.slot_names())),
+    ] {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name), // that of a lock around this one
+        };
+    }
 }
 
 /// When to kill a command that was asked to stop now. If the lease has expired already, there is no hurry.
@@ -127,6 +151,7 @@ fn tell_loss(guard: &Guard, loss: &Loss) {
 /// A command that runs under a lock.
 struct Watch<'a> {
     args: &'a Args,
+    holds: &'a Holds,
     guard: Guard,
     child: Child,
     terminal: Option<Terminal>,
@@ -208,7 +233,7 @@ impl Watch<'_> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(text);
         environment(&mut command, &self.guard);
-        command.env("MESHLOCK_HELD", "0").env("MESHLOCK_LOST", loss.to_string());
+        command.env(HOLDS, &self.holds.outside).env("MESHLOCK_HELD", "0").env("MESHLOCK_LOST", loss.to_string());
         match command.spawn() {
             Ok(mut child) => Some(tokio::task::spawn_blocking(move || {
                 let _ = child.wait();

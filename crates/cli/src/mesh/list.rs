@@ -122,8 +122,11 @@ pub(super) fn resources(at: &Place) -> anyhow::Result<()> {
     flags.node.dir = Some(at.dir.clone());
     let config = NodeConfig::load(flags, None).map_err(|problems| anyhow!("{problems}"))?;
     if at.json {
-        let all: Vec<Resource<'_>> =
-            config.resources.iter().map(|(name, definition)| Resource { name, definition: *definition }).collect();
+        let all: Vec<Resource<'_>> = config
+            .resources
+            .iter()
+            .map(|(name, definition)| Resource { name, definition: definition.clone() })
+            .collect();
         return output::json(&all);
     }
     let out = &mut anstream::stdout().lock();

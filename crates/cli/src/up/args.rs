@@ -52,7 +52,7 @@ pub struct Args {
     /// The seed of the scenario [default: what the file says].
     #[arg(long, value_name = "N", requires = "scenario")]
     pub seed: Option<u64>,
-    /// Keep clients busy: robots that share three charging docks, a gate, a map and a room.
+    /// Keep clients busy: robots at every node that use the resources of the mesh, and wait for each other.
     #[arg(long)]
     pub(crate) demo: bool,
     /// Resources and times from a configuration file [default: docks, gate, map and room].

@@ -1,6 +1,7 @@
 //! The mesh of `meshlock up` as the page sees it, and what one may do there.
 
 mod changes;
+mod condition;
 mod requests;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ use meshlock_node::mesh::MeshError;
 use meshlock_node::node::Stopped;
 use meshlock_node::record::Recorder;
 use meshlock_viewer::source::{Acting, Kind};
-use meshlock_viewer::{About, Action, Done, Playing, Refusal, Source, Tape};
+use meshlock_viewer::{About, Action, Condition, Done, Playing, Refusal, Source, Tape};
 use tokio::sync::watch;
 
 use super::demo::Robots;
@@ -24,6 +25,7 @@ use super::shape::Shape;
 use crate::node::tapes::Tapes;
 
 use self::requests::ByHand;
+pub(super) use self::requests::wish;
 
 /// A mesh of this process, with everything that is needed to look at it and to take part.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub(super) struct LiveMesh {
     moving: Mutex<Moving>,
     by_hand: ByHand,
     robots: Mutex<Option<Robots>>,
+    /// As it was last looked at.
+    condition: Mutex<Condition>,
 }
 
 /// What is known of the world in which nodes move.
@@ -75,8 +79,10 @@ impl LiveMesh {
             moving: Mutex::new(moving),
             by_hand: ByHand::default(),
             robots: Mutex::new(robots),
+            condition: Mutex::default(),
         });
         tokio::spawn(requests::keep_alive(Arc::downgrade(&live)));
+        tokio::spawn(condition::watch(Arc::downgrade(&live)));
         live
     }
 
@@ -197,6 +203,10 @@ impl Source for LiveMesh {
             pace: world.pace(),
             replay: None,
         })
+    }
+
+    fn condition(&self) -> Condition {
+        self.condition.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn act(&self, action: Action) -> Acting<'_> {

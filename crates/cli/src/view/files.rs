@@ -1,6 +1,7 @@
 //! `meshlock view`: trace files in the browser.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,13 +32,20 @@ pub struct Args {
     /// Open the page in a browser.
     #[arg(long)]
     open: bool,
+    /// Write the page with the traces in it to a file that needs no server, and end. Up to 64 MiB of traces.
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["listen", "token_file", "open"])]
+    export: Option<PathBuf>,
+    /// Overwrite the file of --export.
+    #[arg(long, requires = "export")]
+    force: bool,
 }
 
 const LONG_ABOUT: &str = "\
 Look at traces in the browser: simulations, counterexamples, recordings of nodes.
 
 The page is served from this program and needs no network. Files of any size are read on demand; a file that is \
-still being written is followed. Ctrl-C ends it.";
+still being written is followed. Ctrl-C ends it. With --export the page and the traces become one file, to be kept or \
+sent to a colleague: it opens in any browser, without this program and without a network.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock check reverse-link/p1                a counterexample is written ...
@@ -45,10 +53,14 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock sim --trace run.trace.jsonl --views  a simulation
   meshlock view run.trace.jsonl --open
   meshlock up --demo --record run.jsonl         real nodes: one trace for each resource
-  meshlock view run.docks.jsonl run.gate.jsonl";
+  meshlock view run.docks.jsonl run.gate.jsonl
+  meshlock view run.docks.jsonl --export run.html   one file to send to a colleague";
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(path) = &args.export {
+        return export(&args.files, path, args.force);
+    }
     let files = Files::open(&args.files)?;
     let token = args.token_file.as_deref().map(read_token).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -65,6 +77,55 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
+/// More than this in one page is too much for browsers and for mails.
+const LARGEST_EXPORT: u64 = 64 * MIB;
+const MIB: u64 = 1 << 20;
+
+/// Writes one page with all traces in it.
+fn export(traces: &[PathBuf], path: &Path, force: bool) -> anyhow::Result<Exit> {
+    if path.exists() && !force {
+        bail!("{} is there already: --force overwrites it", path.display());
+    }
+    let sizes = traces.iter().map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
+    let size = sizes.sum::<u64>();
+    if size > LARGEST_EXPORT {
+        bail!(
+            "the traces have {} MiB, and a page holds up to {} MiB: export fewer of them, or record a shorter run",
+            size.div_ceil(MIB),
+            LARGEST_EXPORT / MIB
+        );
+    }
+    let files = Files::open(traces)?;
+    for (tape, name) in files.tapes.iter().zip(&files.names) {
+        while !tape.is_read() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        tell_problem(tape, name);
+    }
+    let page = meshlock_viewer::export(&files.about(), &files.tapes)?;
+    let cannot = || format!("cannot write {}", path.display());
+    // Beside the file and then in its place: no half of a page is ever there.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
+    std::io::Write::write_all(&mut file, page.as_bytes()).with_context(cannot)?;
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).with_context(cannot)?;
+    let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    kept.map_err(|error| error.error).with_context(cannot)?;
+    let size = page.len() as f64 / MIB as f64;
+    anstream::println!("{} {} ({size:.1} MiB)", styled(style::STRONG, "written:"), path.display());
+    Ok(Exit::Fine)
+}
+
+/// Says why a file could not be read to its end. True if it could not.
+fn tell_problem(tape: &Tape, name: &str) -> bool {
+    let problem = tape.problem();
+    if let Some(problem) = &problem {
+        let word = styled(style::ALARM, "warning:");
+        anstream::eprintln!("{word} {name}: {problem}; what stands before it is shown");
+    }
+    problem.is_some()
+}
+
 fn read_token(path: &Path) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let token = text.trim();
@@ -78,14 +139,7 @@ fn read_token(path: &Path) -> anyhow::Result<String> {
 async fn tell_problems(files: &Files) -> std::convert::Infallible {
     let mut open: Vec<_> = files.tapes.iter().zip(&files.names).collect();
     loop {
-        open.retain(|(tape, name)| {
-            let problem = tape.problem();
-            if let Some(problem) = &problem {
-                let word = styled(style::ALARM, "warning:");
-                anstream::eprintln!("{word} {name}: {problem}; what stands before it is shown");
-            }
-            problem.is_none()
-        });
+        open.retain(|(tape, name)| !tell_problem(tape, name));
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -2,6 +2,7 @@
 
 mod codes;
 mod losses;
+mod nesting;
 mod others;
 mod signals;
 pub(crate) mod world;

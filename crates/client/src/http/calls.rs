@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use meshlock_api::{
-    AuditRecord, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, RequestInfo, ResourceInfo, Revocation,
+    AuditRecord, MeshStatus, NewRequest, NewResource, NewRevocation, Problem, RequestInfo, ResourceChange,
+    ResourceInfo, Revocation,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,14 +21,24 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Http {
     /// Whether a node answers.
-    pub(crate) async fn health(&self) -> Result<(), Error> {
-        self.get::<serde_json::Value>("/v1/health", PATIENCE).await.map(drop)
+    pub(crate) async fn health(&self, patience: Duration) -> Result<(), Error> {
+        let health: serde_json::Value = self.get("/v1/health", patience).await?;
+        if let Some(mesh) = health.get("mesh").and_then(serde_json::Value::as_str) {
+            // Greeted once.
+            let _ = self.mesh.set(mesh.to_owned());
+        }
+        Ok(())
     }
 
-    /// Asks for something, and waits for it at most so long.
-    pub(crate) async fn ask(&self, asked: &NewRequest, block_for: Duration) -> Result<RequestInfo, Error> {
+    /// Asks for something, and waits for it at most so long; the node may take so much longer to answer.
+    pub(crate) async fn ask(
+        &self,
+        asked: &NewRequest,
+        block_for: Duration,
+        patience: Duration,
+    ) -> Result<RequestInfo, Error> {
         let path = format!("/v1/requests?block_for={}ms", block_for.as_millis());
-        self.exchange(Method::POST, path, Some(asked), block_for + PATIENCE).await
+        self.exchange(Method::POST, path, Some(asked), block_for + patience).await
     }
 
     pub(crate) async fn look(&self, id: &str) -> Result<RequestInfo, Error> {
@@ -110,14 +121,11 @@ impl Http {
     pub(crate) async fn change(
         &self,
         name: &str,
-        (capacity, lease_ms): (Option<u32>, Option<u64>),
+        change: &ResourceChange,
         patience: Duration,
     ) -> Result<ResourceInfo, Error> {
-        let mut body = serde_json::Map::new();
-        body.extend(capacity.map(|capacity| ("capacity".to_owned(), capacity.into())));
-        body.extend(lease_ms.map(|lease_ms| ("lease_ms".to_owned(), lease_ms.into())));
         let path = format!("/v1/resources/{}?block_for={}ms", escaped(name), patience.as_millis());
-        self.exchange(Method::PATCH, path, Some(&body), patience + PATIENCE).await
+        self.exchange(Method::PATCH, path, Some(change), patience + PATIENCE).await
     }
 
     pub(crate) async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Error> {
@@ -158,7 +166,7 @@ impl Http {
     }
 
     /// Why something was refused.
-    pub(super) fn refusal(&self, status: StatusCode, answer: &[u8]) -> Error {
+    pub(crate) fn refusal(&self, status: StatusCode, answer: &[u8]) -> Error {
         match serde_json::from_slice::<Problem>(answer) {
             Ok(problem) => Error::Refused(problem),
             Err(_) => self.garbled(format!("HTTP {status}")),

@@ -5,9 +5,10 @@
 //! waiting.
 
 mod calls;
-mod stream;
+mod events;
 
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,10 +22,11 @@ use tokio::time::timeout;
 
 use crate::address::Address;
 use crate::error::Error;
+use crate::stream::Streams;
 use crate::trust;
 
 pub(crate) use self::calls::PATIENCE;
-pub(crate) use self::stream::Stream;
+pub(crate) use self::events::Stream;
 
 /// How many connections are kept open while idle.
 const MOST_IDLE: usize = 8;
@@ -39,6 +41,16 @@ pub(crate) struct Http {
     address: Address,
     token: Option<String>,
     idle: Mutex<Vec<Sender>>,
+    /// Where requests are made: over HTTP only if the node has no streams.
+    pub(crate) streams: Streams,
+    /// The name of the mesh, if the node told it.
+    pub(crate) mesh: OnceLock<String>,
+}
+
+/// A connection on which nothing was said yet.
+pub(crate) enum Raw {
+    Unix(UnixStream),
+    Tcp(TcpStream),
 }
 
 /// A question.
@@ -51,7 +63,7 @@ pub(crate) struct Question {
 
 impl Http {
     pub(crate) fn new(address: Address, token: Option<String>) -> Self {
-        Self { address, token, idle: Mutex::new(Vec::new()) }
+        Self { address, token, idle: Mutex::new(Vec::new()), streams: Streams::default(), mesh: OnceLock::new() }
     }
 
     pub(crate) fn place(&self) -> String {
@@ -68,8 +80,7 @@ impl Http {
             self.put_back(sender);
             Ok((status, body))
         };
-        let tired = |_| self.silent(format!("waited {}", meshlock_api::duration::display(patience)));
-        timeout(patience, asked).await.map_err(tired)?
+        timeout(patience, asked).await.map_err(|_| self.waited(patience))?
     }
 
     /// Asks, and returns with the head of the answer. Every question can be asked twice: requests have an id, and all
@@ -114,18 +125,42 @@ impl Http {
     }
 
     async fn connect(&self) -> Result<Sender, Error> {
-        let no_node = |cause| Error::NoNode { place: self.place(), cause };
+        match self.raw().await? {
+            Raw::Unix(stream) => self.shake(stream).await,
+            Raw::Tcp(stream) => self.shake(stream).await,
+        }
+    }
+
+    /// A new connection.
+    pub(crate) async fn raw(&self) -> Result<Raw, Error> {
+        let no_node = |cause: io::Error| match (&self.address, cause.kind()) {
+            (Address::Socket(_), io::ErrorKind::PermissionDenied) => Error::Forbidden { place: self.place() },
+            _ => Error::NoNode { place: self.place(), cause },
+        };
         match &self.address {
             Address::Socket(path) => {
                 trust::check(path)?;
-                self.shake(UnixStream::connect(path).await.map_err(no_node)?).await
+                Ok(Raw::Unix(UnixStream::connect(path).await.map_err(no_node)?))
             }
             Address::Tcp(host) => {
                 let stream = TcpStream::connect(host).await.map_err(no_node)?;
                 stream.set_nodelay(true).map_err(no_node)?;
-                self.shake(stream).await
+                Ok(Raw::Tcp(stream))
             }
         }
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        self.address.host()
+    }
+
+    /// No answer came in this time.
+    pub(crate) fn waited(&self, patience: Duration) -> Error {
+        self.silent(format!("waited {}", meshlock_api::duration::display(patience)))
     }
 
     async fn shake<S>(&self, stream: S) -> Result<Sender, Error>
@@ -140,7 +175,7 @@ impl Http {
         Ok(sender)
     }
 
-    fn silent(&self, cause: impl ToString) -> Error {
+    pub(crate) fn silent(&self, cause: impl ToString) -> Error {
         Error::Silent { place: self.place(), cause: cause.to_string() }
     }
 }

@@ -87,6 +87,7 @@ macro_rules! all_stories {
             }
             resources::{
                 units_are_counted,
+                a_guard_knows_which_units_it_has,
                 more_units_than_there_are_is_refused,
                 the_same_session_is_attended_together,
                 readers_read_together_and_writers_write_alone,

@@ -1,7 +1,7 @@
 //! What can be locked.
 
 use meshlock::Error;
-use meshlock::api::{Kind, NewResource, Reason, State, What};
+use meshlock::api::{Kind, NewResource, Reason, ResourceChange, State, What};
 
 use super::World;
 
@@ -30,6 +30,23 @@ pub(crate) async fn units_are_counted(world: World) {
     }
     assert_eq!(world.client.set_capacity("gpu", 5).await.unwrap().definition.capacity, 5);
     assert_eq!(world.client.resources().await.unwrap().len(), 1);
+}
+
+pub(crate) async fn a_guard_knows_which_units_it_has(world: World) {
+    let names: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+    let named = NewResource { slots: Some(names.clone()), ..NewResource::default() };
+    world.client.define("gpu", named).await.unwrap();
+    let two = world.client.lock("gpu").units(2).await.unwrap();
+    let one = world.client.lock("gpu").await.unwrap();
+    assert_eq!((two.slots(), two.slot_names()), (&[0, 1][..], &names[..2]));
+    assert_eq!((one.slots(), one.slot_names()), (&[2][..], &names[2..]));
+    let status = world.client.query("gpu").await.unwrap();
+    assert_eq!(status.holders.iter().map(|row| row.slots.clone()).collect::<Vec<_>>(), [vec![0, 1], vec![2]]);
+    let dock = world.client.lock("dock").await.unwrap();
+    assert!(dock.slots().is_empty() && dock.slot_names().is_empty(), "a mutex has no units");
+    let slots = Some(["a", "b", "c", "d"].map(str::to_owned).into());
+    let more = world.client.change_as("gpu", ResourceChange { slots, ..ResourceChange::default() }).await.unwrap();
+    assert_eq!((more.definition.capacity, more.definition.slots.len()), (4, 4));
 }
 
 pub(crate) async fn more_units_than_there_are_is_refused(world: World) {

@@ -39,6 +39,7 @@ use alloc::vec::Vec;
 use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse};
 use crate::recovery::Census;
+use crate::slots::Slots;
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Units};
 
 #[cfg(feature = "mutants")]
@@ -260,7 +261,7 @@ impl Node {
     }
 
     fn grant(&self, fence: Fence) -> Grant {
-        Grant { request: self.request, units: Units(1), session: None, fence: Some(fence) }
+        Grant { request: self.request, units: Units(1), session: None, fence: Some(fence), slots: Slots::NONE }
     }
 
     /// Only the latest request can still be of interest: there is one at a time.

@@ -41,9 +41,9 @@ impl Protocol for Node {
             keeps_copy: self.copy.is_some(),
             neighbours: self.others(),
             waiting: waiting.into_iter().collect(),
-            holding: self.inside.iter().map(|inside| inside.grant).collect(),
+            holding: self.inside.iter().map(|inside| inside.grant.clone()).collect(),
             leaving: self.leaving,
-            captain: self.inside.and_then(|inside| inside.captain),
+            captain: self.inside.as_ref().and_then(|inside| inside.captain),
             ..View::default()
         }
     }

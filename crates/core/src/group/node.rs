@@ -32,6 +32,7 @@ use crate::group::{Config, Level, Members, State, asked};
 use crate::planted::Planted;
 use crate::protocol::{Delay, Effect, Event, Misuse, Rejection, Timer};
 use crate::recovery::Census;
+use crate::slots::Slots;
 use crate::vocabulary::{Demand, Fence, Grant, NodeId, RequestId, Session, Units};
 
 /// One process.
@@ -71,7 +72,7 @@ pub struct Node {
 }
 
 /// The application in its critical section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Inside {
     pub(super) grant: Grant,
@@ -306,8 +307,8 @@ impl Node {
         captain: Option<NodeId>,
         effects: &mut Effects,
     ) {
-        let grant = Grant { request, units: Units(1), session: Some(session), fence: Some(fence) };
-        self.inside = Some(Inside { grant, captain, tells_all: false });
+        let grant = Grant { request, units: Units(1), session: Some(session), fence: Some(fence), slots: Slots::NONE };
+        self.inside = Some(Inside { grant: grant.clone(), captain, tells_all: false });
         effects.push(Effect::Granted { grant });
     }
 }

@@ -74,7 +74,7 @@ impl Node {
     pub(super) fn picture(&self, census: &Census) -> Option<Row> {
         self.retry?;
         let record = self.heard.get(&self.id).copied();
-        let inside = self.inside.and_then(|inside| inside.grant.fence);
+        let inside = self.inside.as_ref().and_then(|inside| inside.grant.fence);
         Some(Row {
             token: self.token.is_some(),
             copy: self.live_copy(census),

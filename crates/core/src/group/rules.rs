@@ -61,7 +61,8 @@ impl Rules for Node {
     }
 
     fn on_release(&mut self, request: RequestId, units: Units, effects: &mut Effects) -> Result<(), Misuse> {
-        let Some(Inside { grant, captain, tells_all }) = self.inside.filter(|inside| inside.grant.request == request)
+        let Some(Inside { grant, captain, tells_all }) =
+            self.inside.clone().filter(|inside| inside.grant.request == request)
         else {
             self.check_waiting(request)?;
             return Err(Misuse::NotGranted(request));
@@ -104,7 +105,7 @@ impl Rules for Node {
 
     fn is_stale_start(&self, start: &Start) -> bool {
         let past = self.heard.get(&self.id).is_some_and(|own| own.ends(start.number));
-        past || self.inside.is_some_and(|inside| inside.grant.request == start.number)
+        past || self.inside.as_ref().is_some_and(|inside| inside.grant.request == start.number)
     }
 
     fn on_ask(&self, from: NodeId, node: NodeId, number: RequestId, effects: &mut Effects) -> Result<(), Rejection> {

@@ -394,13 +394,13 @@ impl<P: Protocol> Stage<'_, P> {
         if let Some((other, held)) = self.held.iter().find(|(_, held)| !joins(held)) {
             self.wrong.get_or_insert(format!("{node} has {grant:?} beside {other} with {held:?}"));
         }
-        if let Some(latest) = self.latest.filter(|latest| latest.fence >= grant.fence && !joins(latest)) {
+        if let Some(latest) = self.latest.as_ref().filter(|latest| latest.fence >= grant.fence && !joins(latest)) {
             self.wrong.get_or_insert(format!("{node} has {grant:?} after {latest:?}"));
         }
         if self.held.iter().any(|(other, _)| *other == node) {
             self.wrong.get_or_insert(format!("{node} has two grants"));
         }
-        self.latest = Some(grant);
+        self.latest = Some(grant.clone());
         self.held.push((node, grant));
     }
 }

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     protocol::{Effect, Misuse},
     recovery::Remake,
+    slots::Slots,
     vocabulary::{Fence, GrantId, NodeId, RequestId},
 };
 
@@ -98,6 +99,16 @@ crate::bugs! {
     PassesFromZero,
     /// The ledger of a new token is empty.
     ForgetLoansInUse,
+    /// Every grant gets the lowest numbers there are.
+    NumberEachFromZero,
+    /// Numbers follow those of the units in use, as if releases came back in the order of granting.
+    NumberByCount,
+    /// The highest free numbers below what the resource had at first are given out.
+    NumberFromTop,
+    /// The token is passed without the numbers of what is in use.
+    PassWithoutNumbers,
+    /// The ledger of a new token does not say which units are in use.
+    ForgetSlotsInUse,
 }
 
 impl Node {
@@ -171,6 +182,24 @@ impl Node {
         self.has(Bug::JoinWithoutCap) || Rules::may_join(self, token)
     }
 
+    pub(super) fn number(&self, token: &Token, claim: &Claim) -> Slots {
+        let taken = |slot: &u32| token.ledger.iter().any(|loan| loan.slots.iter().any(|used| used == *slot));
+        let units = claim.units.0;
+        if !self.config.numbered {
+            Slots::NONE
+        } else if self.has(Bug::NumberEachFromZero) {
+            (0..units).collect()
+        } else if self.has(Bug::NumberByCount) {
+            (0..units).map(|at| at + token.used() as u32).collect()
+        } else if self.has(Bug::NumberFromTop) {
+            let mut top: Vec<u32> = (0..self.config.capacity.0).rev().filter(|slot| !taken(slot)).collect();
+            top.truncate(units as usize);
+            top.into_iter().rev().collect()
+        } else {
+            Rules::number(self, token, claim)
+        }
+    }
+
     pub(super) fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
         Rules::enter(self, request, claim, out);
         let local = Some(Fence(self.holding.len() as u64));
@@ -184,6 +213,11 @@ impl Node {
     pub(super) fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
         if self.has(Bug::ForgetPreempted) {
             self.queue.entries.retain(|entry| matches!(entry.claimer, Claimer::Peer(_)));
+        }
+        if self.has(Bug::PassWithoutNumbers)
+            && let Some(token) = &mut self.token
+        {
+            token.ledger.iter_mut().for_each(|loan| loan.slots = Slots::NONE);
         }
         Rules::pass(self, to, passed_by, out);
         if self.has(Bug::NoCopy) {
@@ -347,7 +381,12 @@ impl Node {
     }
 
     pub(super) fn new_ledger<'a>(&self, pictures: impl Iterator<Item = &'a Picture>) -> Vec<Loan> {
-        if self.has(Bug::ForgetLoansInUse) { Vec::new() } else { RecoveryRules::new_ledger(self, pictures) }
+        let mut ledger =
+            if self.has(Bug::ForgetLoansInUse) { Vec::new() } else { RecoveryRules::new_ledger(self, pictures) };
+        if self.has(Bug::ForgetSlotsInUse) {
+            ledger.iter_mut().for_each(|loan| loan.slots = Slots::NONE);
+        }
+        ledger
     }
 
     pub(super) fn on_resume(&mut self) {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::height::Height;
 use super::questions::News;
 use super::queue::Claim;
-use super::token::Token;
+use super::token::{Loan, Token};
 use crate::protocol::Rejection;
 use crate::vocabulary::{Fence, GrantId, NodeId};
 
@@ -106,6 +106,10 @@ fn token_fault(token: &Token) -> Option<Rejection> {
     }
     if token.ledger.iter().any(|loan| loan.units.0 == 0) {
         return Some(Rejection::ImpossibleUnits);
+    }
+    let numbered = |loan: &Loan| loan.slots.is_empty() || loan.slots.count() == u64::from(loan.units.0);
+    if token.ledger.iter().any(|loan| !loan.slots.is_well_formed() || !numbered(loan)) {
+        return Some(Rejection::ImpossibleSlots);
     }
     if token.used() > u64::from(u32::MAX) {
         return Some(Rejection::LedgerOverCapacity);

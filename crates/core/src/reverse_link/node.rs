@@ -34,13 +34,18 @@ pub struct Config {
     /// How many requests may join the running session past a front that waits for another one, while that session
     /// lasts. Zero: no request passes the front.
     pub joins: u32,
+    /// Whether a grant says which units it has, as long as there are at most [`MOST_NUMBERED`].
+    ///
+    /// [`MOST_NUMBERED`]: crate::slots::MOST_NUMBERED
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub numbered: bool,
 }
 
 impl Config {
     /// A mutex with strict priorities: k = 1, no joining.
     pub const fn mutex(id: NodeId, starts_with_token: bool) -> Self {
         let order = Order::Priority { aging: Aging(0) };
-        Self { id, starts_with_token, capacity: Units(1), order, joins: 0 }
+        Self { id, starts_with_token, capacity: Units(1), order, joins: 0, numbered: false }
     }
 }
 
@@ -49,12 +54,13 @@ impl Config {
 impl serde::Serialize for Config {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = serializer.serialize_struct("Config", 6)?;
+        let mut fields = serializer.serialize_struct("Config", 7)?;
         fields.serialize_field("id", &self.id)?;
         fields.serialize_field("starts_with_token", &self.starts_with_token)?;
         fields.serialize_field("capacity", &self.capacity)?;
         fields.serialize_field("order", &self.order)?;
         fields.serialize_field("joins", &self.joins)?;
+        fields.serialize_field("numbered", &self.numbered)?;
         fields.serialize_field("planted", &())?;
         fields.end()
     }
@@ -164,6 +170,13 @@ impl Node {
         if let Some(token) = &mut self.token {
             token.base = token.base.max(fence.0);
         }
+        self
+    }
+
+    /// The same with its units numbered or not, from the next grant on: what an older version saved does not say.
+    #[must_use]
+    pub fn with_numbers(mut self, numbered: bool) -> Self {
+        self.config.numbered = numbered;
         self
     }
 

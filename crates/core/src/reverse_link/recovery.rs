@@ -40,6 +40,7 @@ impl Node {
             grant: GrantId { node: self.config.id, request: grant.request },
             units: grant.units,
             session: grant.session,
+            slots: grant.slots.clone(),
         };
         let copy = self.limbo.as_ref().filter(|limbo| !census.is_gone(limbo.to)).map(|limbo| limbo.copy.pass);
         let clock = self.token.as_ref().map_or(self.clock, |token| token.granted.max(self.clock));
@@ -169,6 +170,6 @@ impl RecoveryRules for Node {
     }
 
     fn new_ledger<'a>(&self, pictures: impl Iterator<Item = &'a Picture>) -> Vec<Loan> {
-        pictures.flat_map(|picture| &picture.in_use).copied().collect()
+        pictures.flat_map(|picture| &picture.in_use).cloned().collect()
     }
 }

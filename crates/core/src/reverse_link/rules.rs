@@ -10,6 +10,7 @@ use super::node::Effects;
 use super::queue::{Claim, Entry};
 use super::token::Token;
 use crate::protocol::Misuse;
+use crate::slots::Slots;
 use crate::vocabulary::{GrantId, NodeId, RequestId};
 
 pub(super) trait Rules {
@@ -34,6 +35,8 @@ pub(super) trait Rules {
     fn may_enter(&self, token: &Token, claim: &Claim) -> bool;
     /// A session lets in at most `joins` requests past a front that waits for its end.
     fn may_join(&self, token: &Token) -> bool;
+    /// The units that a claim gets: the lowest that are in no grant of the ledger.
+    fn number(&self, token: &Token, claim: &Claim) -> Slots;
     /// Grants a request of this node, with the next fence of the token.
     fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects);
     /// Gives the token to a neighbour, together with the most urgent claim that stays behind, and keeps a copy.

@@ -14,6 +14,7 @@ use super::recovery::RecoveryRules;
 use super::rules::Rules;
 use super::token::Token;
 use crate::protocol::{Effect, Misuse};
+use crate::slots::Slots;
 use crate::vocabulary::{Grant, GrantId, NodeId, RequestId};
 
 impl Node {
@@ -155,14 +156,19 @@ impl Rules for Node {
         token.joined < self.config.joins
     }
 
+    fn number(&self, token: &Token, claim: &Claim) -> Slots {
+        if self.config.numbered { token.lowest_free(claim.units) } else { Slots::NONE }
+    }
+
     fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects) {
+        let Some(slots) = self.token.as_ref().map(|token| self.number(token, claim)) else { return };
         let Some(token) = &mut self.token else { return };
-        let fence = token.lend(GrantId { node: self.config.id, request }, claim);
+        let fence = token.lend(GrantId { node: self.config.id, request }, claim, slots.clone());
         let granted = token.granted;
         self.hear_clock(granted);
         self.queue.remove_local(request);
-        let grant = Grant { request, units: claim.units, session: claim.session, fence: Some(fence) };
-        self.holding.push(grant);
+        let grant = Grant { request, units: claim.units, session: claim.session, fence: Some(fence), slots };
+        self.holding.push(grant.clone());
         out.push(Effect::Granted { grant });
     }
 

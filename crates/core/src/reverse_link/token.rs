@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::capacity::Capacity;
 use super::queue::Claim;
+use crate::slots::{MOST_NUMBERED, Slots};
 use crate::view::{LedgerView, TokenView};
 use crate::vocabulary::{Fence, GrantId, Session, Units};
 
@@ -12,7 +13,7 @@ use crate::vocabulary::{Fence, GrantId, Session, Units};
 pub const MOST_LOANS: usize = 30_000;
 
 /// A grant that the token knows to be in use, or whose release has not come back yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Loan {
     /// The grant.
@@ -21,6 +22,9 @@ pub struct Loan {
     pub units: Units,
     /// The session it attends, if any.
     pub session: Option<Session>,
+    /// Which units, where they are numbered. They are free when this is struck, not before.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub slots: Slots,
 }
 
 /// The one token of a resource. Only its holder grants.
@@ -82,13 +86,22 @@ impl Token {
         }
     }
 
-    /// Enters a grant into the ledger and numbers it.
-    pub fn lend(&mut self, grant: GrantId, claim: &Claim) -> Fence {
+    /// The lowest numbers that no grant in the ledger has. All of them are below the capacity, since the claim is
+    /// admitted: the ledger and the claim together have no more units than that. Above [`MOST_NUMBERED`] there are none.
+    pub fn lowest_free(&self, units: Units) -> Slots {
+        if self.capacity.units.0 > MOST_NUMBERED {
+            return Slots::NONE;
+        }
+        Slots::lowest_free(units.0, self.ledger.iter().map(|loan| &loan.slots))
+    }
+
+    /// Enters a grant into the ledger and gives it its fence.
+    pub fn lend(&mut self, grant: GrantId, claim: &Claim, slots: Slots) -> Fence {
         if claim.session.is_some() && self.session().is_none() {
             self.joined = 0;
         }
         self.granted.0 += 1;
-        self.ledger.push(Loan { grant, units: claim.units, session: claim.session });
+        self.ledger.push(Loan { grant, units: claim.units, session: claim.session, slots });
         self.fence()
     }
 
@@ -104,7 +117,12 @@ impl Token {
 
     /// What others may see of it.
     pub fn view(&self) -> TokenView {
-        let line = |loan: &Loan| LedgerView { grant: loan.grant, units: loan.units, session: loan.session };
+        let line = |Loan { grant, units, session, slots }: &Loan| LedgerView {
+            grant: *grant,
+            units: *units,
+            session: *session,
+            slots: slots.clone(),
+        };
         TokenView {
             pass: Some(self.pass),
             free: self.free(),
@@ -118,6 +136,8 @@ impl Token {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::vocabulary::{NodeId, Rank, RequestId};
 
@@ -138,7 +158,7 @@ mod tests {
     #[test]
     fn units_decide_where_there_are_no_sessions() {
         let mut token = full();
-        token.lend(id(1), &claim(2, None));
+        token.lend(id(1), &claim(2, None), Slots::NONE);
         assert!(token.admits(&claim(1, None)));
         assert!(!token.admits(&claim(2, None)));
     }
@@ -146,8 +166,8 @@ mod tests {
     #[test]
     fn one_session_keeps_the_others_out_until_its_last_member_has_left() {
         let mut token = full();
-        token.lend(id(1), &claim(1, Some(7)));
-        token.lend(id(2), &claim(1, Some(7)));
+        token.lend(id(1), &claim(1, Some(7)), Slots::NONE);
+        token.lend(id(2), &claim(1, Some(7)), Slots::NONE);
         token.strike(id(1));
         assert!(!token.admits(&claim(1, Some(8))));
         assert!(token.admits(&claim(1, Some(7))));
@@ -159,8 +179,8 @@ mod tests {
     #[test]
     fn a_release_counts_once() {
         let mut token = full();
-        token.lend(id(1), &claim(1, None));
-        token.lend(id(2), &claim(1, None));
+        token.lend(id(1), &claim(1, None), Slots::NONE);
+        token.lend(id(2), &claim(1, None), Slots::NONE);
         token.strike(id(1));
         token.strike(id(1));
         assert_eq!(token.free(), Units(2));
@@ -171,7 +191,7 @@ mod tests {
         let mut token = Token::new(Capacity::first(Units(1_000_000)));
         for request in 0..MOST_LOANS as u64 {
             assert!(request % 1_000 > 0 || token.admits(&claim(1, None)));
-            token.lend(id(request), &claim(1, None));
+            token.lend(id(request), &claim(1, None), Slots::NONE);
         }
         assert!(!token.admits(&claim(1, None)));
         token.strike(id(7));
@@ -181,20 +201,62 @@ mod tests {
     #[test]
     fn fences_grow_with_every_grant() {
         let mut token = full();
-        let first = token.lend(id(1), &claim(1, None));
+        let first = token.lend(id(1), &claim(1, None), Slots::NONE);
         token.strike(id(1));
-        assert!(token.lend(id(2), &claim(1, None)) > first);
+        assert!(token.lend(id(2), &claim(1, None), Slots::NONE) > first);
     }
 
     #[test]
     fn nothing_is_granted_until_what_is_in_use_fits_a_lowered_capacity() {
         let mut token = full();
-        token.lend(id(1), &claim(2, None));
-        token.lend(id(2), &claim(1, None));
+        token.lend(id(1), &claim(2, None), Slots::NONE);
+        token.lend(id(2), &claim(1, None), Slots::NONE);
         token.capacity = Capacity { version: 1, units: Units(2) };
         assert_eq!(token.free(), Units(0));
         token.strike(id(1));
         assert_eq!(token.free(), Units(1));
         assert!(token.admits(&claim(1, None)));
+    }
+
+    #[test]
+    fn a_slot_is_free_when_its_grant_is_struck() {
+        let mut token = full();
+        for (request, units, expected) in [(1, 1, "0"), (2, 2, "1,2")] {
+            let slots = token.lowest_free(Units(units));
+            assert_eq!(slots.to_string(), expected);
+            token.lend(id(request), &claim(units, None), slots);
+        }
+        token.strike(id(1));
+        assert_eq!(token.lowest_free(Units(1)).to_string(), "0");
+    }
+
+    #[test]
+    fn a_removed_slot_is_given_out_no_more_and_what_is_admitted_has_enough() {
+        let mut token = full();
+        for request in 0..3 {
+            let slots = token.lowest_free(Units(1));
+            token.lend(id(request), &claim(1, None), slots);
+        }
+        token.capacity = Capacity { version: 1, units: Units(2) };
+        token.strike(id(0));
+        assert!(!token.admits(&claim(1, None)), "slots 1 and 2 are in use");
+        token.strike(id(1));
+        assert!(token.admits(&claim(1, None)));
+        let slots = token.lowest_free(Units(1));
+        assert_eq!(slots.to_string(), "0");
+        token.lend(id(3), &claim(1, None), slots);
+        token.strike(id(2));
+        assert_eq!(token.lowest_free(Units(1)).to_string(), "1");
+    }
+
+    #[test]
+    fn units_beyond_the_limit_have_no_numbers_and_leave_enough_below_it() {
+        let mut token = Token::new(Capacity::first(Units(MOST_NUMBERED + 1)));
+        let slots = token.lowest_free(Units(5));
+        assert_eq!(slots, Slots::NONE);
+        token.lend(id(1), &claim(5, None), slots);
+        token.capacity = Capacity { version: 1, units: Units(MOST_NUMBERED) };
+        let slots = token.lowest_free(token.free());
+        assert_eq!((slots.count(), slots.last()), (u64::from(MOST_NUMBERED) - 5, Some(MOST_NUMBERED - 6)));
     }
 }

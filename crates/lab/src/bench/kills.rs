@@ -87,7 +87,10 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    ensure!(args.recovery != Recovery::None, "what is killed in a mesh without recovery is lost: give voters or restart");
+    ensure!(
+        args.recovery != Recovery::None,
+        "what is killed in a mesh without recovery is lost: give voters or restart"
+    );
     // Paths of sockets must be short.
     let place = tempfile::Builder::new().prefix("meshlock-").tempdir().context("cannot make a temporary directory")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, anyhow};
 use meshlock_sim::CODE_VERSION;
 use meshlock_sim::edit::file::{Header, VERSION};
-use meshlock_sim::edit::{Change, Edits};
+use meshlock_sim::edit::{Change, EditError, Edits};
 use meshlock_sim::live::{Abilities, Ending, Live, Start, wall_clock};
 use meshlock_sim::record::About;
 use meshlock_viewer::source::{Acting, Kind, TapeName};
@@ -60,6 +60,8 @@ async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edit
     let source = Arc::new(Run::new(subject, args, live, tape, changes));
     {
         let _server = view::serve(Arc::clone(&source) as Arc<dyn Source>, address, None, args.open).await?;
+        source.to_first_request().map_err(|error| anyhow!(error))?;
+        source.live.set_speed(first_speed(source.subject.scenario.nodes)).map_err(|error| anyhow!(error))?;
         source.live.play().map_err(|error| anyhow!(error))?;
         signals.end().await;
     }
@@ -70,6 +72,21 @@ async fn serve(subject: Subject, args: &Args, address: SocketAddr, earlier: Edit
         None => Ok(ended),
     }
 }
+
+/// Up to so many nodes a run begins at its real speed.
+const FEW_NODES: u32 = 25;
+/// As slow as the page's slider goes.
+const SLOWEST: f64 = 0.01;
+
+/// How fast a run begins, in simulated seconds per second: the more nodes, the more happens at once, and the slower it must
+/// go to be seen.
+fn first_speed(nodes: u32) -> f64 {
+    if nodes <= FEW_NODES { 1.0 } else { (2.0 / f64::from(nodes)).max(SLOWEST) }
+}
+
+/// At most so many events are skipped before the first request, and so many at a time.
+const MOST_SKIPPED: u32 = 5_000;
+const SKIPPED: u32 = 10;
 
 /// What somebody should know who looks at a large run.
 fn warning(subject: &Subject) -> Option<String> {
@@ -142,6 +159,17 @@ impl Run {
         let keeper = Arc::new(Mutex::new(Keeper::new(header, wanted)));
         let options = Args { set: args.set.clone(), trace: args.trace.clone(), views: true, ..Args::default() };
         Self { options, earlier: args.edits.clone(), live: Arc::new(live), tape, changes, keeper, subject }
+    }
+
+    /// Goes on to where something is to be seen: in many scenarios clients think for a while before they ask.
+    fn to_first_request(&self) -> Result<(), EditError> {
+        for _ in 0..MOST_SKIPPED / SKIPPED {
+            if self.tape.has_requests() {
+                break;
+            }
+            self.live.step(SKIPPED)?;
+        }
+        Ok(())
     }
 
     fn command(&self) -> String {
@@ -282,6 +310,17 @@ pub(crate) fn as_change(action: Action) -> Option<Change> {
     }
 }
 
-fn refusal(error: meshlock_sim::edit::EditError) -> Refusal {
+fn refusal(error: EditError) -> Refusal {
     Refusal::new(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_nodes_the_slower_a_run_begins() {
+        let speeds = [12, 25, 26, 100, 1_000, 100_000].map(first_speed);
+        assert_eq!(speeds, [1.0, 1.0, 2.0 / 26.0, 0.02, 0.01, 0.01]);
+    }
 }

@@ -30,6 +30,9 @@ pub struct ResourceSettings {
     /// The lease of requests that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<Time>,
+    /// The names of a semaphore's units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<String>>,
 }
 
 /// How waiting requests are ordered.
@@ -57,7 +60,7 @@ impl ResourceSettings {
         // Too long for a number is out of range as well.
         let lease_ms = self.lease.map(|Time(lease)| u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
         let Self { kind, capacity, protocol, joins, .. } = *self;
-        NewResource { kind, capacity, protocol, order, joins, lease_ms }.complete()
+        NewResource { kind, capacity, protocol, order, joins, lease_ms, slots: self.slots.clone() }.complete()
     }
 }
 
@@ -74,6 +77,8 @@ mod tests {
         let dock = resolve("capacity = 3\naging = 4\nlease = \"1.5s\"").unwrap();
         assert_eq!((dock.kind, dock.capacity, dock.lease_ms), (Kind::Semaphore, 3, 1_500));
         assert_eq!(dock.order, Order::Priority { aging: 4 });
+        let gpu = resolve("slots = [\"gpu-a\", \"gpu-b\"]").unwrap();
+        assert_eq!((gpu.kind, gpu.capacity, gpu.slots[1].as_str()), (Kind::Semaphore, 2, "gpu-b"));
         assert_eq!(resolve("").unwrap(), NewResource::default().complete().unwrap());
         assert_eq!(resolve("order = \"deadline\"").unwrap().order, Order::Deadline);
         assert_eq!(resolve("order = \"priority\"").unwrap().order, Order::default());

@@ -4,8 +4,10 @@ use meshlock_api::resource::{LONGEST_LEASE_MS, LONGEST_NAME, MANY, SHORTEST_LEAS
 use meshlock_api::text::LONGEST_TEXT;
 use utoipa::Number;
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::schema::{KnownFormat, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::schema::{AdditionalProperties, KnownFormat, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{Components, RefOr, Schema};
+
+use super::parts::LARGEST_BODY;
 
 /// The name of a resource: visible ASCII without what has a meaning in an address or in quotes; none of the mesh's own.
 const NAME: &str = r"^(?!meshlock:)[!$&-.0->@-\[\]-~]{1,128}$";
@@ -44,8 +46,11 @@ const FIELDS: &[(&str, &str, Limit)] = &[
     ("NewRevocation", "node", Text(TEXT, LONGEST_TEXT)),
     ("NewRevocation", "reason", Text(TEXT, LONGEST_TEXT)),
     ("NewRevocation", "by", Text(TEXT, LONGEST_TEXT)),
-    ("Removal", "removal", Text(BASE64, super::parts::LARGEST_BODY)),
+    ("Removal", "removal", Text(BASE64, LARGEST_BODY / 2)),
 ];
+
+/// Choices that are written as an object with one field, and no other.
+const EXACT: &[&str] = &["Urgency", "Order"];
 
 /// Parts of addresses, by their name.
 const PARAMETERS: &[(&str, Limit)] = &[
@@ -60,6 +65,14 @@ const PARAMETERS: &[(&str, Limit)] = &[
 pub(super) fn constrain_bodies(components: &mut Components) {
     for schema in components.schemas.values_mut() {
         fit(schema);
+    }
+    for name in EXACT {
+        if let Some(RefOr::T(Schema::OneOf(choices))) = components.schemas.get_mut(*name) {
+            choices.items.iter_mut().for_each(close);
+        }
+    }
+    if let Some(RefOr::T(Schema::Object(change))) = components.schemas.get_mut("ResourceChange") {
+        change.min_properties = Some(1);
     }
     for (schema, field, limit) in FIELDS {
         let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(*schema) else { continue };
@@ -84,6 +97,13 @@ pub(super) fn constrain_address(operation: &mut Operation) {
         if let Some((_, limit)) = PARAMETERS.iter().find(|(name, _)| *name == parameter.name) {
             apply(schema, limit);
         }
+    }
+}
+
+fn close(choice: &mut RefOr<Schema>) {
+    let RefOr::T(Schema::Object(object)) = choice else { return };
+    if !object.properties.is_empty() {
+        object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `guard` | who may ask over TCP |
 //! | `routes` | which function answers which address |
 //! | `requests`, `resources`, `mesh`, `operators`, `streams` | those functions |
+//! | `stream`, `outlet` | one connection for all requests of a client: what comes in, what goes out |
 //! | `parts` | bodies, queries and names as they come in, with mistakes told as problems |
 //! | `answer` | status codes |
 //! | `limits` | what may come in, for that description |
@@ -21,12 +22,14 @@ mod limits;
 mod mesh;
 mod openapi;
 mod operators;
+mod outlet;
 mod parts;
 mod requests;
 mod resources;
 mod routes;
 mod server;
 mod socket;
+mod stream;
 mod streams;
 
 use std::fmt;

@@ -8,7 +8,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi as Document, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use super::{limits, mesh, operators, requests, resources, streams};
+use super::{limits, mesh, operators, requests, resources, stream, streams};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -20,7 +20,7 @@ use super::{limits, mesh, operators, requests, resources, streams};
     ),
     paths(
         requests::ask, requests::list, requests::look, requests::renew, requests::change, requests::release,
-        streams::of_request, streams::of_node,
+        stream::open, streams::of_request, streams::of_node,
         resources::list, resources::look, resources::make, resources::change, resources::remove,
         operators::revoke, operators::audit, mesh::status, mesh::health, mesh::remove, mesh::metrics, serve,
     ),

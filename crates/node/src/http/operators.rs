@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use meshlock_api::resource::check_name;
 use meshlock_api::{AuditRecord, NewRevocation, Problem, Reason, Revocation};
 use serde::Deserialize;
 
@@ -73,6 +74,9 @@ pub(super) async fn audit(State(app): State<App>, Asked(query): Asked<AuditQuery
     let last = query.last.unwrap_or(100);
     if !(1..=MOST_RECORDS).contains(&last) {
         return Err(Problem::bad_request(format!("last: give 1 to {MOST_RECORDS}")).into());
+    }
+    if let Some(name) = &query.resource {
+        check_name(name).map_err(Problem::bad_request)?;
     }
     let Some(dir) = app.audit.clone() else {
         return Err(Problem::new(Reason::Unavailable, "this node writes no audit: `audit = false` in its file").into());

@@ -5,9 +5,8 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use meshlock_api::{NewResource, Problem, ResourceInfo};
+use meshlock_api::{NewResource, Problem, ResourceChange, ResourceInfo};
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::answer::{Answer, json};
 use super::parts::{Asked, JsonBody, Named, OptionalBody, Patience, time};
@@ -15,17 +14,6 @@ use super::routes::{App, interrupted};
 
 /// How long to try to reach the registry if the client does not say.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What can be changed of a resource.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"capacity": 5, "lease_ms": 60000}))]
-pub(super) struct ResourceChange {
-    /// Units in all. As before if missing.
-    capacity: Option<u32>,
-    /// The lease of requests that name none. As before if missing.
-    lease_ms: Option<u64>,
-}
 
 /// All resources that this node knows
 #[utoipa::path(
@@ -44,7 +32,7 @@ pub(super) async fn list(State(app): State<App>) -> Response {
         (status = 200, description = "As this node knows it.", body = ResourceInfo, example = json!({
             "name": "docks", "version": 0, "token_here": true, "definition": {
             "kind": "semaphore", "capacity": 3, "protocol": "reverse-link", "order": {"priority": {"aging": 16}},
-            "joins": 0, "lease_ms": 30000}})),
+            "joins": 0, "lease_ms": 30000, "slots": []}})),
         (status = 404, description = "Not known here.", body = Problem),
     ),
 )]
@@ -81,6 +69,7 @@ pub(super) struct Making {
     request_body(content = Option<NewResource>, description = "What is missing gets its default.", examples(
         ("a lock" = (value = json!({"kind": "mutex"}))),
         ("a semaphore" = (value = json!({"capacity": 3, "lease_ms": 60000}))),
+        ("a semaphore of named units" = (value = json!({"slots": ["gpu-a", "gpu-b"]}))),
         ("sessions" = (value = json!({"kind": "sessions", "protocol": "group"}))),
         ("readers and a writer" = (value = json!({"kind": "readers-writer"}))),
     )),
@@ -111,7 +100,7 @@ pub(super) async fn make(
     Ok(json(if was_there { StatusCode::OK } else { StatusCode::CREATED }, &info))
 }
 
-/// Change the capacity or the default lease of a resource
+/// Change the capacity, the default lease or the names of slots of a resource
 #[utoipa::path(
     patch, path = "/v1/resources/{name}", operation_id = "changeResource", tag = "resources",
     params(
@@ -135,11 +124,10 @@ pub(super) async fn change(
     JsonBody(change): JsonBody<ResourceChange>,
 ) -> Answer {
     let patience = patience.time()?.unwrap_or(PATIENCE);
-    let ResourceChange { capacity, lease_ms } = change;
-    if capacity.is_none() && lease_ms.is_none() {
-        return Err(Problem::bad_request("nothing to change: give a capacity, a lease_ms or both").into());
+    if change == ResourceChange::default() {
+        return Err(Problem::bad_request("nothing to change: give a capacity, a lease_ms or slots").into());
     }
-    let changed = app.unless_stopped(app.hub.change(&name, capacity, lease_ms, patience)).await;
+    let changed = app.unless_stopped(app.hub.change(&name, change, patience)).await;
     Ok(json(StatusCode::OK, &changed.ok_or_else(interrupted)??))
 }
 

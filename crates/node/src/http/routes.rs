@@ -10,7 +10,7 @@ use meshlock_serve::stopped;
 use tokio::sync::watch;
 
 use super::answer::Refusal;
-use super::{Limits, TakeRemoval, mesh, openapi, operators, requests, resources, streams};
+use super::{Limits, TakeRemoval, mesh, openapi, operators, requests, resources, stream, streams};
 use crate::hub::Hub;
 
 /// The one address that needs no token.
@@ -51,6 +51,7 @@ pub(super) fn routes(app: App) -> Router {
         .route("/v1/requests/{id}", get(requests::look).patch(requests::change).delete(requests::release))
         .route("/v1/requests/{id}/renew", post(requests::renew))
         .route("/v1/requests/{id}/events", get(streams::of_request))
+        .route(meshlock_api::stream::PATH, get(stream::open))
         .route("/v1/events", get(streams::of_node))
         .route("/v1/resources", get(resources::list))
         .route("/v1/resources/{name}", {

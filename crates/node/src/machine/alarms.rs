@@ -24,6 +24,8 @@ pub(crate) enum Alarm {
     Catalogue,
     /// Nothing may be held any more, which is to be noted.
     Promises,
+    /// Clients that wait are told of their places.
+    Places,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

@@ -12,10 +12,11 @@ use super::demand;
 use super::estimate::Before;
 use super::first_use::implied;
 use super::requests::{MOST_REMEMBERED, Request};
+use super::resource::slot_names;
 use super::{Machine, Now};
 
 /// A request of this node's clients, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
 impl Machine {
@@ -122,6 +123,8 @@ impl Machine {
             owner: request.asked.owner.clone(),
             fence: request.fence,
             fence_text: request.fence.map(|fence| fence.to_string()),
+            slots: request.slots.iter().collect(),
+            slot_names: self.slot_names(request),
             lease_ms: request.told_ms,
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
@@ -132,6 +135,17 @@ impl Machine {
             expiry: request.expiry,
             made: request.made.then(|| self.resource_info(&request.asked.resource)).flatten().map(|it| it.definition),
         })
+    }
+
+    fn slot_names(&self, request: &Request) -> Vec<String> {
+        let known = request.resource.and_then(|number| self.resources.get(&number));
+        known.map_or_else(Vec::new, |known| slot_names(&known.entry.definition, &request.slots))
+    }
+
+    /// Which units a request has, where they are numbered, and their names, if they have any.
+    pub fn slots(&self, ticket: Ticket) -> (Vec<u32>, Vec<String>) {
+        let Some(request) = self.requests.get(ticket) else { return Default::default() };
+        (request.slots.iter().collect(), self.slot_names(request))
     }
 
     /// The state, its fence and the end of the lease, without words: the short way for programs in this process.
@@ -275,6 +289,7 @@ impl Machine {
         if let Some(alarm_at) = alarm_at {
             self.alarms.unset(alarm_at, Alarm::Request(ticket));
         }
+        self.note_change(ticket);
         self.count_end(now, ticket, was, state);
         if was == State::Granted && !lingers {
             self.uncount_holder(now);
@@ -286,6 +301,7 @@ impl Machine {
                 self.set_alarm(ticket);
             }
             None => {
+                self.leave_stream(ticket);
                 self.requests.retire(now, ticket);
                 self.give_back(now, ticket, was);
             }
@@ -304,6 +320,11 @@ impl Machine {
 
     /// A lease or a timeout may be over.
     pub(crate) fn request_due(&mut self, now: Now, ticket: Ticket) {
+        if self.requests.get(ticket).is_some_and(|request| request.alive_until <= now)
+            && self.renew_by_itself(now, ticket)
+        {
+            return;
+        }
         if self.lingers(ticket) {
             return self.end_lingering_of(now, ticket);
         }
@@ -312,7 +333,8 @@ impl Machine {
             return self.set_alarm(ticket);
         }
         let mut was_lost = None;
-        let (expiry, reason) = if request.alive_until > now {
+        let timed_out = request.state == State::Queued && request.times_out.is_some_and(|at| at <= now);
+        let (expiry, reason) = if request.alive_until > now || timed_out && request.stream.is_some() {
             was_lost = self.out_of_reach(now, request);
             let why = was_lost.as_ref().map_or_else(String::new, |lost| format!("; its token is {lost}"));
             let reason = format!("not granted within {} ms{why}", request.asked.timeout_ms.unwrap_or_default());

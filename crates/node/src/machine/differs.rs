@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn only_what_differs_is_named_in_words() {
         let four = NewResource { capacity: Some(4), ..NewResource::default() };
-        let other = NewResource { capacity: Some(5), order: Some(Order::Deadline), ..four };
+        let other = NewResource { capacity: Some(5), order: Some(Order::Deadline), ..four.clone() };
         let (four, other) = (four.complete().unwrap(), other.complete().unwrap());
         let told = declared("n2", Some("/etc/m.toml"), "gpus", &other, &four);
         let expected = "capacity is 5 in the file and 4 in the mesh, order is deadline in the file and priority (aging 16) in \

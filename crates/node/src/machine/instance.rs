@@ -1,6 +1,6 @@
 //! The three protocols that a node runs, behind one face.
 
-use meshlock_api::{Definition, Order, Protocol as Name};
+use meshlock_api::{Definition, Kind, Order, Protocol as Name};
 use meshlock_core::among;
 use meshlock_core::recovery::{Census, Row};
 use meshlock_core::relay::{self, Relayed};
@@ -22,6 +22,11 @@ pub(crate) enum Instance {
     Group(Box<Relayed<group::Node>>),
 }
 
+/// Those of a semaphore: the holders of a mutex, of a session or of a reader's lock use no unit of their own.
+pub(crate) const fn is_numbered(definition: &Definition) -> bool {
+    matches!(definition.kind, Kind::Semaphore)
+}
+
 /// How long a waiting node of `flood` or `group` waits before it asks again.
 pub(crate) const RETRY: Delay = Delay { least_ms: 500, most_ms: 1_000 };
 
@@ -39,6 +44,7 @@ impl Instance {
                     capacity: Units(definition.capacity),
                     order,
                     joins: definition.joins,
+                    numbered: is_numbered(definition),
                 })))
             }
             Name::Flood => {
@@ -54,6 +60,14 @@ impl Instance {
                 });
                 Self::Group(Box::new(Relayed::new(node, relay::Config::default())))
             }
+        }
+    }
+
+    /// The same as saved by a version that did not number units.
+    pub(crate) fn numbered_as(self, definition: &Definition) -> Self {
+        match self {
+            Self::ReverseLink(node) => Self::ReverseLink(Box::new(node.with_numbers(is_numbered(definition)))),
+            Self::Flood(_) | Self::Group(_) => self,
         }
     }
 

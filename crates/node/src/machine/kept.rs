@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use meshlock_api::{Mode, NewRequest, State, Urgency};
-use meshlock_core::{Demand, RequestId, Session};
+use meshlock_core::{Demand, RequestId, Session, Slots};
 use serde::{Deserialize, Serialize};
 
 use super::clients::Ticket;
@@ -34,6 +34,8 @@ pub(super) struct KeptGrant {
     number: Option<RequestId>,
     demand: Option<Demand>,
     fence: Option<u64>,
+    #[serde(default)]
+    slots: Slots,
 }
 
 /// Clients that attend a session under one grant, in what is saved.
@@ -127,6 +129,7 @@ fn keep(Ticket(ticket): Ticket, request: &Request) -> KeptGrant {
         number: request.number,
         demand: request.demand,
         fence: request.fence,
+        slots: request.slots.clone(),
     }
 }
 
@@ -149,6 +152,7 @@ fn held(now: Now, resource: Number, grant: KeptGrant) -> Request {
         number: grant.number,
         state: State::Granted,
         fence: grant.fence,
+        slots: grant.slots,
         granted_at: Some(now),
         lease_ms: grant.lease_ms,
         told_ms: grant.lease_ms,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `clients` | what clients can do: ask, look, renew, change, give back |
 //! | `requests` | the table of requests, and which of them are remembered after their end |
+//! | `streams` | connections that carry requests of a client, and what their end means |
 //! | `resource` | one resource at this node: its protocol, its local queue, its numbers |
 //! | `instance` | the three protocols behind one face |
 //! | `steps` | one event into a protocol, and what comes of it |
@@ -59,6 +60,7 @@ mod revoking;
 mod saved;
 mod steps;
 mod stopping;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod wishes;
@@ -86,11 +88,12 @@ use registry::Registry;
 pub(crate) use requests::Request;
 use requests::Requests;
 use resource::Resource;
+use streams::Streams;
 
 pub(crate) use answers::Answers;
 pub use clients::{COME_BACK_MS, Ticket};
 pub(crate) use demand::GROUP_PRIORITIES;
-pub(crate) use instance::RETRY;
+pub(crate) use instance::{RETRY, is_numbered};
 pub use kept::HeldGrant;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
@@ -99,6 +102,7 @@ pub use recovery::{Disk, Promise, RecoverySetup};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
 pub use saved::{SavedError, saved_counter};
+pub use streams::{ClosedBy, Origin, StreamId};
 
 /// A moment, in nanoseconds since the node began. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,6 +187,7 @@ pub struct Machine {
     pub(crate) names: BTreeMap<String, Number>,
     pub(crate) registry: Registry,
     pub(crate) requests: Requests,
+    pub(crate) streams: Streams,
     pub(crate) neighbours: BTreeMap<NodeId, Neighbour>,
     pub(crate) known: BTreeMap<Member, Acquaintance>,
     pub(crate) alarms: Alarms,
@@ -217,6 +222,7 @@ impl Machine {
             names: BTreeMap::new(),
             registry: Registry::default(),
             requests: Requests::default(),
+            streams: Streams::default(),
             neighbours: BTreeMap::new(),
             known: BTreeMap::new(),
             alarms: Alarms::default(),
@@ -295,6 +301,7 @@ impl Machine {
                 alarms::Alarm::Catalogue => self.catalogue_due(),
                 alarms::Alarm::Promises => self.promises_due(),
                 alarms::Alarm::Voting => self.voting_due(now),
+                alarms::Alarm::Places => self.places_due(now),
             }
         }
         self.requests.forget_old(now);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
 use meshlock_api::resource::check_name;
-use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceInfo, State, What};
+use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceChange, ResourceInfo, State, What};
 use meshlock_core::{Demand, Event, Fence, Grant, NodeId, RequestId, Units};
 
 use super::clients::Ticket;
@@ -29,8 +29,10 @@ pub(crate) const MOST_RESOURCES: usize = 100_000;
 /// Fences of the registry stay far below this.
 pub(super) const GREATEST_NUMBER: Number = 1 << 62;
 
-/// How many entries of the catalogue go into one frame: each of them is below 300 bytes.
+/// How many entries of the catalogue go into one frame: each of them is below 300 bytes, without names of units.
 const MOST_ENTRIES: usize = 1_000;
+/// How many bytes of names go into one frame, but for those of its last entry. Each name has its length before it.
+const MOST_NAME_BYTES: usize = 512 << 10;
 
 /// What this node wants to do under the registry's lock.
 #[derive(Debug, Default)]
@@ -122,7 +124,7 @@ impl Machine {
                 continue;
             };
             known.compare(Some(definition));
-            let (entry, conflict) = (known.entry.clone(), known.conflict);
+            let (entry, conflict) = (known.entry.clone(), known.conflict.clone());
             told.push(match conflict {
                 Some(declared) => self.conflict_words(&entry, &declared),
                 None => format!("resources.{name}: agrees with the mesh"),
@@ -170,32 +172,31 @@ impl Machine {
         Ok(self.wish(now, name, Deed::Make(definition)))
     }
 
-    /// Changes the capacity or the default lease of a resource.
-    pub fn change(
-        &mut self,
-        now: Now,
-        name: &str,
-        capacity: Option<u32>,
-        lease_ms: Option<u64>,
-    ) -> Result<Making, Problem> {
+    /// Changes what can be changed about a resource while it is used.
+    pub fn change(&mut self, now: Now, name: &str, change: ResourceChange) -> Result<Making, Problem> {
         let Some(info) = self.resource_info(name) else {
             return Err(Problem::unknown(format!("there is no resource {name:?} to change")));
         };
-        self.changed(&info.definition, name, capacity, lease_ms)?;
-        Ok(self.wish(now, name, Deed::Change { capacity, lease_ms }))
+        self.changed(&info.definition, name, &change)?;
+        Ok(self.wish(now, name, Deed::Change(change)))
     }
 
-    fn changed(
-        &self,
-        now: &Definition,
-        name: &str,
-        capacity: Option<u32>,
-        lease_ms: Option<u64>,
-    ) -> Result<Definition, Problem> {
+    fn changed(&self, now: &Definition, name: &str, change: &ResourceChange) -> Result<Definition, Problem> {
+        let slots = change.slots.clone().unwrap_or_else(|| now.slots.clone());
+        if !slots.starts_with(&now.slots) {
+            let message = format!(
+                "the slots of {name:?} are called {}: clients that hold them go by these names, so they stay; give all of \
+                 them, and new names after them",
+                now.slots.join(",")
+            );
+            return Err(Problem::conflict(message));
+        }
+        let named = change.slots.as_ref().and_then(|slots| u32::try_from(slots.len()).ok());
         let wanted = Definition {
-            capacity: capacity.unwrap_or(now.capacity),
-            lease_ms: lease_ms.unwrap_or(now.lease_ms),
-            ..*now
+            capacity: change.capacity.or(named).unwrap_or(now.capacity),
+            lease_ms: change.lease_ms.unwrap_or(now.lease_ms),
+            slots,
+            ..now.clone()
         };
         if now.protocol != Protocol::ReverseLink && wanted.capacity != now.capacity {
             let message = format!("{name:?} is served by a protocol that cannot change its capacity");
@@ -285,7 +286,7 @@ impl Machine {
                 let result = match wish.to {
                     Deed::Make(definition) => self.make(now, &wish.name, definition, wish.asker),
                     Deed::Retire { ticket, instead } => self.retire_now(now, &wish.name, ticket, instead),
-                    Deed::Change { capacity, lease_ms } => self.make_change(now, &wish.name, capacity, lease_ms),
+                    Deed::Change(change) => self.make_change(now, &wish.name, &change),
                 };
                 if let Err(problem) = &result {
                     self.not_made(now, &wish.name, problem);
@@ -351,16 +352,10 @@ impl Machine {
         self.registry.fence.max(last.saturating_add(1))
     }
 
-    fn make_change(
-        &mut self,
-        now: Now,
-        name: &str,
-        capacity: Option<u32>,
-        lease_ms: Option<u64>,
-    ) -> Result<ResourceInfo, Problem> {
+    fn make_change(&mut self, now: Now, name: &str, change: &ResourceChange) -> Result<ResourceInfo, Problem> {
         let entry = self.names.get(name).and_then(|number| self.resources.get(number)).map(|known| known.entry.clone());
         let Some(entry) = entry else { return Err(Problem::unknown(format!("there is no resource {name:?}"))) };
-        let definition = self.changed(&entry.definition, name, capacity, lease_ms)?;
+        let definition = self.changed(&entry.definition, name, change)?;
         let Some(next) = entry.version.checked_add(1).filter(|next| *next < REMOVED) else {
             return Err(Problem::conflict(format!("{name:?} was changed too often to be changed again")));
         };
@@ -450,8 +445,8 @@ impl Machine {
             resource.instance = resource.instance.with_fences_above(Fence(first_fence));
         }
         resource.compare(declared);
-        if let Some(declared) = resource.conflict {
-            let text = self.conflict_words(&resource.entry, &declared);
+        if let Some(declared) = &resource.conflict {
+            let text = self.conflict_words(&resource.entry, declared);
             self.note(text);
         }
         let info = resource.info();
@@ -541,22 +536,31 @@ impl Machine {
 
     /// Everything that is known, for a new neighbour, in parts that each fit into a frame. There is always one.
     pub(crate) fn catalogue(&self) -> Vec<Frame> {
-        let entries = [self.entries(), self.removed_entries()].concat();
-        let count = entries.len().div_ceil(MOST_ENTRIES).max(1);
-        let mut entries = entries.into_iter();
-        (0..count).map(|_| Frame::Catalogue(entries.by_ref().take(MOST_ENTRIES).collect())).collect()
+        let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for entry in [self.entries(), self.removed_entries()].concat() {
+            if part.len() == MOST_ENTRIES || bytes > MOST_NAME_BYTES {
+                parts.push(Frame::Catalogue(std::mem::take(&mut part)));
+                bytes = 0;
+            }
+            bytes += entry.definition.slots.iter().map(|name| name.len() + 1).sum::<usize>();
+            part.push(entry);
+        }
+        parts.push(Frame::Catalogue(part));
+        parts
     }
 }
 
 /// Whether the one can be changed into the other while the resource is in use.
 fn may_become(old: &Definition, new: &Definition) -> bool {
     let capacity = if old.protocol == Protocol::ReverseLink { new.capacity } else { old.capacity };
-    Definition { capacity, lease_ms: new.lease_ms, ..*old } == *new
+    let named = new.slots.starts_with(&old.slots);
+    named && Definition { capacity, lease_ms: new.lease_ms, slots: new.slots.clone(), ..old.clone() } == *new
 }
 
 fn as_new(definition: &Definition) -> NewResource {
-    let Definition { kind, capacity, protocol, order, joins, lease_ms } = *definition;
+    let Definition { kind, capacity, protocol, order, joins, lease_ms, ref slots } = *definition;
     NewResource {
+        slots: Some(slots.clone()),
         kind: Some(kind),
         capacity: Some(capacity),
         protocol: Some(protocol),

@@ -8,7 +8,7 @@ use meshlock_core::NodeId;
 use super::clients::Ticket;
 use super::registry::REGISTRY;
 use super::{Machine, Now, Resource};
-use crate::wire::{About, Fact, MOST_FACTS, Number, Row, Token};
+use crate::wire::{About, Fact, MOST_FACTS, MOST_RUNS, Number, Row, Token};
 
 /// How many holders and how many waiters of one resource a node lists by name. All are counted.
 pub const MOST_LISTED: usize = 1_000;
@@ -188,6 +188,7 @@ impl Machine {
             mode: request.asked.mode,
             age_ms: now.ms_since(request.granted_at.unwrap_or(request.asked_at)),
             fence: request.fence,
+            slots: request.slots.clone().unless_longer(MOST_RUNS),
             rank,
         })
     }

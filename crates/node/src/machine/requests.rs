@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::task::Waker;
 
 use meshlock_api::{Expiry, NewRequest, OutOfReach, State, Urgency};
-use meshlock_core::{Demand, RequestId};
+use meshlock_core::{Demand, RequestId, Slots};
 
 use super::Now;
 use super::clients::Ticket;
+use super::streams::{StreamId, ToldPlace};
 use crate::wire::Number;
 
 /// A request of a client of this node.
@@ -24,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) number: Option<RequestId>,
     pub(crate) state: State,
     pub(crate) fence: Option<u64>,
+    /// Which units it has, where they are numbered.
+    pub(crate) slots: Slots,
     pub(crate) asked_at: Now,
     pub(crate) granted_at: Option<Now>,
     pub(crate) over_at: Option<Now>,
@@ -49,6 +52,14 @@ pub(crate) struct Request {
     pub(crate) made: bool,
     /// Its client closed the connection on which it waited, and gave no sign since.
     pub(crate) abandoned: bool,
+    /// The connection to which it belongs.
+    pub(crate) stream: Option<StreamId>,
+    /// How many connections would keep it if that one were closed.
+    pub(crate) anchors: u32,
+    /// Its client is gone, and these keep it.
+    pub(crate) kept_by_anchor: bool,
+    /// What its client was told last about its waiting.
+    pub(crate) told_place: Option<Box<ToldPlace>>,
 }
 
 impl Request {
@@ -61,6 +72,7 @@ impl Request {
             number: None,
             state: State::Queued,
             fence: None,
+            slots: Slots::NONE,
             asked_at: now,
             granted_at: None,
             over_at: None,
@@ -75,6 +87,10 @@ impl Request {
             wakers: Vec::new(),
             attended: 0,
             abandoned: false,
+            stream: None,
+            anchors: 0,
+            kept_by_anchor: false,
+            told_place: None,
             made: false,
             seizes: false,
             asked,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_api::{Definition, ResourceInfo};
-use meshlock_core::{NodeId, RequestId, Session};
+use meshlock_core::{NodeId, RequestId, Session, Slots};
 
 use super::Now;
 use super::clients::Ticket;
@@ -74,24 +74,31 @@ impl Resource {
     pub(crate) fn info(&self) -> ResourceInfo {
         ResourceInfo {
             name: self.entry.name.clone(),
-            definition: self.entry.definition,
+            definition: self.entry.definition.clone(),
             version: self.entry.version,
             token_here: self.instance.holds_token(),
-            conflict: self.conflict,
+            conflict: self.conflict.clone(),
         }
     }
 
     /// Notes whether the node's file says something else than the mesh agreed on. What can be changed at run time is
     /// not compared once it was changed.
     pub(crate) fn compare(&mut self, declared: Option<&Definition>) {
-        let agreed = self.entry.definition;
-        self.conflict = declared.copied().filter(|declared| {
+        let agreed = &self.entry.definition;
+        self.conflict = declared.cloned().filter(|declared| {
             if self.entry.version == 0 {
-                return *declared != agreed;
+                return declared != agreed;
             }
-            Definition { capacity: agreed.capacity, lease_ms: agreed.lease_ms, ..*declared } != agreed
+            let Definition { capacity, lease_ms, .. } = *agreed;
+            Definition { capacity, lease_ms, slots: agreed.slots.clone(), ..declared.clone() } != *agreed
         });
     }
+}
+
+/// The names of units, if all of them have one.
+pub(crate) fn slot_names(definition: &Definition, slots: &Slots) -> Vec<String> {
+    let name = |slot: u32| definition.slots.get(slot as usize).cloned();
+    slots.iter().map(name).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Clients of one node that attend a session together. The protocol knows the first of them only, so its grant is kept

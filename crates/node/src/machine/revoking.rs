@@ -60,11 +60,10 @@ impl Machine {
     /// This node begins anew, and all that its clients held is void: nobody waits for those who were told to stop.
     pub(crate) fn forget_revoked(&mut self, now: Now) {
         for (_, ticket) in std::mem::take(&mut self.lingering) {
-            if let Some(request) = self.requests.get(ticket) {
-                if let Some(alarm_at) = request.alarm_at {
-                    self.alarms.unset(alarm_at, Alarm::Request(ticket));
-                }
+            if let Some(alarm_at) = self.requests.get(ticket).and_then(|request| request.alarm_at) {
+                self.alarms.unset(alarm_at, Alarm::Request(ticket));
             }
+            self.leave_stream(ticket);
             self.requests.retire(now, ticket);
             self.uncount_holder(now);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use meshlock_api::{Event as ApiEvent, Kind, Mode, State, What};
-use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, RequestId, Timer, Units};
+use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, RequestId, Slots, Timer, Units};
 
 use super::alarms::Alarm;
 use super::clients::{Ticket, priority_of};
@@ -99,7 +99,7 @@ impl Machine {
             return;
         };
         let reads = request.asked.mode == Some(Mode::Read);
-        self.let_in(now, ticket, grant.fence.map(|fence| fence.0));
+        self.let_in(now, ticket, grant.fence.map(|fence| fence.0), grant.slots);
         let Some(known) = self.resources.get_mut(&resource).filter(|known| known.instance.serves_one_at_a_time())
         else {
             return;
@@ -120,13 +120,18 @@ impl Machine {
         }
     }
 
-    fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>) {
+    fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>, slots: Slots) {
         let standing = self.standing_until();
         let Some(request) = self.requests.get_mut(ticket) else { return };
         request.state = State::Granted;
         request.granted_at = Some(now);
-        request.fence = fence;
+        (request.fence, request.slots) = (fence, slots);
         self.woken.append(&mut request.wakers);
+        if request.stream.is_some() {
+            // An open stream is the sign of life of a client that waits.
+            request.alive_until = now.plus_ms(request.lease_ms);
+            request.told_ms = request.lease_ms;
+        }
         if let Some(standing) = standing.filter(|standing| *standing < request.alive_until) {
             request.alive_until = standing;
             request.told_ms = standing.ms_since(now);
@@ -139,6 +144,7 @@ impl Machine {
         }
         self.count_holder();
         self.count_grant(now, ticket);
+        self.note_change(ticket);
         self.tell_request(now, ticket);
     }
 
@@ -153,7 +159,7 @@ impl Machine {
         company.members.insert(ticket);
         let fence = company.fence;
         known.desk.remove(ticket);
-        self.let_in(now, ticket, fence);
+        self.let_in(now, ticket, fence, Slots::NONE);
         true
     }
 
@@ -232,8 +238,8 @@ impl Machine {
     /// A resource has become known: requests that waited for it can be handed over.
     pub(crate) fn submit_waiting_for(&mut self, now: Now, resource: Number) {
         let Some(known) = self.resources.get(&resource) else { return };
-        let (name, definition) = (known.entry.name.clone(), known.entry.definition);
-        let conflict = known.conflict.map(|declared| self.conflict_words(&known.entry, &declared));
+        let (name, definition) = (known.entry.name.clone(), known.entry.definition.clone());
+        let conflict = known.conflict.as_ref().map(|declared| self.conflict_words(&known.entry, declared));
         for ticket in self.requests.take_waiting_for(&name) {
             let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else {
                 continue;

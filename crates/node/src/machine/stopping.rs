@@ -72,6 +72,7 @@ impl Machine {
         }
         self.audit_stop(now, ticket);
         self.give_back(now, ticket, State::Granted);
+        self.leave_stream(ticket);
         self.requests.retire(now, ticket);
         if self.stopping {
             self.leave_unless_used(now, resource);
@@ -145,6 +146,7 @@ impl Machine {
             if number != REGISTRY {
                 machine.names.insert(entry.name.clone(), number);
             }
+            let instance = instance.numbered_as(&entry.definition);
             let mut resource = Resource::with_instance(entry, instance);
             resource.compare(machine.settings.declared.get(&resource.entry.name));
             machine.resources.insert(number, resource);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshlock_api::Definition;
+use meshlock_api::{Definition, ResourceChange};
 
 use super::clients::Ticket;
 
@@ -18,10 +18,7 @@ pub(super) struct Wish {
 #[derive(Debug)]
 pub(super) enum Deed {
     Make(Definition),
-    Change {
-        capacity: Option<u32>,
-        lease_ms: Option<u64>,
-    },
+    Change(ResourceChange),
     /// Removes what this request holds, or puts another one in its place.
     Retire {
         ticket: Ticket,
@@ -84,7 +81,7 @@ impl Wishes {
         let numbers = self.makes.remove(name).unwrap_or_default();
         let definition = |number| match self.line.remove(&number)?.to {
             Deed::Make(definition) => Some((number, definition)),
-            Deed::Change { .. } | Deed::Retire { .. } => None,
+            Deed::Change(_) | Deed::Retire { .. } => None,
         };
         numbers.into_iter().filter_map(definition).collect()
     }

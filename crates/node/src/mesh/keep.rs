@@ -13,21 +13,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use meshlock_api::{Definition, Kind as ResourceKind, Order, Protocol};
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::{DiskId, List};
 use ring::rand::{SecureRandom, SystemRandom};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::error::damaged;
 use super::sealed::Kind;
 use super::state::{Current, Run};
 use super::{Charter, Identity, Incarnation, MeshError, durable};
-use crate::wire::Entry;
+use crate::wire::{Entry, Number};
 
 const CENSUS: Kind = Kind { word: "census", format: 1 };
-const CATALOGUE: Kind = Kind { word: "catalogue", format: 1 };
+const CATALOGUE: Kind = Kind { word: "catalogue", format: 2 };
+/// Before units had names.
+const FIRST_CATALOGUE: Kind = Kind { word: "catalogue", format: 1 };
 const VOTER: Kind = Kind { word: "voter", format: 1 };
 const FIRST_LIST: Kind = Kind { word: "first list", format: 1 };
 
@@ -75,7 +78,14 @@ impl Keep {
 
     /// The resources this member has heard of; empty if none were kept.
     pub fn catalogue(&self) -> Result<Vec<Entry>, MeshError> {
-        Ok(read(CATALOGUE, &self.path("catalogue"))?.unwrap_or_default())
+        let path = self.path("catalogue");
+        match read(CATALOGUE, &path) {
+            Err(MeshError::OtherFormat { .. }) => {
+                let first: Vec<FirstEntry> = read(FIRST_CATALOGUE, &path)?.unwrap_or_default();
+                Ok(first.into_iter().map(FirstEntry::complete).collect())
+            }
+            known => Ok(known?.unwrap_or_default()),
+        }
     }
 
     /// Keeps a whole catalogue. It costs one write however many entries are new, so a caller may collect some first.
@@ -201,6 +211,18 @@ fn read<T: DeserializeOwned>(kind: Kind, path: &Path) -> Result<Option<T>, MeshE
     match postcard::take_from_bytes(&content) {
         Ok((value, [])) => Ok(Some(value)),
         Ok(_) | Err(_) => Err(damaged(path, "its content makes no sense")),
+    }
+}
+
+/// An entry as [`FIRST_CATALOGUE`] has it.
+#[derive(Deserialize)]
+struct FirstEntry(Number, String, (ResourceKind, u32, Protocol, Order, u32, u64), u64, NodeId);
+
+impl FirstEntry {
+    fn complete(self) -> Entry {
+        let Self(number, name, (kind, capacity, protocol, order, joins, lease_ms), version, home) = self;
+        let definition = Definition { kind, capacity, protocol, order, joins, lease_ms, ..Definition::default() };
+        Entry { number, name, definition, version, home }
     }
 }
 

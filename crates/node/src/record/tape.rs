@@ -16,7 +16,7 @@ use super::clock::Clock;
 use super::outlet::{Outputs, Troubles};
 use super::place::Place;
 use super::said::{Said, said};
-use crate::machine::{GROUP_PRIORITIES, RETRY, Step};
+use crate::machine::{GROUP_PRIORITIES, RETRY, Step, is_numbered};
 use crate::wire::Entry;
 
 /// One trace.
@@ -48,7 +48,7 @@ impl Tape {
         // What goes wrong with the first line is among the troubles.
         let writer = if outputs.is_empty() { None } else { Writer::new(outputs, &header).ok() };
         Self {
-            definition: entry.definition,
+            definition: entry.definition.clone(),
             writer,
             troubles,
             latest: 0,
@@ -213,7 +213,7 @@ fn watcher(definition: &Definition) -> Watcher {
         Order::Deadline => meshlock_core::Order::Deadline,
     };
     let capacity = Units(definition.capacity);
-    let setting = Setting { capacity, order, joins: definition.joins, overtaking_bound: u32::MAX };
+    let setting = Setting { capacity, order, joins: definition.joins, overtaking_bound: u32::MAX, numbered: false };
     Watcher::new(Watcher::rules_of(protocol_name(definition.protocol)).unwrap_or(RuleSet::NONE), setting)
 }
 
@@ -238,7 +238,7 @@ fn header(mesh: &str, entry: &Entry, clock: &Clock, first: NodeInfo) -> Header {
     parameters.extend(clock.monotonic_ns.map(|ns| ("monotonic_ns", json!(ns))));
     parameters.extend(clock.boot_id.as_ref().map(|id| ("boot_id", json!(id))));
     match protocol {
-        Protocol::ReverseLink => {}
+        Protocol::ReverseLink => parameters.push(("numbered", json!(is_numbered(&entry.definition)))),
         Protocol::Flood => parameters.push(("retry", json!(RETRY))),
         Protocol::Group => {
             let levels = GROUP_PRIORITIES.unsigned_abs() + 1;

@@ -8,5 +8,6 @@ mod random;
 mod requests;
 mod resources;
 mod sockets;
+mod stream;
 mod tcp;
 mod waiting;

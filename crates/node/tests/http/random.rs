@@ -27,6 +27,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("delete", "/v1/requests/{id}"),
     ("post", "/v1/requests/{id}/renew"),
     ("get", "/v1/requests/{id}/events"),
+    ("get", "/v1/stream"),
     ("get", "/v1/events"),
     ("get", "/v1/resources"),
     ("get", "/v1/resources/{name}"),

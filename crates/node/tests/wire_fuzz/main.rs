@@ -9,7 +9,7 @@ mod net;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use meshlock_api::{NewRequest, NewResource, State};
+use meshlock_api::{NewRequest, NewResource, ResourceChange, State};
 use meshlock_core::NodeId;
 use meshlock_node::links::{LONGEST_FRAME, fuzz};
 use meshlock_node::machine::{Machine, Now, Ticket, render_metrics};
@@ -287,7 +287,8 @@ impl Victim {
                 let _ = self.machine.define(self.now, &format!("new-{number}"), &NewResource::default());
             }
             Deed::Change(capacity) => {
-                let _ = self.machine.change(self.now, "gpus", Some(capacity), None);
+                let change = ResourceChange { capacity: Some(capacity), ..ResourceChange::default() };
+                let _ = self.machine.change(self.now, "gpus", change);
             }
         }
         self.machine.take_notes();

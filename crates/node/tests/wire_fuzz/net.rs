@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use meshlock_api::{Kind, Mode, NewRequest, NewResource, Protocol, Urgency};
+use meshlock_api::{Kind, Mode, NewRequest, NewResource, Protocol, ResourceChange, Urgency};
 use meshlock_core::NodeId;
 use meshlock_node::links::{Outgoing, Peer};
 use meshlock_node::machine::{Machine, Now, Settings, Ticket};
@@ -131,7 +131,9 @@ impl Net {
                 let _ = self.machines[at].begin_query(None);
             }
             95..97 => {
-                let _ = self.machines[at].change(self.now, "gpus", Some(self.random.u32(2..6)), None);
+                let capacity = Some(self.random.u32(2..6));
+                let change = ResourceChange { capacity, ..ResourceChange::default() };
+                let _ = self.machines[at].change(self.now, "gpus", change);
             }
             _ => {
                 let (a, b) = self.random.choice([(0, 1), (1, 2)]).expect("two");

@@ -17,6 +17,7 @@
 //! A cancellation and a grant may cross. The coordinator treats a cancellation of a granted request as a release, and the
 //! node ignores a grant that it no longer waits for. Needs FIFO channels.
 
+use meshlock_core::Slots;
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
@@ -240,7 +241,8 @@ impl Node {
         }
         let entered = enter(&mut self.waiting, &mut self.holding, id.request, fence, effects);
         if !entered && self.rules.planted.has(Bug::BelieveCrossedGrant) {
-            let grant = Grant { request: id.request, units: Units(1), session: None, fence: Some(fence) };
+            let grant =
+                Grant { request: id.request, units: Units(1), session: None, fence: Some(fence), slots: Slots::NONE };
             effects.push(Effect::Granted { grant });
         }
         Ok(())
@@ -285,8 +287,8 @@ fn enter(
 ) -> bool {
     let Some(at) = waiting.iter().position(|wish| wish.request == request) else { return false };
     let Demand { units, session, .. } = waiting.remove(at).demand;
-    let grant = Grant { request, units, session, fence: Some(fence) };
-    holding.push(grant);
+    let grant = Grant { request, units, session, fence: Some(fence), slots: Slots::NONE };
+    holding.push(grant.clone());
     effects.push(Effect::Granted { grant });
     true
 }

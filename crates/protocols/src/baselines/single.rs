@@ -3,6 +3,7 @@
 //! An [`Algorithm`] only says what to do when its application asks and leaves and when a message comes. It answers
 //! through a [`Turn`], which knows the node, the others and what the caller is doing.
 
+use meshlock_core::Slots;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -159,7 +160,9 @@ impl Caller {
 
     fn grant(&self) -> Option<Grant> {
         match (self.last, self.phase) {
-            (Some(request), Phase::Inside(units, fence)) => Some(Grant { request, units, session: None, fence }),
+            (Some(request), Phase::Inside(units, fence)) => {
+                Some(Grant { request, units, session: None, fence, slots: Slots::NONE })
+            }
             (Some(_) | None, _) => None,
         }
     }

@@ -15,6 +15,7 @@
 //! As in the report the stations are known in advance, there is one resource of one unit, one request at a time at
 //! each station, no order but that of arrival, and no way to withdraw a request.
 
+use meshlock_core::Slots;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::Vec;
 
@@ -182,7 +183,7 @@ impl Node {
     fn enter(&mut self, effects: &mut Effects) {
         self.etat = Etat::CriticalSection;
         self.caller = Caller::Inside;
-        let grant = Grant { request: self.request, units: Units(1), session: None, fence: None };
+        let grant = Grant { request: self.request, units: Units(1), session: None, fence: None, slots: Slots::NONE };
         effects.push(Effect::Granted { grant });
     }
 
@@ -388,7 +389,7 @@ impl Protocol for Node {
             Etat::CriticalSection => "critical_section",
         };
         let waiting = Waiting { request: self.request, rank: Rank(0), units: Units(1), session: None };
-        let grant = Grant { request: self.request, units: Units(1), session: None, fence: None };
+        let grant = Grant { request: self.request, units: Units(1), session: None, fence: None, slots: Slots::NONE };
         let free = Units(u32::from(self.caller != Caller::Inside));
         let pass = if self.repaired(Defect::F4) { Some(self.transfer) } else { self.latest_seen(self.id) };
         View {

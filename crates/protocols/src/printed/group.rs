@@ -28,6 +28,7 @@ pub use message::{Config, Message, Token};
 pub use queue::{Entry, Queue};
 pub use repairs::{Defect, Repairs};
 
+use meshlock_core::Slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
@@ -272,7 +273,7 @@ impl Node {
     }
 
     fn on_release(&mut self, request: RequestId, units: Units, effects: &mut Effects) -> Result<(), Misuse> {
-        let Some(grant) = self.inside.filter(|grant| grant.request == request) else {
+        let Some(grant) = self.inside.clone().filter(|grant| grant.request == request) else {
             return Err(match self.own {
                 Some(own) if own.number == request.0 && self.waiting => Misuse::NotGranted(request),
                 Some(own) if own.number >= request.0 => Misuse::AlreadyOver(request),
@@ -377,8 +378,8 @@ impl Node {
         let Some(own) = self.own else { return };
         self.waiting = false;
         let (request, session) = (RequestId(own.number), Some(own.session));
-        let grant = Grant { request, units: Units(1), session, fence: None };
-        self.inside = Some(grant);
+        let grant = Grant { request, units: Units(1), session, fence: None, slots: Slots::NONE };
+        self.inside = Some(grant.clone());
         effects.push(Effect::Granted { grant });
     }
 

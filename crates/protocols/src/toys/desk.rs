@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use meshlock_core::counters::{CounterVisitor, Line};
 use meshlock_core::view::{Returning, TokenView, View, Waiting};
 use meshlock_core::{
-    Delay, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Timer, Units,
+    Delay, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Slots, Timer, Units,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,8 +133,9 @@ impl Desk {
                 let uses = uses + 1;
                 self.waiting = None;
                 self.key = Some(uses);
-                let grant = Grant { request, units: Units(1), session: None, fence: Some(Fence(uses)) };
-                self.holding = Some(grant);
+                let grant =
+                    Grant { request, units: Units(1), session: None, fence: Some(Fence(uses)), slots: Slots::NONE };
+                self.holding = Some(grant.clone());
                 effects.push(Effect::Granted { grant });
             }
             DeskMessage::Back { uses } => {
@@ -212,7 +213,7 @@ impl Protocol for Desk {
             role: if self.holding.is_some() { "inside" } else { "outside" }.to_owned(),
             token: self.key.map(|_| TokenView { free, ..TokenView::default() }),
             waiting: waiting.collect(),
-            holding: self.holding.into_iter().collect(),
+            holding: self.holding.clone().into_iter().collect(),
             ..View::default()
         }
     }

@@ -3,7 +3,7 @@
 
 use meshlock_core::counters::CounterVisitor;
 use meshlock_core::view::{Returning, TokenView, View};
-use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, Protocol, Units};
+use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, Protocol, Slots, Units};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Echo {
@@ -37,7 +37,7 @@ impl Protocol for Echo {
         let send = |to, message| Effect::Send { to: NodeId(to), message };
         match event {
             Event::Request { request, .. } => {
-                let grant = Grant { request, units: Units(1), session: None, fence: None };
+                let grant = Grant { request, units: Units(1), session: None, fence: None, slots: Slots::NONE };
                 Ok(vec![Effect::Granted { grant }, send(1, EchoMessage::Ball), send(2, EchoMessage::Stop)])
             }
             Event::Receive { message, .. } => Ok(match (self.id.0, message) {

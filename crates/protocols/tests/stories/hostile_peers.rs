@@ -94,7 +94,7 @@ where
                         (node, Event::Request { request: RequestId(next_request), demand })
                     }
                     1 => {
-                        let Some(grant) = nodes[&node].view().holding.first().copied() else { continue };
+                        let Some(grant) = nodes[&node].view().holding.first().cloned() else { continue };
                         (node, Event::Release { request: grant.request, units: grant.units })
                     }
                     2 => {
@@ -180,7 +180,14 @@ fn reverse_link_survives_a_lying_member() {
         let order = Order::Priority { aging: Aging(2) };
         let starts_with_token = id == NodeId(0);
         let capacity = Units(3);
-        reverse_link::Node::new(reverse_link::Config { id, starts_with_token, capacity, order, joins: 1 })
+        reverse_link::Node::new(reverse_link::Config {
+            id,
+            starts_with_token,
+            capacity,
+            order,
+            joins: 1,
+            numbered: true,
+        })
     };
     let demands = [Demand::units(1, 0), Demand::units(3, i32::MAX), Demand::units(2, i32::MIN), Demand::session(4, 1)];
     assert_tested(survives(node, true, &demands));

@@ -4,14 +4,14 @@ use crate::story::Story;
 use meshlock_core::reverse_link::{Body, Claim, Config, Height, Loan, Message, Node, Token};
 use meshlock_core::{
     Aging, Deadline, Demand, Event, Fence, GrantId, Misuse, NodeId, Order, Priority, Protocol, Rank, RequestId,
-    Session, Units, Urgency,
+    Session, Slots, Units, Urgency,
 };
 
 const STRICT: Order = Order::Priority { aging: Aging(0) };
 
 fn node(id: NodeId, capacity: u32, order: Order, joins: u32) -> Node {
     let capacity = Units(capacity);
-    Node::new(Config { id, starts_with_token: id == NodeId(1), capacity, order, joins })
+    Node::new(Config { id, starts_with_token: id == NodeId(1), capacity, order, joins, numbered: false })
 }
 
 /// A network that has found its ways to the token.
@@ -382,7 +382,9 @@ fn mistakes_of_a_peer_are_rejected_and_change_nothing() {
         grant: GrantId { node: NodeId(2), request: RequestId(request) },
         units: Units(units),
         session: session.map(Session),
+        slots: Slots::NONE,
     };
+    let numbered = |units, slots: [u32; 2]| Loan { slots: slots.into_iter().collect(), ..loan(1, units, None) };
     let token = |pass, ledger| Body::Token { token: Token { pass, ledger, ..Token::default() }, ask: None };
     let cases = [
         ("cy", message(3, Body::Link), "no link to this sender"),
@@ -391,6 +393,16 @@ fn mistakes_of_a_peer_are_rejected_and_change_nothing() {
         ("bob", message(2, Body::Ask(claim(0))), "a claim of an impossible number of units"),
         ("bob", message(2, token(0, vec![])), "a number is out of range"),
         ("bob", message(2, token(9, vec![])), "a second token"),
+        (
+            "bob",
+            message(2, token(9, vec![numbered(3, [0, 1])])),
+            "the numbers of a grant's units in the token's ledger are impossible",
+        ),
+        (
+            "bob",
+            message(2, token(9, vec![numbered(2, [1, 0])])),
+            "the numbers of a grant's units in the token's ledger are impossible",
+        ),
         (
             "bob",
             message(2, token(9, vec![loan(1, u32::MAX, None), loan(2, 1, None)])),

@@ -60,6 +60,7 @@ impl ProtocolChoice {
             capacity: self.capacity,
             order: self.order,
             joins: self.joins,
+            numbered: false,
             levels: self.levels,
             epsilon: self.epsilon,
             retry: self.retry,

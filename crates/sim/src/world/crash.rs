@@ -346,13 +346,13 @@ impl World {
     }
 
     /// Whether a client may be told of a grant. One that a node without standing makes is given back.
-    pub(super) fn may_grant(&mut self, node: u32, grant: Grant) -> bool {
+    pub(super) fn may_grant(&mut self, node: u32, grant: &Grant) -> bool {
         let serves = self.serves(node);
         let Some(faults) = &mut self.faults else { return true };
         if serves {
             faults.end_outage(self.now);
         } else {
-            faults.withheld.push((node, grant));
+            faults.withheld.push((node, grant.clone()));
         }
         serves
     }

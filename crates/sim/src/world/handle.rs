@@ -54,7 +54,7 @@ impl World {
             Effect::Send { to, message } => self.send(node, to.0, message, observer),
             Effect::Multicast { to, message } => self.multicast(node, &to, message, observer),
             Effect::Broadcast { message } => self.broadcast(node, message, observer),
-            Effect::Granted { grant } if !self.may_grant(node, grant) => {}
+            Effect::Granted { ref grant } if !self.may_grant(node, grant) => {}
             Effect::Granted { grant } => {
                 let id = GrantId { node: NodeId(node), request: grant.request };
                 self.watch.granted(NodeId(node), grant, self.now);
@@ -126,5 +126,5 @@ impl World {
 }
 
 fn granted<M>(effect: &Effect<M>) -> Option<Grant> {
-    if let Effect::Granted { grant } = effect { Some(*grant) } else { None }
+    if let Effect::Granted { grant } = effect { Some(grant.clone()) } else { None }
 }

@@ -1,6 +1,11 @@
 // Who came and who is gone, as nodes tell it to each other, and what can be said of a repair from that.
 
-/** @import { Census, NodeId, Scene, SceneNode } from "./types.d.ts" */
+/** @import { Census, NodeId, Scene, SceneNode, Viewer } from "./types.d.ts" */
+
+/** @typedef {{ heir: NodeId | null, missing: Set<NodeId>, asksVoters?: boolean }} Repair */
+
+/** So long one sees who made a token anew, in nanoseconds; where time goes by steps, for so many. */
+const REMADE = { time_ns: 4e9, step: 6 };
 
 /** Ids of incarnations of one node differ by multiples of this. */
 export const INCARNATION = 65_536;
@@ -49,7 +54,7 @@ function rank({ counts, removed }) {
  * reports as soon as it has heard what the others have, so one that has not is waited for. Null where nobody was ever
  * gone.
  * @param {Scene} scene
- * @returns {{ heir: NodeId | null, missing: Set<NodeId> } | null}
+ * @returns {Repair | null}
  */
 export function repairOf(scene) {
   /** @type {SceneNode[]} */
@@ -62,6 +67,38 @@ export function repairOf(scene) {
   const alive = living(newest);
   const upToDate = new Set(heard.filter(({ census }) => census && rank(census) === most).map(({ id }) => id));
   return { heir: alive[0] ?? null, missing: new Set(alive.filter((id) => !upToDate.has(id))) };
+}
+
+/**
+ * The repair at the moment that is shown: of a mesh as it is now by the word of its nodes, otherwise by what the trace
+ * tells.
+ * @param {Pick<Viewer, "about" | "following" | "condition" | "scene">} viewer
+ * @returns {Repair | null}
+ */
+export function repairNow({ about, following, condition: { repair }, scene }) {
+  if (about.source !== "mesh" || !following) return scene && repairOf(scene);
+  return repair && { heir: repair.heir, missing: new Set(repair.missing), asksVoters: repair.asks_voters };
+}
+
+/**
+ * What a node has to do with a crash, in a few words: it is the one, grants nothing, has not reported yet, or makes anew
+ * what was lost.
+ * @param {SceneNode} node
+ * @param {Repair | null} repair
+ * @param {boolean} suspended
+ * @param {Pick<Viewer, "now" | "summary">} viewer
+ * @returns {{ words: string | null, alarm: boolean }}
+ */
+export function partOf(node, repair, suspended, { now, summary }) {
+  const missing = repair?.missing.has(node.id) ?? false;
+  if (node.crashed) return { words: missing ? "crashed, waited for" : "crashed", alarm: true };
+  if (node.gone) return { words: "gone", alarm: false };
+  if (suspended) return { words: "suspended", alarm: true };
+  if (missing) return { words: "report missing", alarm: true };
+  const remade = node.remade !== null && now - node.remade < REMADE[summary?.clock ?? "step"];
+  if (remade) return { words: "made the token anew", alarm: false };
+  if (repair?.heir !== node.id) return { words: null, alarm: false };
+  return { words: repair.asksVoters ? "heir, asks the voters" : "heir", alarm: false };
 }
 
 /** @param {Census} census */

@@ -43,6 +43,27 @@ export function liveSpeed(live) {
 }
 
 /**
+ * The clock of a live mesh, which goes on whether or not there is news. News takes a while to come, so of all that was
+ * heard the latest counts.
+ */
+export class MeshClock {
+  #ahead = Number.NEGATIVE_INFINITY;
+
+  /**
+   * @param {Moment} moment the mesh was there, or farther
+   * @param {number} at milliseconds
+   */
+  heard(moment, at) {
+    this.#ahead = Math.max(this.#ahead, moment - at * 1e6);
+  }
+
+  /** @param {number} at milliseconds @returns {Moment} */
+  now(at) {
+    return this.#ahead + at * 1e6;
+  }
+}
+
+/**
  * Where a live source is now: where it was by the last news, and on from there.
  * @param {Summary | null} summary
  * @param {Playing | null} live

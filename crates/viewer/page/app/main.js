@@ -1,5 +1,6 @@
 // Puts the page together.
 
+import { exported } from "./exported.js";
 import { panels } from "./panels/index.js";
 import { Server, takeToken } from "./server.js";
 import { stage } from "./stage/index.js";
@@ -8,8 +9,10 @@ import { TapeViewer } from "./viewer.js";
 /** @import { Surroundings } from "./types.d.ts" */
 
 async function main() {
+  const data = document.querySelector("#exported")?.textContent;
   // What was seen of another run of the program is not true of this one: nothing of it is kept.
-  const server = new Server({ token: takeToken(window), replaced: () => location.reload() });
+  const live = data ? null : new Server({ token: takeToken(window), replaced: () => location.reload() });
+  const server = live ?? exported(JSON.parse(data ?? ""));
   const about = await server.about();
   const viewer = new TapeViewer(about, inBrowser(server));
   document.title = `${about.title} – meshlock`;
@@ -20,7 +23,7 @@ async function main() {
   Object.assign(window, { viewer });
 
   await viewer.begin();
-  server.listen(
+  live?.listen(
     (update) => viewer.updated(update),
     (reachable, why) => viewer.serverIs(reachable, why),
   );
@@ -43,7 +46,7 @@ function inBrowser(server) {
       push: (hash) => {
         if (hash !== location.hash) history.pushState(null, "", hash);
       },
-      replace: (hash) => history.replaceState(null, "", hash),
+      replace: (hash) => history.replaceState(null, "", hash || location.pathname + location.search),
     },
   };
 }

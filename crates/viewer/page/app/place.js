@@ -1,25 +1,10 @@
-// A place in the state space of the checker: a path of choices, as an address and as a small tape of its own.
+// A place in the state space of the checker: a path of choices as a small tape of its own, and how records are searched
+// where there is no server to do it.
 
 import { recordMoment, sceneFromHeader } from "./scene.js";
 import { describeRecord, eventKind } from "./words.js";
 
 /** @import { Chunk, FindQuery, FoundRecords, Place, Record_, Summary } from "./types.d.ts" */
-
-/**
- * The path that an address names; null if it names none.
- * @param {string} hash
- * @returns {number[] | null}
- */
-export function pathOf(hash) {
-  const named = /^#\/path\/(start|\d+(?:\.\d+)*)$/.exec(hash);
-  if (!named) return null;
-  return named[1] === "start" ? [] : named[1].split(".").map(Number);
-}
-
-/** @param {number[]} path */
-export function addressOf(path) {
-  return `#/path/${path.length > 0 ? path.join(".") : "start"}`;
-}
 
 /**
  * Whether one path is the other and one choice more.
@@ -87,9 +72,11 @@ export function hasMark(record, kind) {
   }
 }
 
+/** @typedef {Pick<Place, "header"> & { records: (Record_ | null)[] }} Searched */
+
 /**
- * Searches the records of a place, as the server does it in other tapes.
- * @param {Place} place
+ * Searches records that are all here, as the server does it in other tapes.
+ * @param {Searched} place
  * @param {FindQuery} query
  * @returns {FoundRecords}
  */
@@ -120,13 +107,13 @@ export function findIn(place, { line, count, back = false, text = "", node, kind
 
 /**
  * Lines after which the token is at a node where it was not before.
- * @param {Place} place
+ * @param {Searched} place
  */
 function tokenLines({ header, records }) {
   const holders = new Set(header.nodes.filter((node) => node.view?.token).map((node) => node.id));
   const lines = new Set();
   records.forEach((record, i) => {
-    if (record.node === undefined || !record.view) return;
+    if (record?.node === undefined || !record.view) return;
     if (!record.view.token) holders.delete(record.node);
     else if (!holders.has(record.node)) {
       holders.add(record.node);

@@ -135,6 +135,7 @@ function someNode(scene, id) {
       gone: false,
       crashed: false,
       census: null,
+      remade: null,
       view: null,
       open: [],
     });
@@ -234,6 +235,7 @@ function applyEvent(scene, record) {
   const node = heeded || record.view ? someNode(scene, id) : undefined;
   const receives = typeof event === "object" && "receive" in event;
   const arrived = receives ? arrive(scene, event.receive.from, id, record.cause) : NOTHING;
+  if (typeof event === "object" && "remake" in event) someNode(scene, id).remade = scene.at;
   if (typeof event === "object" && "census" in event) hears(scene, someNode(scene, id), event.census.census);
   if (node && heeded && typeof event === "object") changeRequests(scene, node, event);
   for (const effect of record.effects ?? []) {

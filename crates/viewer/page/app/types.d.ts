@@ -178,6 +178,8 @@ export interface SceneNode {
   crashed: boolean;
   /** What it has heard of who is gone; null where nodes do not recover. */
   census: Census | null;
+  /** When it made a lost token anew, as the heir of a crash. */
+  remade: Moment | null;
   /** Its last view; null if the trace has none. */
   view: View | null;
   /** Its requests that are open, in the order of asking, told from events alone: known also without views. */
@@ -244,6 +246,8 @@ export interface Summary {
   lines: number;
   /** The moment of the last line. */
   last: Moment;
+  /** Of a live tape: milliseconds since its last line. */
+  idle?: number;
   /** More lines may come. */
   grows: boolean;
   /** How much of a file has been read, 0 to 1. */
@@ -317,6 +321,16 @@ export interface Update {
   playing: Playing | null;
   /** About has changed (a resource is new): fetch it again. */
   about: boolean;
+  /** Null if it has not changed. */
+  condition?: Condition | null;
+}
+
+/** How the nodes of a live mesh are, beyond what tapes tell. */
+export interface Condition {
+  /** Nodes that grant nothing now, and why. */
+  suspended: [NodeId, string][];
+  /** A repair that is not over: who makes lost tokens anew, whose reports are missing, whether only the voters are. */
+  repair: { heir: NodeId | null; missing: NodeId[]; asks_voters: boolean } | null;
 }
 
 export interface Playing {
@@ -430,6 +444,10 @@ export interface Viewer {
   /** Only where about.source is "check". */
   readonly overview: Overview | null;
   readonly place: Place | null;
+  /** How the nodes of a live mesh are now. */
+  readonly condition: Condition;
+  /** The end of an address that leads to what is shown: tape, line and selection, or a path of a check. */
+  readonly link: string;
   /** Why the server does not answer; null while it does. What is shown is then the last that was heard. */
   readonly gone: string | null;
 
@@ -452,7 +470,8 @@ export interface Viewer {
   setSpeed(speed: number): void;
   follow(): void;
   select(what: Selection | null): void;
-  showTape(tape: number): Promise<void>;
+  /** At a line, or where it is interesting. */
+  showTape(tape: number, line?: number): Promise<void>;
   act(action: Action): Promise<Done>;
   /** Only for a check: go to a path, which becomes the address of the page. */
   goTo(path: number[]): Promise<void>;

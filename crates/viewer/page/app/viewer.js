@@ -1,16 +1,17 @@
 // What all parts of the page share: see `Viewer` in types.d.ts.
 
+import { addressOf, addressOfSpot, pathOf, spotOf } from "./address.js";
 import { Chunks } from "./chunks.js";
 import { Cursor } from "./cursor.js";
 import { Emitter, throttle } from "./emitter.js";
 import { arrivalRate, flightsAt, flightsBetween, typicalFlight } from "./flights.js";
-import { extend, isKnown, liveMoment, liveSpeed, Speedometer } from "./growth.js";
+import { extend, isKnown, liveMoment, liveSpeed, MeshClock, Speedometer } from "./growth.js";
 import { firstSpeed } from "./pace.js";
-import { addressOf, findIn, isNext, pathOf, tapeOf } from "./place.js";
+import { findIn, isNext, tapeOf } from "./place.js";
 import { Player } from "./player.js";
 
 /**
- * @import { About, Action, Chunk, Done, Figures, FindQuery, MarkKind, Moment, Overview, Place, Playing, Position,
+ * @import { About, Action, Chunk, Condition, Done, Figures, FindQuery, MarkKind, Moment, Overview, Place, Playing, Position,
  *   SceneNode, Selection, Summary, Surroundings, Update, Viewer } from "./types.d.ts"
  */
 /** @typedef {Update["tapes"][number]} News */
@@ -20,6 +21,10 @@ const FIGURES_EVERY = 2000;
 const BUCKETS = 240;
 /** The overview of a search is asked for so often, in milliseconds. */
 const OVERVIEW_EVERY = 1000;
+/** The address of the page is told at most so often, in milliseconds: browsers refuse more. */
+const ADDRESS_EVERY = 300;
+/** A recording with a broken rule is shown from so long before it, in seconds of the viewer. */
+const BEFORE_VIOLATION = 8;
 /** A lost message is seen falling at least so long while time goes by, in seconds of the viewer. */
 const FALL = 0.45;
 
@@ -38,6 +43,8 @@ export class TapeViewer extends Emitter {
   figures = null;
   /** @type {Selection | null} */
   selected = null;
+  /** @type {Condition} */
+  condition = { suspended: [], repair: null };
   /** @type {Overview | null} */
   overview = null;
   /** @type {Place | null} */
@@ -61,6 +68,8 @@ export class TapeViewer extends Emitter {
   #news = null;
   #keepsUp = false;
   #wantFigures;
+  #wantAddress;
+  #meshClock = new MeshClock();
   #speedometer = new Speedometer();
   /** @type {Promise<void>} the step that is being made */
   #step = Promise.resolve();
@@ -78,16 +87,31 @@ export class TapeViewer extends Emitter {
       () => this.#fetchFigures(),
       (callback) => around.later(callback, FIGURES_EVERY),
     );
+    // Who looks at what goes by has no address: the next look would be another.
+    this.#wantAddress = throttle(
+      () => around.address.replace(this.#player.mode === "rest" ? this.link : ""),
+      (callback) => around.later(callback, ADDRESS_EVERY),
+    );
   }
 
-  /** Shows the first tape, or the place that the address of the page names. */
+  /** Shows the first tape, or what the address of the page names. */
   async begin() {
     if (this.about.source === "check") {
       this.#watchSearch();
       await this.goTo(pathOf(this.#around.address.hash()) ?? [], "replace");
-    } else if (this.about.tapes.length > 0) {
+    } else if (this.about.tapes.length > 0 && !(await this.#toAddress())) {
       await this.showTape(0);
     }
+  }
+
+  /** Goes to the spot that the address of the page names, if it names one. */
+  async #toAddress() {
+    const spot = spotOf(this.#around.address.hash(), this.about.tapes);
+    if (!spot) return false;
+    if (spot.tape === this.tape && this.summary) await this.seek(spot.line);
+    else await this.showTape(spot.tape, spot.line);
+    this.select(spot.selected);
+    return true;
   }
 
   // ------------------------------------------------------------------------------------------------------ what is shown
@@ -110,6 +134,11 @@ export class TapeViewer extends Emitter {
 
   get speed() {
     return this.#player.speed;
+  }
+
+  get link() {
+    if (this.place) return addressOf(this.place.path);
+    return addressOfSpot({ tape: this.tape, line: this.scene?.line ?? 1, selected: this.selected }, this.about.tapes);
   }
 
   /** @param {number} line */
@@ -155,14 +184,19 @@ export class TapeViewer extends Emitter {
   /** @param {number} line */
   async seek(line) {
     this.#rest();
-    if (await this.tried(this.#cursor?.toLine(line))) this.emit("moment");
+    if (await this.tried(this.#cursor?.toLine(line))) this.#moved();
   }
 
   /** @param {Moment} moment */
   async seekTo(moment) {
     if (this.following) this.#rest();
     const wanted = Math.max(0, Math.min(moment, this.summary?.last ?? 0));
-    if (await this.tried(this.#cursor?.toMoment(wanted))) this.emit("moment");
+    if (await this.tried(this.#cursor?.toMoment(wanted))) this.#moved();
+  }
+
+  #moved() {
+    this.emit("moment");
+    if (!this.place) this.#wantAddress();
   }
 
   /** @param {1 | -1} by */
@@ -246,10 +280,14 @@ export class TapeViewer extends Emitter {
   select(what) {
     this.selected = what;
     this.emit("selection");
+    if (!this.place) this.#wantAddress();
   }
 
-  /** @param {number} tape */
-  async showTape(tape) {
+  /**
+   * @param {number} tape
+   * @param {number} [line] there it rests; otherwise it plays from where it is interesting
+   */
+  async showTape(tape, line) {
     const summary = await this.tried(this.#around.server.summary(tape));
     if (!summary) return;
     this.tape = tape;
@@ -258,14 +296,29 @@ export class TapeViewer extends Emitter {
     this.selected = null;
     this.#show(summary, (chunk, after) => this.#around.server.chunk(tape, chunk, after));
     const cursor = /** @type {Cursor} */ (this.#cursor);
-    const live = this.#isLive();
-    await this.tried(cursor.toLine(live ? summary.lines : 1));
+    const live = this.#isLive() && line === undefined;
+    const request = live || line !== undefined ? null : await this.#next("request");
+    await this.tried(cursor.toLine(line ?? (live ? summary.lines : (request?.line ?? 2) - 1)));
     this.#measure();
     this.#player.speed = firstSpeed(summary, this.#typical, arrivalRate(this.#journeys()));
-    this.#setMode(live ? "follow" : "rest");
+    if (!live && line === undefined) await this.#toViolation(cursor);
+    this.#setMode(live ? "follow" : line !== undefined || this.#around.calm() ? "rest" : "play");
     this.emit("selection");
     this.emit("moment");
     this.#wantFigures();
+  }
+
+  /** The first line of a kind. @param {MarkKind} kind */
+  #next(kind) {
+    return this.tried(this.#around.server.next(this.tape, { line: 1, kind, back: false }));
+  }
+
+  /** What led to a broken rule is what one wants to see; of a counterexample that is everything. @param {Cursor} cursor */
+  async #toViolation(cursor) {
+    if (this.summary?.clock === "step") return;
+    const at = (await this.#next("violation"))?.at;
+    const from = (at ?? 0) - BEFORE_VIOLATION * this.speed * 1e9;
+    if (from > cursor.now) await this.tried(cursor.toMoment(from));
   }
 
   /** @param {Action} action */
@@ -305,10 +358,11 @@ export class TapeViewer extends Emitter {
     this.emit("moment");
   }
 
-  /** The address of the page changed: back or forward. */
+  /** The address of the page changed: back or forward, or another one was given. */
   addressChanged() {
     const path = pathOf(this.#around.address.hash());
-    if (this.about.source === "check" && path) this.goTo(path, "keep");
+    if (this.about.source !== "check") this.#toAddress();
+    else if (path) this.goTo(path, "keep");
   }
 
   async #watchSearch() {
@@ -334,7 +388,9 @@ export class TapeViewer extends Emitter {
   /** @param {Update} update */
   async updated(update) {
     this.live = update.playing;
+    this.condition = update.condition ?? this.condition;
     this.#newsAt = this.#around.milliseconds();
+    for (const { last } of update.tapes) this.#meshClock.heard(last, this.#newsAt);
     this.realSpeed = this.#speedometer.take(update.playing, this.#newsAt);
     if (update.about) {
       const about = await this.tried(this.#around.server.about());
@@ -399,6 +455,7 @@ export class TapeViewer extends Emitter {
    */
   #show(summary, fetch) {
     this.summary = summary;
+    this.#meshClock.heard(summary.last + (summary.idle ?? 0) * 1e6, this.#around.milliseconds());
     const chunks = new Chunks(fetch);
     chunks.infos = summary.chunks;
     this.#cursor = new Cursor(chunks, () => this.summary ?? summary);
@@ -426,6 +483,16 @@ export class TapeViewer extends Emitter {
   #setMode(mode) {
     this.#player.set(mode);
     this.emit("transport");
+    if (!this.place) this.#wantAddress();
+  }
+
+  #liveMoment() {
+    const time = this.#around.milliseconds();
+    if (this.about.source === "mesh" && this.summary?.grows && this.gone === null) {
+      const moment = this.#meshClock.now(time);
+      return { moment, known: moment, rate: 1e9, pace: 1e9, moving: true };
+    }
+    return liveMoment(this.summary, this.live, time - this.#newsAt, this.about.source);
   }
 
   /** @returns {import("./player.js").Track} */
@@ -435,7 +502,7 @@ export class TapeViewer extends Emitter {
       advanceTo: (moment) => this.#cursor?.advanceTo(moment) ?? false,
       end: () => ({ moment: this.summary?.last ?? 0, final: !this.summary?.grows }),
       unit: () => (this.summary?.clock === "step" ? 1 : 1e9),
-      live: () => liveMoment(this.summary, this.live, this.#around.milliseconds() - this.#newsAt, this.about.source),
+      live: () => this.#liveMoment(),
       // Steps have no time: there messages fly within their step.
       flights: (from, to) =>
         this.#cursor && this.summary?.clock === "time_ns" ? flightsBetween(this.#cursor.around(), from, to) : [],

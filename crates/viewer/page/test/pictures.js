@@ -47,6 +47,7 @@ await run(cwd, "check", "reverse-link/p1", "--quiet", "--trace", "p1.trace.jsonl
 const broken = await serve(about, cwd, "view", "p1.trace.jsonl", "--listen", "127.0.0.1:0");
 const steps = await open(about, broken.address);
 await until(steps, "!viewer.summary.grows");
+await steps.getByRole("button", { name: "Messages over time" }).click();
 await ask(steps, "viewer.seek(viewer.summary.lines)");
 await keep(steps, "counterexample");
 

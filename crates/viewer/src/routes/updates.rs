@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::Shown;
-use crate::source::{About, Playing};
+use crate::source::{About, Condition, Playing};
 use crate::tape::Extent;
 
 /// How often the page may hear of something; a screen shows no more.
@@ -27,6 +27,8 @@ struct Update {
     tapes: Vec<TapeUpdate>,
     playing: Option<Playing>,
     about: bool,
+    /// Only when it changed.
+    condition: Option<Condition>,
 }
 
 #[derive(Serialize)]
@@ -43,12 +45,14 @@ struct Told {
     extents: Vec<Extent>,
     playing: Option<Playing>,
     about: Option<About>,
+    condition: Condition,
     when: Instant,
 }
 
 pub(super) async fn stream(State(source): State<Shown>) -> Response {
     let changes = source.changes();
-    let told = Told { source, changes, extents: Vec::new(), playing: None, about: None, when: Instant::now() };
+    let (extents, condition, when) = (Vec::new(), Condition::default(), Instant::now());
+    let told = Told { source, changes, extents, playing: None, about: None, condition, when };
     let lines = stream::unfold(told, async |mut told| {
         let update = told.next().await;
         let mut line = update.and_then(|update| serde_json::to_vec(&update).ok()).unwrap_or_default();
@@ -71,17 +75,21 @@ impl Told {
             let new = extents.iter().enumerate().filter(is_new);
             let tapes: Vec<_> = new.map(|(tape, extent)| TapeUpdate { tape, extent: *extent }).collect();
             let playing = self.source.playing();
-            let changed = !tapes.is_empty() || playing != self.playing || about || first;
+            let condition = Some(self.source.condition()).filter(|now| *now != self.condition);
+            let changed = !tapes.is_empty() || playing != self.playing || about || condition.is_some() || first;
             if !changed && self.when.elapsed() > STILL_THERE {
                 self.when = Instant::now();
                 return None;
             }
             if changed {
                 (self.extents, self.playing, self.when) = (extents, playing.clone(), Instant::now());
+                if let Some(condition) = &condition {
+                    self.condition.clone_from(condition);
+                }
                 if !first {
                     sleep(EVERY).await;
                 }
-                return Some(Update { tapes, playing, about });
+                return Some(Update { tapes, playing, about, condition });
             }
             // Tapes are looked at; the source itself says when something else has changed.
             tokio::select! {

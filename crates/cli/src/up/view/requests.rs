@@ -168,7 +168,7 @@ fn definition(hub: &Hub, resource: &str) -> Option<Definition> {
 }
 
 /// What a click means, in the words of the interface for clients.
-fn wish(
+pub(in crate::up) fn wish(
     resource: &str,
     definition: &Definition,
     units: u32,

@@ -89,6 +89,29 @@ fn the_command_knows_what_is_held() {
 }
 
 #[test]
+fn the_command_knows_which_units_it_has() {
+    let world = World::new();
+    assert_eq!(world.run(&["resource", "make", "gpu", "--capacity", "3"]).code, Some(0));
+    assert_eq!(world.run(&["resource", "make", "bay", "--slots", "west,east"]).code, Some(0));
+    let script = "echo ${MESHLOCK_SLOTS-none} ${MESHLOCK_SLOT_NAMES-none}";
+    assert_eq!(world.run(&["lock", "gpu", "--units", "2", "-c", script]).out, "0,1 none\n");
+    let acquired = world.run(&["acquire", "bay", "--json"]).out;
+    let acquired: meshlock_api::RequestInfo = serde_json::from_str(&acquired).unwrap();
+    assert_eq!((acquired.slots, acquired.slot_names), (vec![0], vec!["west".to_owned()]));
+    assert_eq!(world.run(&["lock", "bay", "-c", script]).out, "1 east\n");
+    let status = world.run(&["status"]).out;
+    assert!(status.lines().any(|line| line.starts_with("bay ") && line.contains(" west ")), "{status}");
+    let mut inside = world.command(&["lock", "dock", "-c", script]);
+    let inside = inside.env("MESHLOCK_SLOTS", "7").env("MESHLOCK_SLOT_NAMES", "x").output().unwrap();
+    assert_eq!(inside.stdout, b"none none\n", "those of a lock around this one");
+    let refused = world.run(&["resource", "make", "pit", "--slots", "a,a"]);
+    assert!(refused.code != Some(0) && refused.err.contains("two slots are called"), "{}", refused.err);
+    let refused = world.run(&["resource", "set", "bay", "--slots", "east,west"]);
+    assert!(refused.code != Some(0) && refused.err.contains("west,east"), "{}", refused.err);
+    assert_eq!(world.run(&["resource", "set", "bay", "--slots", "west,east,south"]).code, Some(0));
+}
+
+#[test]
 fn options_end_where_the_command_begins() {
     let world = World::new();
     assert_eq!(world.run(&["lock", "-p", "-3", "dock", "-w", "5", "echo", "-w", "--try"]).out, "-w --try\n");

@@ -1,8 +1,12 @@
 //! What happens when a lock is lost while its command runs.
 
 use std::fs;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use super::world::World;
+use crate::process::until;
 
 const LOOP: &str = "while :; do sleep 0.02; done";
 
@@ -84,4 +88,34 @@ fn a_node_that_stops_hears_when_its_clients_have_stopped() {
         assert_eq!(running.end().code, Some(123));
         assert!(!world.hub.with(|machine, _| machine.anybody_lingers()), "{command:?}");
     }
+}
+
+#[test]
+fn a_node_that_stops_waits_for_a_command_that_does_not_stop() {
+    let world = World::new();
+    let script = format!("trap '' TERM; echo $$; {LOOP}");
+    let mut running = world.start(&["lock", "dock", "--kill-after", "300ms", "sh", "-c", &script]);
+    let command = Pid::from_raw(running.line().parse().unwrap()).unwrap();
+    world.hub.with(|machine, now| machine.stop(now));
+    until("the node may give it to others", || {
+        // In this order: a command that is there a moment later was there before, too.
+        let is_free = !world.hub.with(|machine, _| machine.anybody_lingers());
+        assert!(!is_free || test_kill_process(command).is_err(), "the command is still inside");
+        is_free
+    });
+    assert_eq!(running.end().code, Some(123));
+}
+
+#[test]
+fn a_node_that_stops_waits_for_the_command_of_a_holder_that_was_killed() {
+    let world = World::new();
+    let mut running = world.start(&["lock", "dock", "--lease", "100ms", "sh", "-c", "echo $$; exec sleep 1000"]);
+    let command = Pid::from_raw(running.line().parse().unwrap()).unwrap();
+    running.send(Signal::KILL);
+    assert_eq!(running.end_alone(), None);
+    world.hub.with(|machine, now| machine.stop(now));
+    std::thread::sleep(Duration::from_millis(300)); // several leases
+    assert!(world.hub.with(|machine, _| machine.anybody_lingers()));
+    kill_process(command, Signal::KILL).unwrap();
+    until("it is free", || !world.hub.with(|machine, _| machine.anybody_lingers()));
 }

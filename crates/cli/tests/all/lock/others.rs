@@ -9,6 +9,7 @@ use crate::process::until;
 #[test]
 fn what_is_acquired_stays_until_it_is_released() {
     let world = World::new();
+    world.run(&["resource", "make", "dock"]);
     let ran = world.run(&["acquire", "dock", "--lease", "5m"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let id = ran.out.trim();

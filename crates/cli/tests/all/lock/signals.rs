@@ -1,7 +1,9 @@
 //! Signals, and programs that die or are stopped.
 
-use meshlock_api::State;
-use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
+
+use meshlock_api::{Expiry, State};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use super::world::World;
 use crate::process::until;
@@ -57,16 +59,69 @@ fn what_was_ignored_from_the_start_stays_ignored() {
 }
 
 #[test]
-fn a_killed_holder_loses_within_its_lease() {
+fn a_killed_holder_leaves_the_lock_to_its_command() {
     let world = World::new();
-    let mut running = world.start(&["lock", "dock", "--lease", "300ms", "sh", "-c", "echo $$; exec sleep 1000"]);
+    let mut running = world.start(&["lock", "dock", "--lease", "100ms", "sh", "-c", "echo $$; exec sleep 1000"]);
     let command: i32 = running.line().parse().unwrap();
     let id = world.requests()[0].id.clone();
+    let next = world.start(&["lock", "dock", "echo", "mine"]);
+    world.until(State::Queued, 1);
     running.send(Signal::KILL);
     assert_eq!(running.end_alone(), None);
-    until("the lease is over", || world.hub.look(&id).unwrap().state == State::Expired);
-    assert_eq!(world.run(&["lock", "dock", "echo", "mine"]).out, "mine\n");
+    std::thread::sleep(Duration::from_millis(500)); // several leases
+    assert_eq!(world.hub.look(&id).unwrap().state, State::Granted, "the command runs");
     kill_process(Pid::from_raw(command).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(next.end().out, "mine\n");
+    let ended = world.hub.look(&id).unwrap();
+    assert_eq!((ended.state, ended.expiry), (State::Expired, Some(Expiry::Disconnect)));
+}
+
+#[test]
+fn what_the_command_started_keeps_the_lock_of_a_killed_holder_too() {
+    let world = World::new();
+    let script = "sleep 1000 & echo $!; exec sleep 1001";
+    let mut running = world.start(&["lock", "dock", "--lease", "1h", "sh", "-c", script]);
+    let inner: i32 = running.line().parse().unwrap();
+    let id = world.requests()[0].id.clone();
+    // The whole process group of the command but its child.
+    let group = kill_and_find_group(running, inner);
+    until("the command is gone", || test_kill_process(group).is_err());
+    assert_eq!(world.hub.look(&id).unwrap().state, State::Granted);
+    kill_process(Pid::from_raw(inner).unwrap(), Signal::KILL).unwrap();
+    until("the lock is free", || world.hub.look(&id).unwrap().state == State::Expired);
+}
+
+/// Kills the holder and its command, and returns the command's process.
+fn kill_and_find_group(running: crate::process::Running, inner: i32) -> Pid {
+    let status = std::fs::read_to_string(format!("/proc/{inner}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap();
+    let parent = Pid::from_raw(parent).unwrap();
+    running.send(Signal::KILL);
+    assert_eq!(running.end_alone(), None);
+    kill_process(parent, Signal::KILL).unwrap();
+    parent
+}
+
+#[test]
+fn a_command_that_does_not_inherit_the_connection_does_not_keep_the_lock() {
+    let world = World::new();
+    let words = ["lock", "dock", "--close", "--lease", "1h", "sh", "-c", "echo $$; exec sleep 1000"];
+    let mut running = world.start(&words);
+    let command: i32 = running.line().parse().unwrap();
+    running.send(Signal::KILL);
+    assert_eq!(running.end_alone(), None);
+    assert_eq!(world.run(&["lock", "dock", "echo", "mine"]).out, "mine\n", "at once: its lease is an hour");
+    kill_process(Pid::from_raw(command).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn a_command_under_a_lock_ends_the_lock_whatever_it_leaves_behind() {
+    let world = World::new();
+    let mut running = world.start(&["lock", "dock", "sh", "-c", "sleep 1000 & echo $!"]);
+    let left: i32 = running.line().parse().unwrap();
+    until("given back", || world.requests().is_empty());
+    kill_process(Pid::from_raw(left).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(running.end().code, Some(0));
 }
 
 #[test]

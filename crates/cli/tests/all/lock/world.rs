@@ -23,13 +23,18 @@ pub(crate) struct World {
 impl World {
     /// A node alone in its mesh. It ends with the tests.
     pub(crate) fn new() -> Self {
+        Self::in_mesh("test")
+    }
+
+    /// The same, in a mesh of this name.
+    pub(crate) fn in_mesh(mesh: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Paths of sockets must be short, so this is not in the target directory.
         let place = std::env::temp_dir().join(format!("meshlock-lock-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&place);
         std::fs::create_dir_all(&place).unwrap();
-        let settings = Settings::founder("test", "n0");
+        let settings = Settings::founder(mesh, "n0");
         let (hub, _) = Hub::new(Machine::new(settings));
         let socket = place.join("node.sock");
         let config = HttpConfig { socket: Some(socket.clone()), ..HttpConfig::default() };
@@ -49,6 +54,7 @@ impl World {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = program();
         command.args(words).current_dir(&self.place).env("MESHLOCK_SOCKET", &self.socket).env_remove("MESHLOCK_URL");
+        command.env_remove("MESHLOCK_HOLDS");
         command
     }
 

@@ -49,7 +49,8 @@ fn token_for_2() -> Token {
 }
 
 fn granted(effects: &[Effect<Message>]) -> Vec<Grant> {
-    let grant = |effect: &Effect<Message>| if let Effect::Granted { grant } = effect { Some(*grant) } else { None };
+    let grant =
+        |effect: &Effect<Message>| if let Effect::Granted { grant } = effect { Some(grant.clone()) } else { None };
     effects.iter().filter_map(grant).collect()
 }
 
@@ -229,7 +230,7 @@ fn a_node_answers_to_the_papers_states() {
 #[test]
 fn all_of_a_session_share_its_fence_and_later_sessions_have_greater_ones() {
     let mut holder = node(1);
-    let first = granted(&ask(&mut holder, 1, X).unwrap())[0];
+    let first = granted(&ask(&mut holder, 1, X).unwrap())[0].clone();
     let effects = tell(&mut holder, 2, request_of(2, 1, 0, Some((1, 1))));
     let [Effect::Send { message: Message::Start(start), .. }] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(Some(start.fence), first.fence);
@@ -241,7 +242,7 @@ fn all_of_a_session_share_its_fence_and_later_sessions_have_greater_ones() {
     };
     let mut next = node(3);
     ask(&mut next, 1, Demand::session(2, 1)).unwrap();
-    let second = granted(&tell(&mut next, 1, Message::Token(token.clone())))[0];
+    let second = granted(&tell(&mut next, 1, Message::Token(token.clone())))[0].clone();
     assert!(second.fence > Some(start.fence));
 }
 

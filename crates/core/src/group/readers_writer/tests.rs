@@ -65,7 +65,7 @@ impl Desk {
     }
 
     fn leaves(&mut self, at: u32) {
-        let grant = self.nodes[&NodeId(at)].view().holding[0];
+        let grant = self.nodes[&NodeId(at)].view().holding[0].clone();
         self.happens(NodeId(at), Event::Release { request: grant.request, units: Units(1) });
     }
 

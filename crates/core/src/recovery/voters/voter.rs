@@ -70,7 +70,7 @@ impl Voting {
         let news = core::mem::take(&mut self.words.news);
         if let Some((list, voter)) = self.serving(Duty::Refuse) {
             self.watch(now, &news);
-            let nodes = self.to_judge(now, news);
+            let nodes = self.nodes_to_judge(now, news);
             self.suspect(now, list, voter, &nodes);
             self.refuse(now, list, voter, &nodes);
         }
@@ -323,7 +323,7 @@ impl Voting {
     }
 
     /// Whom to suspect or to refuse may be found among these, in order: all others are as they were.
-    fn to_judge(&mut self, now: Time, news: News) -> Vec<NodeId> {
+    fn nodes_to_judge(&mut self, now: Time, news: News) -> Vec<NodeId> {
         let silence = self.silence();
         let Some(desk) = &mut self.desk else { return Vec::new() };
         let silent = desk.heard.notice(silence, now);

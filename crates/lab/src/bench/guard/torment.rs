@@ -68,12 +68,7 @@ impl Torment {
     }
 
     /// Starts the clients and torments them and the mesh for some time.
-    pub(super) async fn run(
-        &mut self,
-        mesh: &mut Mesh,
-        clients: &mut Clients,
-        length: Duration,
-    ) -> anyhow::Result<()> {
+    pub(super) async fn run(&mut self, mesh: &mut Mesh, clients: &mut Clients, length: Duration) -> anyhow::Result<()> {
         for client in 0..clients.len() {
             clients.start(client)?;
         }

@@ -84,7 +84,8 @@ impl Scene {
     pub(super) async fn round(&mut self, fault: Fault, number: usize) -> anyhow::Result<Duration> {
         let nodes = self.mesh.len();
         // The heir is the first one, and the founder cannot remove itself.
-        let spares_first = fault == Fault::Heir || (fault == Fault::Killed && self.mesh.recovery() == Recovery::Restart);
+        let spares_first =
+            fault == Fault::Heir || (fault == Fault::Killed && self.mesh.recovery() == Recovery::Restart);
         let victim = if spares_first { 1 + number % (nodes - 1) } else { number % nodes };
         let other = (0..nodes).map(|step| (victim + 1 + step) % nodes).find(|node| fault != Fault::Heir || *node != 0);
         let other = other.filter(|other| *other != victim).context("too few nodes")?;
@@ -189,7 +190,8 @@ impl Scene {
         let held = self.lock(holder).await?;
         let waiter = self.wait_at(other);
         self.until(other, |status| {
-            let waits = |resource: &meshlock_api::ResourceStatus| resource.name == RESOURCE && !resource.waiters.is_empty();
+            let waits =
+                |resource: &meshlock_api::ResourceStatus| resource.name == RESOURCE && !resource.waiters.is_empty();
             status.resources.iter().any(waits)
         })
         .await?;

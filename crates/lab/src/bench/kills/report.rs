@@ -34,7 +34,9 @@ impl Report {
             (Fault::Killed | Fault::Restarted | Fault::Paused, Recovery::Voters) => {
                 Some(args.standing.mul_f64(1.1) + BEYOND_STANDING)
             }
-            (Fault::Killed | Fault::Restarted | Fault::Paused | Fault::Bystander | Fault::Heir | Fault::Power, _) => None,
+            (Fault::Killed | Fault::Restarted | Fault::Paused | Fault::Bystander | Fault::Heir | Fault::Power, _) => {
+                None
+            }
         };
         Self { command: args.command(), goal, times: Vec::new() }
     }

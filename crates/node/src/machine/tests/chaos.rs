@@ -35,7 +35,7 @@ impl Chaos {
         let net = &mut mesh.net;
         net.define(0, "gpus", semaphore(3));
         let sessions = NewResource { kind: Some(Kind::Sessions), ..NewResource::default() };
-        net.define(1, "room", sessions);
+        net.define(1, "room", sessions.clone());
         net.define(2, "belt", NewResource { protocol: Some(Protocol::Flood), ..NewResource::default() });
         net.define(3, "hall", NewResource { protocol: Some(Protocol::Group), ..sessions });
         let random = fastrand::Rng::with_seed(seed);

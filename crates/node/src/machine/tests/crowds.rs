@@ -2,17 +2,19 @@
 
 use std::task::Waker;
 
-use meshlock_api::resource::MANY;
+use meshlock_api::resource::{LONGEST_SLOT_NAMES, MANY, MOST_SLOT_NAMES};
 use meshlock_api::{Definition, Kind, Mode, NewRequest, NewResource, Protocol, State, Urgency};
 use meshlock_core::reverse_link::{self, Body, Capacity, Height, Loan, MOST_LOANS, Token};
-use meshlock_core::{Fence, NodeId, RequestId, Session, Units};
+use meshlock_core::slots::MOST_NUMBERED;
+use meshlock_core::{Fence, NodeId, RequestId, Session, Slots, Units};
 
 use super::super::reports::Cursor;
 use super::super::{MOST_LISTED, Machine, Making, Settings};
 use super::{Net, semaphore, settings, wants};
 use crate::links::LONGEST_FRAME;
 use crate::wire::{
-    About, Entry, Fact, Frame, LONGEST_WHOLE, MOST_FACTS, Payload, Removals, Report, Row, decode, encode, pieces,
+    About, Entry, Fact, Frame, LONGEST_WHOLE, MOST_FACTS, MOST_RUNS, Payload, Removals, Report, Row, decode, encode,
+    pieces,
 };
 
 fn roomy(id: u32) -> Settings {
@@ -31,8 +33,14 @@ fn longest_row() -> Row {
         mode: Some(Mode::Write),
         age_ms: u64::MAX,
         fence: Some(u64::MAX),
+        slots: every_second(2 * MOST_RUNS as u32),
         rank: Some(i64::MIN),
     }
+}
+
+/// The even numbers below this one.
+fn every_second(end: u32) -> Slots {
+    (0..end).step_by(2).collect()
 }
 
 #[test]
@@ -51,13 +59,18 @@ fn everything_at_its_limit_fits_into_a_frame() {
     let definition = Definition { capacity: MANY, joins: u32::MAX, lease_ms: u64::MAX, ..Definition::default() };
     let name = "r".repeat(meshlock_api::resource::LONGEST_NAME);
     let entry = Entry { number: u64::MAX, name, definition, version: u64::MAX, home: NodeId(u32::MAX) };
-    assert!(encode(&Frame::Catalogue(vec![entry; 1_000])).len() <= LONGEST_FRAME);
+    assert!(encode(&Frame::Catalogue(vec![entry.clone(); 1_000])).len() <= LONGEST_FRAME);
 
     let node = NodeId(u32::MAX);
     let grant = meshlock_core::GrantId { node, request: RequestId(u64::MAX) };
-    let loan = Loan { grant, units: Units(u32::MAX), session: Some(Session(u64::MAX)) };
+    let unnumbered = Loan { grant, units: Units(u32::MAX), session: Some(Session(u64::MAX)), slots: Slots::NONE };
+    // As many runs as there can be: each unit is one of its own, in the fewest grants that have the longest lists.
+    let slots = every_second(MOST_NUMBERED);
+    let numbered = Loan { slots, ..unnumbered.clone() };
+    let mut ledger = vec![unnumbered; MOST_LOANS - 2];
+    ledger.extend([numbered.clone(), numbered]);
     let capacity = Capacity { version: u64::MAX, units: Units(u32::MAX) };
-    let (granted, ledger, joined) = (Fence(u64::MAX), vec![loan; MOST_LOANS], u32::MAX);
+    let (granted, joined) = (Fence(u64::MAX), u32::MAX);
     let token = Token { pass: u64::MAX, granted, ledger, joined, capacity, base: u64::MAX };
     let height = Height { level: i64::MIN, depth: i64::MIN, id: node };
     let body = Body::Token { token, ask: None };
@@ -110,6 +123,23 @@ fn a_catalogue_of_long_names_comes_in_parts() {
     }
     net.settle_however_long();
     assert_eq!(net.machines[1].resource_infos().len(), 1_100);
+}
+
+#[test]
+fn a_catalogue_of_named_units_comes_in_parts() {
+    let mut net = Net::with_settings([roomy(0), roomy(1)]);
+    let length = LONGEST_SLOT_NAMES / MOST_SLOT_NAMES;
+    let slots: Vec<String> = (0..MOST_SLOT_NAMES).map(|slot| format!("{slot:0>length$}")).collect();
+    for number in 0..100 {
+        let named = NewResource { slots: Some(slots.clone()), ..NewResource::default() };
+        net.machines[0].define(net.now, &format!("pool-{number}"), &named).expect("at its limit");
+    }
+    net.link(0, 1);
+    let frames = net.frames((0, 1));
+    assert!(frames.iter().all(|frame| frame.len() <= LONGEST_FRAME));
+    net.settle_however_long();
+    let known = net.machines[1].resource_infos();
+    assert!(known.len() == 100 && known.iter().all(|info| info.definition.slots == slots));
 }
 
 #[test]

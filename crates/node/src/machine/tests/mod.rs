@@ -16,12 +16,14 @@ mod removal;
 mod resources;
 mod revoking;
 mod saved;
+mod slots;
 mod stopping;
+mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use meshlock_api::{Definition, NewRequest, NewResource, RequestInfo, State, Urgency};
+use meshlock_api::{Definition, NewRequest, NewResource, RequestInfo, ResourceChange, State, Urgency};
 use meshlock_core::NodeId;
 
 use super::{Machine, Making, Now, Settings, Ticket};
@@ -197,6 +199,10 @@ pub(super) fn with_priority(resource: &str, priority: i32) -> NewRequest {
 
 pub(super) fn semaphore(capacity: u32) -> NewResource {
     NewResource { capacity: Some(capacity), ..NewResource::default() }
+}
+
+pub(super) fn capacity(capacity: u32) -> ResourceChange {
+    ResourceChange { capacity: Some(capacity), ..ResourceChange::default() }
 }
 
 pub(super) fn definition(resource: NewResource) -> Definition {

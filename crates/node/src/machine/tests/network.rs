@@ -4,7 +4,7 @@ use meshlock_api::{Kind, NewResource, State};
 use meshlock_core::NodeId;
 
 use super::super::Making;
-use super::{Net, semaphore, wants, with_priority};
+use super::{Net, capacity, semaphore, wants, with_priority};
 use crate::wire::{About, Entry, Frame, Query, REMOVED, encode};
 
 #[test]
@@ -54,8 +54,11 @@ fn a_neighbour_that_talks_nonsense_is_told_why_its_link_is_closed() {
     let holder = net.ask(0, wants("dock"));
     net.settle();
     let definition = net.machines[0].resource_info("dock").expect("made").definition;
-    let entry = |number, name: &str| Entry { number, name: name.into(), definition, version: 0, home: NodeId(1) };
-    let nothing = super::Definition { capacity: 0, ..definition };
+    let nothing = super::Definition { capacity: 0, ..definition.clone() };
+    let entry = |number, name: &str| {
+        let (name, definition) = (name.to_owned(), definition.clone());
+        Entry { number, name, definition, version: 0, home: NodeId(1) }
+    };
     let other_kind = super::definition(NewResource { kind: Some(Kind::Sessions), ..NewResource::default() });
     let nonsense = [
         b"".to_vec(),
@@ -85,7 +88,7 @@ fn a_resource_that_was_changed_as_often_as_can_be_told_is_not_changed_again() {
         Entry { number: 1, name: "gpus".into(), definition: info.definition, version: REMOVED - 1, home: NodeId(0) };
     let frame = encode(&Frame::Catalogue(vec![entry]));
     assert_eq!(net.machines[0].receive(net.now, NodeId(1), &frame), Ok(()));
-    let making = net.machines[0].change(net.now, "gpus", Some(3), None).expect("a wish");
+    let making = net.machines[0].change(net.now, "gpus", capacity(3)).expect("a wish");
     let Making::UnderWay(number) = making else { panic!("nothing to do: {making:?}") };
     let refused = net.machines[0].poll_making(number, std::task::Waker::noop()).expect("done at once");
     assert!(refused.expect_err("refused").message.contains("too often"));

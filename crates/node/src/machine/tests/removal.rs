@@ -91,12 +91,12 @@ fn what_was_removed_can_be_made_again_as_something_else_and_its_fences_go_on() {
     ];
     for kind in kinds {
         let mut net = Net::line(3);
-        net.define(0, "thing", kind);
+        net.define(0, "thing", kind.clone());
         let session = (kind.kind == Some(Kind::Sessions)).then(|| "red".to_owned());
         let (used, before) = net.granted(2, NewRequest { session, ..wants("thing") });
         net.release(2, used);
         net.settle();
-        assert_eq!(net.remove(1, "thing").expect("unused").definition, definition(kind));
+        assert_eq!(net.remove(1, "thing").expect("unused").definition, definition(kind.clone()));
         assert_eq!(net.known("thing"), [false; 3], "{kind:?}");
         let (again, fence) = net.granted(0, wants("thing"));
         assert!(fence > before, "{kind:?}: {fence} after {before}");

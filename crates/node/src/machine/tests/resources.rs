@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meshlock_api::{NewRequest, Reason, State};
 
 use super::super::Making;
-use super::{Net, definition, semaphore, settings, wants};
+use super::{Net, capacity, definition, semaphore, settings, wants};
 
 #[test]
 fn two_nodes_that_make_one_name_at_once_make_one_resource() {
@@ -88,12 +88,12 @@ fn capacity_can_be_raised_and_lowered_while_in_use() {
     let one = net.ask(2, units(1));
     net.settle();
     assert_eq!((net.state(0, two), net.state(2, one)), (State::Granted, State::Queued));
-    net.machines[1].change(net.now, "gpus", Some(3), None).expect("accepted");
+    net.machines[1].change(net.now, "gpus", capacity(3)).expect("accepted");
     net.settle();
     assert_eq!(net.state(2, one), State::Granted, "raised by a node that neither holds nor waits");
     let three = net.ask(1, units(3));
     net.settle();
-    net.machines[2].change(net.now, "gpus", Some(1), None).expect("accepted");
+    net.machines[2].change(net.now, "gpus", capacity(1)).expect("accepted");
     net.settle();
     assert_eq!(net.state(1, three), State::Rejected, "it can never be granted now");
     assert_eq!((net.state(0, two), net.state(2, one)), (State::Granted, State::Granted), "nobody is thrown out");

@@ -55,6 +55,7 @@ fn format_2_is_what_it_was() {
 #[test]
 fn what_former_versions_saved_is_understood_or_left_alone() {
     goes_on(FORMAT_2_FIRST.as_bytes());
+    goes_on(FORMAT_2_UNNUMBERED.as_bytes());
     let format_1 = [1, 4, b't', b'e', b's', b't'];
     assert_eq!(Machine::resume(settings(0), &format_1).err(), Some(SavedError::Older));
 }
@@ -73,3 +74,5 @@ fn a_newer_format_is_told_from_rubbish() {
 const FORMAT_2: &str = include_str!("saved_2.json");
 /// Before there was recovery.
 const FORMAT_2_FIRST: &str = include_str!("saved_2_first.json");
+/// Before units were numbered.
+const FORMAT_2_UNNUMBERED: &str = include_str!("saved_2_unnumbered.json");

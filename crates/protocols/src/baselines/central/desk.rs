@@ -137,7 +137,7 @@ impl Desk {
         let fits = self.fits(&front.claim, rules);
         let at = if fits { 0 } else { self.joiner(&front.claim, rules)? };
         let Entry { id, claim, .. } = self.queue.remove(at);
-        let fence = self.ledger.lend(id, &claim);
+        let fence = self.ledger.lend(id, &claim, meshlock_core::Slots::NONE);
         if !fits {
             self.ledger.joined = (self.ledger.joined + 1).min(rules.joins);
         }

@@ -33,7 +33,7 @@ impl Protocol for Node {
             token: holds.then(|| token_view(&self.token, self.followers)),
             neighbours: self.members.iter().copied().filter(|&member| member != self.id).collect(),
             waiting: waiting.into_iter().collect(),
-            holding: self.inside.into_iter().collect(),
+            holding: self.inside.clone().into_iter().collect(),
             captain: self.captain,
             followers: (holds || self.followers != 0).then_some(self.followers),
             ..View::default()

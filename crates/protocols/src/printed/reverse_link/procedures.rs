@@ -3,6 +3,7 @@
 use super::Defect;
 use super::message::{Body, Message};
 use super::node::{Effects, Entry, Node, State};
+use meshlock_core::Slots;
 use meshlock_core::protocol::Effect;
 use meshlock_core::vocabulary::{Grant, NodeId, Rank, Units};
 
@@ -70,7 +71,7 @@ impl Node {
         self.blocked = None;
         self.t.0 -= own.units.0; // 11
         self.state = State::Cs; // 12
-        let grant = Grant { request: own.request, units: own.units, session: None, fence: None };
+        let grant = Grant { request: own.request, units: own.units, session: None, fence: None, slots: Slots::NONE };
         out.push(Effect::Granted { grant }); // 13
         if !self.q.is_empty() {
             self.give_token_to_front_of_q(out); // 14

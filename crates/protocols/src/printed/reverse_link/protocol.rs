@@ -4,6 +4,7 @@
 //! departed neighbours are never forgotten, so renumbering may merge states that differ. That is good enough to find
 //! counterexamples, which are replayed without renumbering; for verdicts, models of this protocol are bounded.
 
+use meshlock_core::Slots;
 use std::string::String;
 use std::vec::Vec;
 
@@ -60,7 +61,13 @@ impl Protocol for Node {
         let own = |state| self.own.filter(|_| self.state == state);
         let waiting =
             own(State::Es).map(|o| Waiting { request: o.request, rank: o.priority, units: o.units, session: None });
-        let holding = own(State::Cs).map(|o| Grant { request: o.request, units: o.units, session: None, fence: None });
+        let holding = own(State::Cs).map(|o| Grant {
+            request: o.request,
+            units: o.units,
+            session: None,
+            fence: None,
+            slots: Slots::NONE,
+        });
         View {
             role: String::from(self.state.name()),
             height: Some(self.height),

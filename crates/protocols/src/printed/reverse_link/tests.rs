@@ -35,7 +35,13 @@ fn send(to: u32, height: Height, body: Body) -> Effect<Message> {
 }
 
 fn granted(request: u64, units: u32) -> Effect<Message> {
-    let grant = meshlock_core::Grant { request: RequestId(request), units: Units(units), session: None, fence: None };
+    let grant = meshlock_core::Grant {
+        request: RequestId(request),
+        units: Units(units),
+        session: None,
+        fence: None,
+        slots: meshlock_core::Slots::NONE,
+    };
     Effect::Granted { grant }
 }
 

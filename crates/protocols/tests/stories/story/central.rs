@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use meshlock_core::counters::{CounterVisitor, Line};
 use meshlock_core::view::{Returning, TokenView, Waiting};
 use meshlock_core::{
-    Delay, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Timer, Units, View,
+    Delay, Effect, Event, Fence, Grant, Misuse, NodeId, Protocol, Rank, Rejection, RequestId, Slots, Timer, Units, View,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,7 @@ impl Central {
 }
 
 fn grant(request: RequestId) -> Grant {
-    Grant { request, units: Units(1), session: None, fence: None::<Fence> }
+    Grant { request, units: Units(1), session: None, fence: None::<Fence>, slots: Slots::NONE }
 }
 
 impl Protocol for Central {

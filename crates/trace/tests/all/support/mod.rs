@@ -6,7 +6,7 @@ use meshlock_core::reverse_link::Height;
 use meshlock_core::view::{Claimant, LedgerView, Origin, Returning, TokenView, Waiting};
 use meshlock_core::{
     Deadline, Delay, Demand, Effect, Event, Fence, Grant, GrantId, Misuse, NodeId, Priority, Rank, Rejection,
-    RequestId, Session, Timer, Units, Urgency, View,
+    RequestId, Session, Slots, Timer, Units, Urgency, View,
 };
 use meshlock_trace::{
     At, End, Happening, Header, Link, Lost, Move, NodeInfo, Record, Source, TraceError, Violation, What, Writer,
@@ -107,13 +107,13 @@ fields! {
     Demand { units, urgency, session }
     Timer { epoch }
     Delay { least_ms, most_ms }
-    Grant { request, units, session, fence }
+    Grant { request, units, session, fence, slots }
     GrantId { node, request }
     Returning { grant, units }
     Height { level, depth, id }
     Waiting { request, rank, units, session }
     Claimant { origin, rank, units, session }
-    LedgerView { grant, units, session }
+    LedgerView { grant, units, session, slots }
     TokenView { pass, free, capacity, ledger, session, queue, followers }
     Link { between, up }
     Lost<Message> { from, to, message, cause }
@@ -133,6 +133,7 @@ draw! {
     Session = any::<u64>().prop_map(Self);
     Fence = any::<u64>().prop_map(Self);
     Rank = any::<i64>().prop_map(Self);
+    Slots = proptest::collection::btree_set(0..50u32, 0..4).prop_map(|slots| slots.into_iter().collect());
     NodeId = (0..NODES).prop_map(NodeId);
     // Two different ones.
     (NodeId, NodeId) = (0..NODES, 1..NODES).prop_map(|(a, step)| (NodeId(a), NodeId((a + step) % NODES)));

@@ -29,7 +29,8 @@ const LABEL = 12;
 
 /**
  * @param {Chart} chart
- * @returns {{ svg: SVGElement, plot: { left: number, width: number, total: number }, cursor: SVGElement }}
+ * @returns {{ svg: SVGElement, plot: { left: number, width: number, total: number }, cursor: SVGElement,
+ *   hair: SVGElement, readout: SVGElement }} `hair` and `readout`: where one points, and what is so there
  */
 export function drawChart(chart) {
   const shown = chart.series.flatMap(({ values }) => values.filter((value) => value !== null));
@@ -41,7 +42,7 @@ export function drawChart(chart) {
   const x = axis(chart.x, [chart.last], { length: plot.width, vertical: false });
   const svg = s("svg", {
     class: "meshlock-chart",
-    viewBox: `0 0 ${WIDTH} ${bottom + 66}`,
+    viewBox: `0 0 ${WIDTH} ${bottom + 80}`,
     role: "img",
     "aria-label": `${chart.title}: ${chart.y.label} by ${chart.x.label}, for ${chart.series.map(({ name }) => name).join(", ")}`,
   });
@@ -60,8 +61,10 @@ export function drawChart(chart) {
   );
   svg.append(legend(chart.series, plot.left, bottom + 52));
   const cursor = line("cursor", "cursor", 0, plot.top, 0, bottom);
-  svg.append(cursor);
-  return { svg, plot: { left: plot.left, width: plot.width, total: WIDTH }, cursor };
+  const hair = line("hair", "muted", 0, plot.top, 0, bottom);
+  const readout = text("readout", LABEL, "ink", "start", MARGIN, bottom + 70, "");
+  svg.append(cursor, hair, readout);
+  return { svg, plot: { left: plot.left, width: plot.width, total: WIDTH }, cursor, hair, readout };
 }
 
 /** @typedef {{ left: number, top: number, width: number, height: number }} Plot */
@@ -93,7 +96,7 @@ function horizontalAxis(axis, plot) {
 
 /** @param {Series} series @param {number} index @param {import("./chartaxis.js").Axis} y @param {Plot} plot */
 function drawSeries(series, index, y, plot) {
-  const group = s("g", { class: "series", "aria-label": series.name });
+  const group = s("g", { class: "series" });
   const many = Math.max(1, series.values.length);
   /** @param {number} at @param {number} value */
   const place = (at, value) => [

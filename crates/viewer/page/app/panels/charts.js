@@ -10,8 +10,10 @@ import { clockOf } from "./names.js";
 
 /** @param {Viewer} viewer @param {HTMLElement} element */
 export function charts(viewer, element) {
-  /** @type {{ cursor: SVGElement, plot: { left: number, width: number, total: number } }[]} */
+  /** @type {ReturnType<typeof drawChart>[]} */
   let drawn = [];
+  /** Which chart is pointed at, and how far from its left, 0 to 1. @type {{ index: number, part: number } | null} */
+  let pointed = null;
 
   function draw() {
     const { figures } = viewer;
@@ -24,15 +26,32 @@ export function charts(viewer, element) {
     fill(
       element,
       made.map(({ svg, plot }, index) => {
-        svg.addEventListener("click", (event) => {
+        const partAt = (/** @type {MouseEvent} */ event) => {
           const box = svg.getBoundingClientRect();
           const x = ((event.clientX - box.left) / box.width) * plot.total;
-          viewer.seekTo(fraction(x - plot.left, plot.width) * extentOf(figures, clock));
-        });
+          return fraction(x - plot.left, plot.width);
+        };
+        svg.addEventListener("click", (event) => viewer.seekTo(partAt(event) * extentOf(figures, clock)));
+        svg.addEventListener("pointermove", (event) => point({ index, part: partAt(event) }));
+        svg.addEventListener("pointerleave", () => point(null));
         return h("figure", { class: "chart" }, svg, table(numbers[index], spans, clock));
       }),
     );
     drawCursor();
+    point(pointed);
+  }
+  /** Tells the values where one points. @param {typeof pointed} where */
+  function point(where) {
+    pointed = where;
+    const { figures } = viewer;
+    for (const [index, { hair, readout, plot }] of drawn.entries()) {
+      const here = figures && where?.index === index;
+      const x = String(plot.left + (here ? where.part : -1) * plot.width);
+      hair.setAttribute("x1", x);
+      hair.setAttribute("x2", x);
+      hair.toggleAttribute("hidden", !here);
+      readout.textContent = here ? valuesAt(chartsOf(figures, clockOf(viewer))[index], figures, where.part) : "";
+    }
   }
   function drawCursor() {
     const place = viewer.figures ? fraction(viewer.now, extentOf(viewer.figures, clockOf(viewer))) : 0;
@@ -148,6 +167,28 @@ export function bySpans(figures, rows) {
   };
 }
 
+/** @param {import("./chartdraw.js").Chart} chart @param {number | null} value */
+function valueWords(chart, value) {
+  if (value === null) return "–";
+  return chart.y.unit === "s" ? span(value * 1e9, "time_ns") : significant(value, 3);
+}
+
+/**
+ * The values of a chart at a place: "3.2 s: mean 12 ms, longest 40 ms". A span in which nothing was measured has those of
+ * the last one before it.
+ * @param {import("./chartdraw.js").Chart} chart
+ * @param {Figures} figures
+ * @param {number} part how far from the left, 0 to 1
+ */
+export function valuesAt(chart, figures, part) {
+  const clock = chart.x.unit === "s" ? "time_ns" : "step";
+  const values = chart.series.map(({ name, values }) => {
+    const at = Math.min(values.length - 1, Math.floor(part * values.length));
+    return `${name} ${valueWords(chart, values.slice(0, at + 1).findLast((value) => value !== null) ?? null)}`;
+  });
+  return `${moment(part * extentOf(figures, clock), clock)}: ${values.join(", ")}`;
+}
+
 /**
  * The numbers of a chart, for those who cannot see it: a row for each span.
  * @param {import("./chartdraw.js").Chart} chart of the figures by these spans
@@ -157,17 +198,13 @@ export function bySpans(figures, rows) {
  */
 export function numbersOf(chart, figures, clock) {
   const many = chart.series[0].values.length;
-  const words = (/** @type {number | null} */ value) => {
-    if (value === null) return "–";
-    return chart.y.unit === "s" ? span(value * 1e9, "time_ns") : significant(value, 3);
-  };
   const edge = (/** @type {number} */ row) => moment((extentOf(figures, clock) * row) / many, clock);
   return {
     head: ["from", "to", ...chart.series.map(({ name, stepped }) => (stepped ? `${name} at the end` : name))],
     rows: Array.from({ length: many }, (_, row) => [
       edge(row),
       edge(row + 1),
-      ...chart.series.map(({ values }) => words(values[row])),
+      ...chart.series.map(({ values }) => valueWords(chart, values[row])),
     ]),
   };
 }

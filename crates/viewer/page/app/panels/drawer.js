@@ -2,7 +2,7 @@
 
 import { button, h } from "./dom.js";
 
-const KEY = "meshlock-drawer";
+const KEY = "meshlock-diagram";
 
 /**
  * @param {HTMLElement} element
@@ -12,10 +12,17 @@ const KEY = "meshlock-drawer";
 export function drawer(element, name) {
   const kept = read();
   let height = kept?.height ?? 230;
-  let open = kept?.open ?? (window.innerWidth > 760 && window.innerHeight > 700);
-  const toggle = button("", () => set(!open, height), { class: "toggle", "aria-controls": "drawer" });
+  // Most of the window is for the picture, until the reader wants it otherwise.
+  let open = kept?.open ?? false;
+  const toggle = button("", () => choose(!open, height), { class: "toggle", "aria-controls": "drawer" });
   const bar = h("div", { class: "drawer-bar" }, toggle);
-  const room = h("div", { id: "drawer", class: "diagram" });
+  const room = h("div", {
+    id: "drawer",
+    class: "diagram",
+    role: "group",
+    "aria-label": `${name}: the diagram`,
+    tabindex: 0,
+  });
   const grip = h("div", {
     class: "grip",
     role: "separator",
@@ -36,20 +43,24 @@ export function drawer(element, name) {
     room.hidden = !open;
     room.style.height = `${height}px`;
     for (const one of bar.children) if (one !== toggle && one instanceof HTMLElement) one.hidden = !open;
-    write({ open, height });
     if (open) room.dispatchEvent(new Event("shown"));
+  }
+  /** @param {boolean} nowOpen @param {number} nowHeight */
+  function choose(nowOpen, nowHeight) {
+    set(nowOpen, nowHeight);
+    write({ open, height });
   }
   grip.addEventListener("pointerdown", (event) => {
     const [start, from] = [event.clientY, height];
     grip.setPointerCapture(event.pointerId);
-    const move = (/** @type {PointerEvent} */ moved) => set(true, from + start - moved.clientY);
+    const move = (/** @type {PointerEvent} */ moved) => choose(true, from + start - moved.clientY);
     grip.addEventListener("pointermove", move);
     grip.addEventListener("lostpointercapture", () => grip.removeEventListener("pointermove", move), { once: true });
   });
   grip.addEventListener("keydown", (event) => {
     const by = { ArrowUp: 24, ArrowDown: -24 }[event.key];
     if (by === undefined) return;
-    set(true, height + by);
+    choose(true, height + by);
     event.preventDefault();
   });
   // After the caller has put more into the bar.

@@ -20,8 +20,7 @@ export function panels(viewer, page) {
   const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (page.getElementById(id));
   notices(viewer, at("notices"));
   header(viewer, page);
-  live(viewer, at("timeline"));
-  transport(viewer, at("timeline"));
+  transport(viewer, at("timeline"), live(viewer));
   timeline(viewer, at("timeline"));
   spacetime(viewer, at("diagram"));
   const parts = [

@@ -1,4 +1,5 @@
-// A live simulation: run and pause the simulation itself, how fast it goes, and what the world is like.
+// A live simulation: run and pause the simulation itself, how fast it goes, and what the world is like. Folded away, but
+// for how fast it goes.
 
 /** @import { Action, Viewer } from "../types.d.ts" */
 
@@ -12,10 +13,10 @@ const SLIDERS = /** @type {const} */ ({
   pace: { name: "Nodes move", least: -1, most: 1, title: "How many times as fast as the scenario says nodes move" },
 });
 
-/** @param {Viewer} viewer @param {HTMLElement} element */
-export function live(viewer, element) {
+/** @param {Viewer} viewer @returns {HTMLElement | null} */
+export function live(viewer) {
   const can = (/** @type {Action["do"]} */ what) => viewer.about.can.includes(what);
-  if (!can("play") && !can("range") && !can("pace")) return;
+  if (!can("play") && !can("range") && !can("pace")) return null;
   const act = (/** @type {Action} */ action) => viewer.act(action).catch(() => {});
   const run = button("Run", () => act({ do: viewer.live?.paused ? "play" : "pause" }));
   const step = button("One event", () => act({ do: "step", events: 1 }), { title: "One event of the simulation" });
@@ -24,10 +25,11 @@ export function live(viewer, element) {
   const pace = slider(SLIDERS.pace, (factor) => act({ do: "pace", factor }));
   const range = rangeSlider((metres) => act({ do: "range", metres }));
   const replay = h("div", { class: "command" });
-  const line = h(
+  const name = can("play") ? "Simulation" : "Field";
+  const summary = h("summary", { title: "Settings of what is shown" }, name);
+  const group = h(
     "div",
     { class: "live", role: "group", "aria-label": "The simulation" },
-    h("strong", {}, can("play") ? "Simulation" : "Field"),
     can("play") && run,
     can("step") && step,
     can("play") && state,
@@ -36,13 +38,25 @@ export function live(viewer, element) {
     can("pace") && pace.label,
     replay,
   );
-  element.append(line);
+  const whole = h("details", { class: "settings" }, summary, group);
+  // Like a menu: it goes when one goes on.
+  document.addEventListener("pointerdown", ({ target }) => {
+    if (!whole.contains(/** @type {Node} */ (target))) whole.open = false;
+  });
+  whole.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !whole.open) return;
+    event.stopPropagation();
+    whole.open = false;
+    summary.focus();
+  });
 
   let shown = "";
   function draw() {
     const { live } = viewer;
-    line.hidden = live === null;
+    whole.hidden = live === null;
     if (!live) return;
+    const words = !can("play") ? name : `${name} ${live.paused ? "paused" : `×${significant(live.speed, 2)}`}`;
+    if (summary.textContent !== words) summary.textContent = words;
     run.textContent = live.paused ? "Run" : "Pause";
     step.disabled = !live.paused;
     state.textContent = stateWords(live, viewer.realSpeed);
@@ -56,6 +70,7 @@ export function live(viewer, element) {
   }
   viewer.on("transport", draw);
   draw();
+  return whole;
 }
 
 /** Slower than this part of the speed that was asked for is worth telling. */

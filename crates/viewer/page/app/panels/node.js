@@ -2,7 +2,7 @@
 
 /** @import { Claimant, NodeId, OpenRequest, SceneNode, View, Viewer } from "../types.d.ts" */
 
-import { repairOf } from "../census.js";
+import { partOf, repairNow } from "../census.js";
 import { urgencyOf } from "../claims.js";
 import { messageWords, unitWords, urgencyWords } from "../words.js";
 import { actions } from "./actions.js";
@@ -49,13 +49,14 @@ function selected(viewer, node) {
   const line = scene?.line ?? 0;
   const record = viewer.recordAt(line);
   const touched = record?.node === node.id && record.view !== undefined;
+  const suspended = viewer.following ? viewer.condition.suspended.find(([id]) => id === node.id)?.[1] : undefined;
+  const { words: part } = partOf(node, repairNow(viewer), suspended !== undefined, viewer);
   const changed = new Set(touched ? changedFields(viewBefore(viewer, node.id, line), node.view) : []);
   const title = h(
     "div",
     { class: "row" },
     h("h2", {}, node.name),
-    node.gone && h("span", { class: "badge" }, node.crashed ? "crashed" : "gone"),
-    ...repairBadges(viewer, node),
+    part !== null && h("span", { class: "badge" }, part),
     h("span", { class: "spacer" }),
     button("Overview", () => viewer.select(null), { "data-key": "overview", title: "Select nothing (Esc)" }),
   );
@@ -68,19 +69,7 @@ function selected(viewer, node) {
       h("dd", { "data-key": field, class: mark, title: mark && "changed by the last event" }, content),
     );
   }
-  return [title, list];
-}
-
-/** The part of a node in a repair. @param {Viewer} viewer @param {SceneNode} node */
-function repairBadges(viewer, node) {
-  const repair = viewer.scene && repairOf(viewer.scene);
-  if (!repair) return [];
-  return [
-    repair.heir === node.id &&
-      h("span", { class: "badge", title: "Makes anew what is lost with a node that is gone" }, "heir"),
-    repair.missing.has(node.id) &&
-      h("span", { class: "badge", title: "A repair waits for its report" }, "its report is missing"),
-  ];
+  return suspended === undefined ? [title, list] : [title, h("p", { class: "note alarm" }, suspended), list];
 }
 
 /** @typedef {{ field: keyof View, name: string, content: (Node | string)[] }} Row */

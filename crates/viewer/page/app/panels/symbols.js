@@ -36,6 +36,11 @@ export function symbols(header) {
     takesBack && [[shape("M11 9.2h12v3.6h-12Z", "--s3")], "withdraws a request"],
     [[shape("M17 5 23 11 17 17 11 11Z", "--muted")], "any other message"],
     [[cross()], "a message is lost"],
+    header.source === "node" && [
+      [paint(circle(6, { "stroke-dasharray": "3 2" }), "--ground", "--muted")],
+      "suspended: it has not heard enough of the others and grants nothing",
+    ],
+    header.source === "node" && [[body("--ground", "--muted"), cross()], "gone; in red: it crashed"],
   ];
   return h(
     "div",

@@ -7,6 +7,7 @@ import { moment, speed as speedWords } from "./format.js";
 import { jump, playOrPause } from "./keys.js";
 import { marksOf } from "./marks.js";
 import { clockOf } from "./names.js";
+import { copy } from "./notices.js";
 
 export const TIME_SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 export const STEP_SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64];
@@ -18,8 +19,8 @@ const JUMPS = [
   ["violation", "violation", "violation (v)"],
 ];
 
-/** @param {Viewer} viewer @param {HTMLElement} element */
-export function transport(viewer, element) {
+/** @param {Viewer} viewer @param {HTMLElement} element @param {HTMLElement | null} settings of a live simulation */
+export function transport(viewer, element, settings) {
   const play = button([icon("play")], () => playOrPause(viewer), {
     class: "icon primary",
   });
@@ -43,7 +44,11 @@ export function transport(viewer, element) {
       speed,
       now,
       follow,
+      settings,
       h("span", { class: "spacer" }),
+      button("Copy link", () => copy(location.href.split("#")[0] + viewer.link, "The link to this moment is copied."), {
+        title: "An address that leads to this moment and what is selected",
+      }),
       jumps.map(({ group }) => group),
     ),
   );

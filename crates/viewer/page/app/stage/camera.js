@@ -4,8 +4,8 @@
 
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
 
-/** So much is left free around what is fitted in, in pixels: names and queues stand there. */
-const MARGIN = 40;
+/** So much is left free around what is fitted in, in pixels: glow, names and queues stand there. */
+const MARGIN = 64;
 /** One may come so near, and go so far, compared with everything fitted in. */
 const NEAREST = 40;
 const FARTHEST = 0.2;
@@ -50,6 +50,17 @@ export class Camera {
     this.#x = (box.left + box.right) / 2;
     this.#y = (box.top + box.bottom) / 2;
     this.touched = false;
+  }
+
+  /**
+   * What of the world is in the picture, but for so many pixels at its edges.
+   * @param {number} edge
+   * @returns {Box}
+   */
+  box(edge) {
+    const [left, top] = this.toWorld([edge, edge]);
+    const [right, bottom] = this.toWorld([this.width - edge, this.height - edge]);
+    return { left, top, right, bottom };
   }
 
   /**

@@ -42,6 +42,11 @@ export function looksOf(kind) {
   return LOOKS[kind] ?? OTHER;
 }
 
+/** Whether messages of this kind ask for something. @param {string} kind */
+export function isRequest(kind) {
+  return kind === "request" || kind === "ask";
+}
+
 /** @type {Painter} */
 export function drawFlights(context, frame) {
   const { flights } = frame;

@@ -53,8 +53,7 @@ function drawRange(context, { camera, theme }, dot, range) {
 
 /** @param {number} value */
 function metres(value) {
-  const short = (/** @type {number} */ number) => Number(number.toPrecision(3));
-  return value >= 1000 ? `${short(value / 1000)} km` : `${short(value)} m`;
+  return value >= 1000 ? `${Number((value / 1000).toPrecision(3))} km` : `${Number(value.toPrecision(3))} m`;
 }
 
 /** Links in one path for each style: thousands of them must not cost thousands of strokes. @type {Painter} */
@@ -74,13 +73,15 @@ export function drawLinks(context, frame) {
     const [from, to] = down === -1 ? [b, a] : [a, b];
     const asks = detail !== "little" && (asksAlong(a, other) || asksAlong(b, one));
     line(asks ? asked : down === 0 ? unsure : sure, from, to);
-    if (down === 1 || down === -1) arrow(asks ? askedArrows : arrows, from, to, frame.radius);
+    const points = down === 1 || down === -1;
+    if (points && (asks || !frame.calm)) arrow(asks ? askedArrows : arrows, from, to, frame.radius);
   }
   // Where very many links cross, each is faint: otherwise one would see nothing but links.
   const crowd = detail === "little";
+  const faint = frame.calm ? 0.14 : 0.36;
   context.strokeStyle = theme.muted;
   context.lineWidth = crowd ? 0.8 : 1.3;
-  context.globalAlpha = crowd ? Math.min(0.3, Math.max(0.03, (1.5 * frame.dots.length) / links.length)) : 0.36;
+  context.globalAlpha = crowd ? Math.min(0.3, Math.max(0.03, (1.5 * frame.dots.length) / links.length)) : faint;
   context.stroke(sure);
   context.setLineDash([3, 4]);
   context.stroke(unsure);

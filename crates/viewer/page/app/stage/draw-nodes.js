@@ -1,7 +1,8 @@
 // Nodes: who has the token, who is inside, who waits, and what each knows of the others' claims.
 
+import { partOf } from "../census.js";
 import { hasOwnName, labelOf } from "./look.js";
-import { circle, outlined, pill, withAlpha } from "./paint.js";
+import { circle, outlined, pill, withAlpha, within } from "./paint.js";
 import { inkOn, sessionColour, sessionLabel } from "./theme.js";
 
 /** @import { Dot, DotPainter, DotsPainter, Painter } from "./frame.js" */
@@ -36,30 +37,33 @@ export function drawNodes(context, frame) {
 }
 
 /** Circles, one path for each style. @type {DotsPainter} */
-function drawBodies(context, { theme, radius, detail }, dots) {
-  /** @type {Map<string, { fill: string, edge: string, alpha: number, path: Path2D }>} */
+function drawBodies(context, { theme, radius, detail, suspended }, dots) {
+  /** @type {Map<string, { fill: string, edge: string, alpha: number, dashed: boolean, path: Path2D }>} */
   const styles = new Map();
   for (const { node, look, x, y } of dots) {
     const fill = look.held > 0 ? sessionColour(theme, look.session) : theme.ground;
     const edge = look.held > 0 ? fill : look.waiting ? sessionColour(theme, look.session) : theme.muted;
     const alpha = node.gone ? 0.3 : 1;
-    const key = `${fill} ${edge} ${alpha}`;
+    const dashed = suspended.has(node.id);
+    const key = `${fill} ${edge} ${alpha} ${dashed}`;
     let style = styles.get(key);
     if (!style) {
-      style = { fill, edge, alpha, path: new Path2D() };
+      style = { fill, edge, alpha, dashed, path: new Path2D() };
       styles.set(key, style);
     }
     style.path.moveTo(x + radius, y);
     style.path.arc(x, y, radius, 0, FULL_TURN);
   }
-  for (const { fill, edge, alpha, path } of styles.values()) {
+  for (const { fill, edge, alpha, dashed, path } of styles.values()) {
     context.globalAlpha = alpha;
     context.fillStyle = fill;
     context.fill(path);
     context.strokeStyle = edge;
     context.lineWidth = detail === "little" ? 1 : 1.8;
+    context.setLineDash(dashed ? [4, 4] : []);
     context.stroke(path);
   }
+  context.setLineDash([]);
   context.globalAlpha = 1;
 }
 
@@ -216,17 +220,12 @@ function drawCross(context, { theme, radius }, { x, y, node }) {
   context.stroke();
 }
 
-/**
- * What a node has to do with a crash: it is the one, makes anew what was lost, or has not reported yet.
- * @type {DotPainter}
- */
-function drawPart(context, { theme, radius, repair }, { x, y, node, look }) {
-  const missing = repair?.missing.has(node.id) ?? false;
-  const words = node.crashed ? (missing ? "crashed, waited for" : "crashed") : node.gone ? "gone" : null;
-  const part = words ?? (missing ? "report missing" : repair?.heir === node.id ? "heir" : null);
+/** What a node has to do with a crash. @type {DotPainter} */
+function drawPart(context, { theme, radius, repair, suspended, viewer }, { x, y, node, look }) {
+  const { words: part, alarm } = partOf(node, repair, suspended.has(node.id), viewer);
   if (part === null) return;
-  const fill = node.crashed || missing ? theme.alarm : theme.ground;
-  const ink = node.crashed || missing ? inkOn(theme.alarm) : theme.muted;
+  const fill = alarm ? theme.alarm : theme.ground;
+  const ink = alarm ? inkOn(theme.alarm) : theme.ink;
   pill(context, x, y - radius - (look.token ? 19 : 12), part, { fill, ink, size: 10, edge: theme.muted });
 }
 
@@ -250,8 +249,10 @@ function drawChips(context, { theme, radius }, { node, look, x, y }) {
   const widths = shown.map((chip) => Math.max(15, context.measureText(chip.text).width + 8));
   const moreWidth = more > 0 ? context.measureText(`+${more}`).width + 6 : 0;
   const total = widths.reduce((sum, width) => sum + width + 2, moreWidth) - 2;
-  const top = y + radius + (look.token ? 13 : 9) + (hasOwnName(node) ? 19 : 0);
-  let left = x - total / 2;
+  const below = y + radius + (look.token ? 13 : 9) + (hasOwnName(node) ? 19 : 0);
+  const [middle, centre] = within(context, x, below + 7, total, 14);
+  const top = centre - 7;
+  let left = middle - total / 2;
   shown.forEach((chip, i) => {
     const colour = sessionColour(theme, chip.session);
     context.beginPath();

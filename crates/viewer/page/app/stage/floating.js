@@ -1,13 +1,17 @@
-// Buttons over the picture: nearer, farther, all; and at a selected link, cut or restore.
+// Over the picture: nearer, farther, all; how many messages are drawn; and at a selected link, cut or restore.
 
 import { button, h } from "../panels/dom.js";
 
 /** @import { NodeId } from "../types.d.ts" */
 /** @import { Stage } from "./index.js" */
 
+/** Of more nodes not everything is drawn at first: one would see nothing. */
+const FEW = 25;
+
 /**
  * @param {Stage} stage
- * @returns {{ place: () => void }} `place` is called with every frame
+ * @returns {{ place: () => void, calm: () => boolean }} `place` is called with every frame; `calm`: only the token and
+ *   requests are drawn
  */
 export function addFloating(stage) {
   const { viewer, camera, element } = stage;
@@ -25,7 +29,9 @@ export function addFloating(stage) {
     if (link) viewer.act({ do: "link", between: link, up: !isUp(link) }).catch(() => {}); // the viewer told the user
   };
   const cut = button("Cut", cutOrRestore, { class: "stage-float", hidden: true });
-  element.append(cut, tools);
+  const all = h("input", { type: "checkbox", onchange: stage.redraw });
+  const choice = h("label", { class: "stage-choice", title: "Otherwise the token and requests" }, all, "all messages");
+  element.append(cut, tools, choice);
 
   /** @param {number} factor */
   function zoom(factor) {
@@ -44,7 +50,9 @@ export function addFloating(stage) {
   }
 
   return {
+    calm: () => !choice.hidden && !all.checked,
     place() {
+      choice.hidden = (viewer.scene?.nodes.length ?? 0) <= FEW;
       const link = chosenLink();
       const a = link && stage.frame()?.byId.get(link[0]);
       const b = link && stage.frame()?.byId.get(link[1]);

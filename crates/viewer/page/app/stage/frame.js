@@ -1,6 +1,7 @@
 // Everything that is drawn in one frame, worked out beforehand: where nodes are on the canvas, and how much is shown.
 
-import { repairOf } from "../census.js";
+import { repairNow } from "../census.js";
+import { isRequest } from "./draw-flights.js";
 import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
 
 /** @import { Flight, NodeId, Position, SceneNode, Viewer } from "../types.d.ts" */
@@ -35,7 +36,9 @@ import { areaOf, capacityOf, lookOf, rangeOf } from "./look.js";
  * @property {[NodeId, NodeId] | null} chosenLink
  * @property {NodeId | null} hovered
  * @property {NodeId | null} focused by the keyboard
- * @property {{ heir: NodeId | null, missing: Set<NodeId> } | null} repair who makes lost tokens anew, and who is waited for
+ * @property {import("../census.js").Repair | null} repair who makes lost tokens anew, and who is waited for
+ * @property {Map<NodeId, string>} suspended nodes that grant nothing now, and why
+ * @property {boolean} calm only the token and requests are drawn, and links are faint
  * @property {NodeId | undefined} broken where a broken rule shows
  * @property {Flight[]} flights messages on their way
  * @property {number} pulse 0 to 1, while time goes by; 0 otherwise
@@ -49,8 +52,13 @@ const LARGEST = 22;
 const SMALLEST = 2.5;
 /** From these radii on nodes are drawn with everything; with names; and with links that point. */
 const FULL_FROM = 13;
-const NAMES_FROM = 9.5;
+const NAMES_FROM = 9;
 const SOME_FROM = 5.5;
+/** Between nodes that would cover each other, in pixels. */
+const GAP = 3;
+/** So many nodes are pushed apart in a frame, all rounds together; and so little is not worth a push, in pixels. */
+const PUSHES = 20_000;
+const SLIGHT = 0.5;
 
 /**
  * @param {Viewer} viewer
@@ -58,9 +66,10 @@ const SOME_FROM = 5.5;
  * @param {Places} places
  * @param {Theme} theme
  * @param {{ hovered: NodeId | null, focused: NodeId | null, pulse: number }} pointer
+ * @param {boolean} calm
  * @returns {Frame | null}
  */
-export function frameOf(viewer, camera, places, theme, pointer) {
+export function frameOf(viewer, camera, places, theme, pointer, calm) {
   const { scene, summary } = viewer;
   if (!scene || !summary) return null;
   const radius = radiusFor(scene.nodes.length, camera, places);
@@ -75,8 +84,12 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     byId.set(node.id, dot);
     return dot;
   });
+  const there = dots.filter((dot) => dot.visible && !dot.node.gone);
+  separate(there, 2 * radius + GAP);
+  const flights = viewer.flights();
   return {
-    flights: viewer.flights(),
+    flights: calm ? flights.filter(({ kind, token }) => token || isRequest(kind)) : flights,
+    calm,
     viewer,
     camera,
     theme,
@@ -90,9 +103,37 @@ export function frameOf(viewer, camera, places, theme, pointer) {
     chosen: chosenNode(viewer),
     chosenLink: viewer.selected && "link" in viewer.selected ? viewer.selected.link : null,
     broken: scene.end?.violation?.node,
-    repair: repairOf(scene),
+    repair: repairNow(viewer),
+    suspended: new Map(viewer.following ? viewer.condition.suspended : []),
     ...pointer,
   };
+}
+
+/**
+ * Nodes that would cover each other are drawn beside each other. Where they are in the world stays as it is.
+ * @param {{ x: number, y: number }[]} dots
+ * @param {number} least how far apart their middles are at least
+ */
+export function separate(dots, least) {
+  for (let left = PUSHES, pushed = true; left > 0 && pushed; left -= dots.length) {
+    pushed = false;
+    dots.sort((a, b) => a.x - b.x);
+    for (const [i, a] of dots.entries()) {
+      for (let j = i + 1; j < dots.length && dots[j].x - a.x < 2 * least; j++) {
+        const b = dots[j];
+        const apart = Math.hypot(b.x - a.x, b.y - a.y);
+        if (apart > least - SLIGHT) continue;
+        pushed = true;
+        // Two at one place go apart in a direction of their own.
+        const [ux, uy] = apart > 0.01 ? [(b.x - a.x) / apart, (b.y - a.y) / apart] : [Math.cos(j), Math.sin(j)];
+        const by = (least - apart) / 2;
+        a.x -= ux * by;
+        a.y -= uy * by;
+        b.x += ux * by;
+        b.y += uy * by;
+      }
+    }
+  }
 }
 
 /**

@@ -36,8 +36,7 @@ const WORDS_EVERY = 1000;
 
 /**
  * @typedef {HTMLElement & { drawStats?: () => { ms: number, worst: number, frames: number },
- *   placeOf?: (node: NodeId) => [number, number] | null }} Measured how long drawing takes and where a node is in the
- *   window, for tests
+ *   drawn?: () => Frame | null }} Measured how long drawing takes and what was drawn, for tests
  */
 
 /**
@@ -60,11 +59,7 @@ export function stage(viewer, element) {
   let wordsAt = Number.NEGATIVE_INFINITY;
   const stats = { ms: 0, worst: 0, frames: 0 };
   element.drawStats = () => ({ ...stats });
-  element.placeOf = (node) => {
-    const dot = frame?.byId.get(node);
-    const { left, top } = canvas.getBoundingClientRect();
-    return dot ? [left + dot.x, top + dot.y] : null;
-  };
+  element.drawn = () => frame;
 
   /** @type {Stage} */
   const shared = {
@@ -93,11 +88,12 @@ export function stage(viewer, element) {
   function draw() {
     scheduled = false;
     const began = performance.now();
-    if (places.update() && !camera.touched) camera.fit(places.box(), places.nearest);
+    const anew = places.update(camera);
+    if (!camera.touched && (anew || !places.within(camera))) camera.fit(places.box(), places.nearest);
     const goesBy = viewer.playing || viewer.following;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     shared.pointer.pulse = goesBy && !calm ? 0.5 + 0.5 * Math.sin(began / 350) : 0;
-    frame = frameOf(viewer, camera, places, theme, shared.pointer);
+    frame = frameOf(viewer, camera, places, theme, shared.pointer, floating.calm());
     const density = canvas.width / camera.width;
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, camera.width, camera.height);
@@ -173,6 +169,9 @@ const STYLE = `
 .stage button {
   font: inherit; color: var(--ink, #1d2733); background: var(--ground, #fff); cursor: pointer;
   border: 1px solid var(--line, #c3ccd6); border-radius: 6px; padding: 3px 10px;
+}
+.stage-choice {
+  position: absolute; left: 10px; bottom: 8px; padding: 3px 8px; border-radius: 6px; background: var(--ground, #fff);
 }
 .stage button:hover { background: var(--panel, #f4f6f8); }
 .stage-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

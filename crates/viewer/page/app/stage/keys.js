@@ -35,7 +35,7 @@ export function addKeys(stage, menu) {
     const node = nodes[at < 0 ? (by > 0 ? 0 : nodes.length - 1) : (at + by + nodes.length) % nodes.length];
     pointer.focused = node.id;
     camera.reveal(stage.places.of(node));
-    spoken.textContent = nodeWords(node, scene);
+    spoken.textContent = nodeWords(node, scene, stage.frame()?.suspended.get(node.id));
   }
 
   /** The node that keys are about: the one gone to, or else the selected one. */

@@ -4,6 +4,7 @@
 // pairs count most. Lines, rings and grids come out as such. The same nodes and links always give the same picture.
 
 /** @import { NodeId, Position } from "../types.d.ts" */
+/** @import { Box } from "./camera.js" */
 
 /** One link on the paper. */
 export const HOP = 100;
@@ -29,6 +30,44 @@ export function layout(ids, links) {
       ? spiral(ids.length)
       : straighten(relax(start(near), near), near);
   return new Map(ids.map((id, i) => [id, /** @type {Position} */ ([places[2 * i] * HOP, places[2 * i + 1] * HOP])]));
+}
+
+/** Where one more node could stand, so many places across and down. */
+const CANDIDATES = 36;
+/** Nearer than this to another, in hops, nodes would cover each other. */
+const TOO_NEAR = 0.6;
+
+/**
+ * A place for one more node while all others stay where they are: where its distances fit the links best.
+ * @param {NodeId} id
+ * @param {Map<NodeId, Position>} laid the others, at least one
+ * @param {[NodeId, NodeId][]} links
+ * @param {Box} room what is in the picture: there, if possible
+ * @returns {Position}
+ */
+export function placeFor(id, laid, links, room) {
+  const ids = [...laid.keys(), id];
+  const hops = distances(neighbourLists(new Map(ids.map((one, i) => [one, i])), links), ids.length - 1);
+  const others = [...laid.values()].map(([x, y], i) => ({ x, y, hops: hops[i] < ids.length ? hops[i] : 2 }));
+  const [xs, ys] = [others.map(({ x }) => x), others.map(({ y }) => y)];
+  const [left, top] = [Math.min(...xs) - HOP, Math.min(...ys) - HOP];
+  const [right, bottom] = [Math.max(...xs) + HOP, Math.max(...ys) + HOP];
+  /** @type {{ place: Position, stress: number }} */
+  let best = { place: [right, bottom], stress: Number.POSITIVE_INFINITY };
+  for (let i = 0; i < CANDIDATES ** 2; i++) {
+    const x = left + ((right - left) * (i % CANDIDATES)) / (CANDIDATES - 1);
+    const y = top + ((bottom - top) * Math.floor(i / CANDIDATES)) / (CANDIDATES - 1);
+    const outside = x < room.left || x > room.right || y < room.top || y > room.bottom;
+    const stress = others.reduce(
+      (sum, other) => {
+        const apart = Math.hypot(x - other.x, y - other.y) / HOP;
+        return sum + (apart / other.hops - 1) ** 2 + (apart < TOO_NEAR ? 100 : 0);
+      },
+      outside ? others.length : 0,
+    );
+    if (stress < best.stress) best = { place: [x, y], stress };
+  }
+  return best.place;
 }
 
 /**

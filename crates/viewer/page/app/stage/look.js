@@ -153,11 +153,13 @@ export function hasOwnName(node) {
  * How a node is, in a few words: "n4: has the token, holds 2 units; 3 claims in its queue".
  * @param {SceneNode} node
  * @param {Scene} scene
+ * @param {string} [suspended] why it grants nothing
  */
-export function nodeWords(node, scene) {
+export function nodeWords(node, scene, suspended) {
   const look = lookOf(node, scene);
   const parts = [];
-  if (node.gone) parts.push("is gone");
+  if (node.gone) parts.push(node.crashed ? "has crashed" : "is gone");
+  if (suspended !== undefined) parts.push(`grants nothing: ${suspended}`);
   if (look.token) parts.push("has the token");
   if (look.copy) parts.push("keeps a copy of the token");
   if (look.held > 0) parts.push(`holds ${unitWords(look.held)}`);

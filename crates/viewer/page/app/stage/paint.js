@@ -17,6 +17,7 @@ export function pill(context, x, y, text, { fill, ink, size, edge }) {
   context.textBaseline = "middle";
   const width = context.measureText(text).width + size * 0.9;
   const height = size + 5;
+  [x, y] = within(context, x, y, width, height);
   context.beginPath();
   context.roundRect(x - width / 2, y - height / 2, width, height, height / 2);
   context.fillStyle = fill;
@@ -31,6 +32,22 @@ export function pill(context, x, y, text, { fill, ink, size, edge }) {
 }
 
 /**
+ * The middle of something of this size, moved so that no edge of the picture cuts it off.
+ * @param {Context} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ */
+export function within(context, x, y, width, height) {
+  const { canvas } = context;
+  const density = context.getTransform().a;
+  const inside = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ room) =>
+    Math.max(size / 2 + 2, Math.min(at, room / density - size / 2 - 2));
+  return [inside(x, width, canvas.width), inside(y, height, canvas.height)];
+}
+
+/**
  * Words that can be read over links.
  * @param {Context} context
  * @param {Theme} theme
@@ -39,6 +56,7 @@ export function pill(context, x, y, text, { fill, ink, size, edge }) {
  * @param {number} y
  */
 export function outlined(context, theme, text, x, y) {
+  [x, y] = within(context, x, y, context.measureText(text).width, 14);
   context.strokeStyle = theme.ground;
   context.lineWidth = 4;
   context.lineJoin = "round";

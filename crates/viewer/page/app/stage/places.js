@@ -1,16 +1,21 @@
 // Where every node is: by the trace, or by the layout where the trace has no places, or where the user has put it.
 
 import { isSameMember } from "../census.js";
-import { HOP, layout } from "./layout.js";
+import { HOP, layout, placeFor } from "./layout.js";
 import { areaOf } from "./look.js";
 
 /** @import { NodeId, Position, Scene, SceneNode, Viewer } from "../types.d.ts" */
-/** @import { Box } from "./camera.js" */
+/** @import { Box, Camera } from "./camera.js" */
 
 /** The layout looks so many lines ahead for nodes that join and links that come up: recordings begin with one node. */
 const LOOK_AHEAD = 2000;
-/** Up to so many nodes everything is laid out anew when another one joins. */
+/** A mesh is forming for so long, in nanoseconds: until then everything is laid out anew when a node joins. Later ones find
+ *  a place among the others, which stay where they are. */
+const FORMING = 5e9;
+/** Of more nodes none is laid out twice. */
 const LAID_ANEW = 300;
+/** Nearer than this to the edge of the picture, in pixels, a node is cut off. */
+const EDGE = 20;
 
 /** So long a node stays where it was dragged before the word of the server counts again, in milliseconds. */
 const PATIENCE = 1500;
@@ -19,6 +24,8 @@ export class Places {
   #viewer;
   /** @type {Map<NodeId, Position>} by the layout */
   #laid = new Map();
+  /** Those that found a place before they had a link. @type {Set<NodeId>} */
+  #loose = new Set();
   /** The layout knew of no links. */
   #linkless = false;
   /** The user has put nodes somewhere: they stay there. */
@@ -43,9 +50,10 @@ export class Places {
 
   /**
    * Makes the layout if it is needed and missing.
+   * @param {Camera} camera
    * @returns {boolean} whether everything is somewhere else now
    */
-  update() {
+  update(camera) {
     const { scene, summary } = this.#viewer;
     if (!scene || !summary) return false;
     const kind = this.real ? "real" : `${summary.header.protocol} ${JSON.stringify(summary.header.links)}`;
@@ -55,6 +63,7 @@ export class Places {
       this.#madeFor = key;
       this.#laid.clear();
       this.#dragged.clear();
+      this.#loose.clear();
       this.#arranged = false;
     }
     // A node that came back after a crash stands where it stood.
@@ -66,13 +75,34 @@ export class Places {
     }
     const missing = scene.nodes.filter((node) => !node.position && !this.#laid.has(node.id));
     const unlinked = this.#linkless && scene.links.length > 0 && !this.real;
-    if (missing.length === 0 && !unlinked) return fresh;
-    if (this.#laid.size === 0 || unlinked || (this.#laid.size < LAID_ANEW && !this.#arranged)) {
+    const linked = new Set(this.#loose.size > 0 || missing.length > 0 ? scene.links.flat() : []);
+    const found = [...this.#loose].filter((id) => linked.has(id));
+    if (missing.length === 0 && found.length === 0 && !unlinked) return fresh;
+    const forming = summary.clock === "time_ns" && scene.at < FORMING && this.#laid.size < LAID_ANEW;
+    if (this.#laid.size === 0 || unlinked || (forming && !this.#arranged)) {
+      this.#loose.clear();
       this.#layAll(scene);
       return true;
     }
-    for (const node of missing) this.#laid.set(node.id, this.#besideNeighbours(node.id));
+    for (const id of [...found, ...missing.map((node) => node.id)]) {
+      this.#laid.delete(id);
+      this.#laid.set(id, placeFor(id, this.#laid, scene.links, camera.box(2 * EDGE)));
+      if (linked.has(id)) this.#loose.delete(id);
+      else this.#loose.add(id);
+    }
     return fresh;
+  }
+
+  /**
+   * Whether no node is cut off by the edge of the picture.
+   * @param {Camera} camera
+   */
+  within(camera) {
+    if (this.real) return true;
+    return [...this.#laid.values()].every((place) => {
+      const [x, y] = camera.toScreen(place);
+      return x > EDGE && y > EDGE && x < camera.width - EDGE && y < camera.height - EDGE;
+    });
   }
 
   /** @param {Scene} scene */
@@ -118,7 +148,7 @@ export class Places {
 
   /** Links need not be longer than this on the screen: few nodes then stand together. In pixels. */
   get nearest() {
-    return this.real ? Number.POSITIVE_INFINITY : 260 / HOP;
+    return this.real ? Number.POSITIVE_INFINITY : 340 / HOP;
   }
 
   /** @returns {Box} everything there is */
@@ -151,24 +181,6 @@ export class Places {
       box[high] += lack;
     }
     return box;
-  }
-
-  /** @param {NodeId} id */
-  #besideNeighbours(id) {
-    const near = (this.#viewer.scene?.links ?? []).filter((link) => link.includes(id)).flat();
-    const beside = near.some((other) => this.#laid.has(other));
-    let [x, y, count] = [0, 0, 0];
-    for (const [other, place] of this.#laid) {
-      if (beside && !near.includes(other)) continue;
-      x += place[0];
-      y += place[1];
-      count++;
-    }
-    const angle = id * 2.4;
-    return /** @type {Position} */ ([
-      x / Math.max(count, 1) + HOP * Math.cos(angle),
-      y / Math.max(count, 1) + HOP * Math.sin(angle),
-    ]);
   }
 }
 

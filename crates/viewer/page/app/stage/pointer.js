@@ -110,7 +110,7 @@ export function addPointer(stage, menu) {
     const node = at(point);
     const over = node?.id ?? null;
     canvas.style.cursor = node || (frame && linkAt(frame, point)) ? "pointer" : "";
-    canvas.title = node && viewer.scene ? nodeWords(node, viewer.scene) : "";
+    canvas.title = node && viewer.scene ? nodeWords(node, viewer.scene, frame?.suspended.get(node.id)) : "";
     if (over === stage.pointer.hovered) return;
     stage.pointer.hovered = over;
     stage.redraw();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, eventually, open, picture, placeOf, until } from "./support/browser.js";
+import { ask, drawn, eventually, open, picture, placeOf, until } from "./support/browser.js";
 import { folder, serve } from "./support/meshlock.js";
 
 test("a request by click at a real node is granted, and given back", async (test) => {
@@ -117,6 +117,7 @@ test("a busy mesh: no node is inside while the token is still on its way to it, 
   assert.deepEqual([seen.early, seen.twice], [0, 0], JSON.stringify(seen));
 
   // Being inside has one colour, in the picture and in the diagram.
+  await page.getByRole("button", { name: "Messages over time" }).click();
   await until(page, 'document.querySelector("#diagram .held") !== null');
   const colours = await page.evaluate(() => {
     const probe = document.createElement("p");
@@ -136,4 +137,65 @@ test("a busy mesh: no node is inside while the token is still on its way to it, 
   const line = await ask(page, "viewer.scene.line");
   await until(page, `viewer.scene.line > ${line} + 3`);
   assert.equal(await ask(page, "String(getSelection())"), name);
+});
+
+test("a node is killed: it is crossed out, the others make its token anew, and it comes back", async (test) => {
+  const cwd = await folder(test);
+  const { address } = await serve(test, cwd, "up", "--view", "127.0.0.1:0");
+  const page = await open(test, address, { viewport: { width: 1280, height: 800 } });
+  // The voters of a mesh are found within its first seconds; then any one of them may be missing.
+  await until(page, "viewer.scene?.links.length === 5 && viewer.following && viewer.now > 6e9");
+  const [, , killed, other] = /** @type {number[]} */ (await ask(page, "viewer.scene.nodes.map(({ id }) => id)"));
+  const node = (/** @type {number} */ id) => `viewer.scene.nodes.find((one) => one.id === ${id})`;
+  const request = (/** @type {number} */ id) =>
+    `viewer.act({ do: "request", tape: viewer.tape, node: ${id}, units: 1, priority: 0, session: null })`;
+  await ask(page, request(killed));
+  await until(page, `${node(killed)}.view?.token && ${node(killed)}.open.some(({ granted }) => granted !== null)`);
+  await ask(page, `viewer.select({ node: ${killed} })`);
+  await page.getByRole("button", { name: "Kill node" }).click();
+  await until(page, `${node(killed)}.crashed && ${drawn}.byId.get(${killed}).node.gone`);
+  await page.locator("#tab-node-panel .badge", { hasText: "crashed" }).waitFor();
+  await picture(page, "killed");
+
+  // The heir decides, and the new token grants.
+  await until(page, "viewer.scene.nodes.some(({ remade }) => remade !== null)");
+  const living = "viewer.scene.nodes.filter(({ gone }) => !gone)";
+  const heir = Number(await ask(page, "viewer.scene.nodes.find(({ remade }) => remade !== null).id"));
+  assert.notEqual(heir, killed);
+  await until(page, `${living}.length === 4 && ${living}.filter(({ view }) => view?.token).length === 1`);
+  await ask(page, `viewer.select({ node: ${heir} })`);
+  await page.locator("#tab-node-panel .badge", { hasText: "made the token anew" }).waitFor();
+  await picture(page, "repaired");
+  await ask(page, request(other));
+  await until(page, `${node(other)}.open.some(({ granted }) => granted !== null)`);
+
+  // It comes back as its next incarnation, in the same place, and takes part.
+  const place = await placeOf(page, killed);
+  await ask(page, `viewer.select({ node: ${killed} })`);
+  await page.getByRole("button", { name: "Start again" }).click();
+  const again = killed + 65_536;
+  await until(page, `${living}.length === 5 && ${drawn}.byId.has(${again})`);
+  assert.deepEqual(await placeOf(page, again), place);
+  await until(page, `viewer.condition.suspended.length === 0 && viewer.condition.repair === null`);
+  await ask(page, request(again));
+  await until(page, `${node(again)}.open.some(({ granted }) => granted !== null)`);
+});
+
+test("nodes that cannot hear the voters are shown as suspended, with the reason", async (test) => {
+  const cwd = await folder(test);
+  const { address } = await serve(test, cwd, "up", "--nodes", "4", "--view", "127.0.0.1:0");
+  const page = await open(test, address);
+  await until(page, "viewer.scene?.links.length === 4 && viewer.condition.suspended.length === 0");
+  const [cut, ...others] = /** @type {number[]} */ (
+    await ask(page, "viewer.scene.nodes.map(({ id }) => id).reverse()")
+  );
+  await ask(page, `viewer.select({ node: ${cut} })`);
+  for (const other of [others[0], others[2]]) {
+    await ask(page, `viewer.act({ do: "link", between: [${cut}, ${other}], up: false })`);
+  }
+  await until(page, `${drawn}.suspended.has(${cut})`);
+  assert.equal(await ask(page, `${drawn}.suspended.size`), 1);
+  await page.locator("#tab-node-panel .badge", { hasText: "suspended" }).waitFor();
+  await page.locator("#tab-node-panel .note.alarm").waitFor();
+  await picture(page, "suspended");
 });

@@ -25,6 +25,7 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   const page = await open(test, address);
   await until(page, "viewer.following && viewer.now > 0");
   const simulation = page.getByRole("group", { name: "The simulation" });
+  await page.locator("details.settings > summary").click();
   await simulation.getByRole("button", { name: "Pause" }).click();
   await until(page, "viewer.live?.paused");
   // Nodes stand still, so that only what is done here changes links.
@@ -87,6 +88,7 @@ test("dragging a node away cuts its links, and the run can be run again", async 
   const before = Number(await ask(page, `viewer.scene.nodes.find(({ id }) => id === ${asked}).open.length`));
   await form.getByRole("button", { name: "Request" }).click();
   await until(page, `viewer.scene.nodes.find(({ id }) => id === ${asked}).open.length > ${before}`);
+  await page.locator("details.settings > summary").click();
   await simulation.getByRole("button", { name: "Run" }).click();
   await until(page, "!viewer.live.paused");
   await until(
@@ -138,6 +140,7 @@ test("Home on a slider of the world only moves the slider; Enter sets it", async
   const page = await open(test, address);
   await until(page, "viewer.live?.range > 1 && viewer.following");
   const before = await ask(page, "viewer.live.range");
+  await page.locator("details.settings > summary").click();
   const range = page.getByRole("slider", { name: "Radio range" });
   await range.focus();
   await page.keyboard.press("Home");
@@ -163,7 +166,8 @@ test("a large simulation: what the page fetches and keeps is bounded, and it say
     bytes += dataLength;
   });
   await network.send("Network.enable");
-  await until(page, "viewer.live?.now > 0");
+  await until(page, "viewer.live?.speed < 0.1");
+  await ask(page, 'viewer.act({ do: "speed", factor: 1 })');
   await page.getByText("400 nodes do more than a page can show").first().waitFor();
   const [before, began] = [bytes, Date.now()];
   const chunks = "viewer.summary.chunks.at(-1).chunk";

@@ -64,7 +64,11 @@ test("a simulation: play, pause, jump, select, search, charts; on a phone too", 
   const { address } = await serve(test, cwd, "view", "docks.trace.jsonl", "--listen", "127.0.0.1:0");
   const page = await open(test, address);
   await page.keyboard.press("g");
-  await until(page, "viewer.scene.nodes.some((node) => node.open.some((one) => one.granted !== null))");
+  // It plays at once; a jump ends that.
+  await until(
+    page,
+    "!viewer.playing && viewer.scene.nodes.some(({ open }) => open.some((one) => one.granted !== null))",
+  );
   const granted = Number(await ask(page, "viewer.scene.line"));
   await fact(page, "Inside")
     .getByText(/^n\d+$/)

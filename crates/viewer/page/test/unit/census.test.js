@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INCARNATION, isGone, living, repairOf } from "../../app/census.js";
+import { INCARNATION, isGone, living, partOf, repairNow, repairOf } from "../../app/census.js";
 import { applyRecord, nodeOf, sceneFromHeader } from "../../app/scene.js";
 import { describeRecord } from "../../app/words.js";
 import { header } from "./samples.js";
@@ -67,4 +67,32 @@ test("crashes and repairs are told in words", () => {
   assert.equal(title(hears(1, 0, { ...ALL, 2: 3 })), "ann hears that cat came back after a crash");
   const remake = { step: 1, node: 0, event: { remake: { remake: { first: 1, rows: [[0, {}], [1, {}]] } } } }; // biome-ignore format: rows
   assert.equal(title(/** @type {Record_} */ (remake)), "ann makes the lost token anew, by the reports of 2 nodes");
+});
+
+test("of a live mesh the word of its nodes counts, of the past what the trace tells", () => {
+  const scene = after([hears(1, 0, ALL), CRASH, hears(5, 0, GONE)]);
+  const condition = { suspended: [], repair: { heir: 1, missing: [2], asks_voters: false } };
+  const live = { about: /** @type {any} */ ({ source: "mesh" }), following: true, condition, scene };
+  assert.deepEqual(repairNow(live), { heir: 1, missing: new Set([2]), asksVoters: false });
+  assert.equal(repairNow({ ...live, condition: { ...condition, repair: null } }), null);
+  assert.deepEqual(repairNow({ ...live, following: false }), repairOf(scene));
+});
+
+test("the part of a node in a crash: from suspended to the new token", () => {
+  const remake = { step: 7, node: 0, event: { remake: { remake: { first: 1, rows: [] } } }, effects: [] };
+  const scene = after([hears(1, 0, ALL), CRASH, hears(5, 0, GONE), /** @type {Record_} */ (remake)]);
+  const [ann, bob, cat] = scene.nodes;
+  const clock = (/** @type {number} */ now) => ({ now, summary: null });
+  const words = (/** @type {any} */ node, /** @type {any} */ repair, suspended = false, now = 20) =>
+    partOf(node, repair, suspended, clock(now)).words;
+  const repair = { heir: 0, missing: new Set([1, 2]) };
+  assert.equal(words(cat, repair), "crashed, waited for");
+  assert.equal(words(cat, null), "crashed");
+  assert.equal(words(bob, repair), "report missing");
+  assert.equal(words(bob, repair, true), "suspended");
+  assert.equal(words(ann, repair), "heir");
+  assert.equal(words(ann, { ...repair, asksVoters: true }), "heir, asks the voters");
+  assert.equal(ann.remade, 7);
+  assert.equal(words(ann, null, false, 8), "made the token anew");
+  assert.equal(words(ann, null), null);
 });

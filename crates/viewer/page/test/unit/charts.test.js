@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axis, steps, tickLabel, unitFor } from "../../app/panels/chartaxis.js";
-import { bySpans, chartsOf, numbersOf, perEntry } from "../../app/panels/charts.js";
+import { bySpans, chartsOf, numbersOf, perEntry, valuesAt } from "../../app/panels/charts.js";
 
 const VERTICAL = { length: 150, vertical: true };
 const HORIZONTAL = { length: 340, vertical: false };
@@ -122,4 +122,21 @@ test("the numbers behind a chart are those of their whole span, not of its last 
     rows(bySpans({ ...figures, grants: [3, 0, 0, 0], waiting: [1e9, null, null, null] }, 2))[0].rows[1][2],
     "–",
   );
+});
+
+test("a chart tells its values where one points, with those of the last span that has some", () => {
+  const figures = {
+    last: 8e9,
+    marks: {},
+    waiting: [2e6, null, 4e6, 6e6],
+    longest: [3e6, null, 9e6, 9e6],
+    in_use: [0, 1, 2, 3],
+    queued: [0, 0, 1, 1],
+    messages: [1, 1, 1, 1],
+    grants: [1, 0, 1, 1],
+    capacity: 3,
+  };
+  const [waiting, use] = chartsOf(figures, "time_ns");
+  assert.equal(valuesAt(waiting, figures, 0.3), "2.400 s: mean 2 ms, longest 3 ms");
+  assert.equal(valuesAt(use, figures, 1), "8.000 s: in use 3, waiting 1, of 3 3");
 });

@@ -18,6 +18,8 @@ export function fakeViewer(shown, about = {}, server = {}) {
   const address = { hash: "", entries: /** @type {string[]} */ ([]) };
   /** @type {(() => void)[]} */
   const later = [];
+  /** The user wants as little motion as possible. */
+  const mood = { calm: true };
   let time = 1000;
   const viewer = new TapeViewer(
     { version: "0", source: "trace", title: "test", tapes: [{ name: "test" }], can: [], notes: [], ...about },
@@ -51,7 +53,7 @@ export function fakeViewer(shown, about = {}, server = {}) {
       requestFrame: (callback) => frames.push(callback),
       milliseconds: () => time,
       later: (callback) => later.push(callback),
-      calm: () => true,
+      calm: () => mood.calm,
       address: {
         hash: () => address.hash,
         push: (hash) => {
@@ -69,6 +71,7 @@ export function fakeViewer(shown, about = {}, server = {}) {
     asked,
     address,
     later,
+    mood,
     /**
      * So many seconds go by, in frames of a tenth.
      * @param {number} seconds

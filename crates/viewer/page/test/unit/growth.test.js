@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { throttle } from "../../app/emitter.js";
-import { extend, liveMoment, liveSpeed, Speedometer } from "../../app/growth.js";
+import { extend, liveMoment, liveSpeed, MeshClock, Speedometer } from "../../app/growth.js";
 import { firstSpeed, roundUp } from "../../app/pace.js";
 import { badgeOf } from "../../app/panels/header.js";
 import { stateWords } from "../../app/panels/live.js";
@@ -103,4 +103,14 @@ test("the badge says whether one sees what is so now", () => {
   assert.equal(badge("sim", { live: { ...playing, paused: true } }), "simulation, paused");
   assert.equal(badge("trace", { grows: false, following: false }), "recording");
   assert.equal(badge("check", { grows: false, following: false }), "state graph");
+});
+
+test("the clock of a mesh runs without news, and late news does not put it back", () => {
+  const clock = new MeshClock();
+  clock.heard(2e9, 100);
+  assert.equal(clock.now(600), 2.5e9);
+  clock.heard(2.1e9, 700); // it was under way for half a second
+  assert.equal(clock.now(1100), 3e9);
+  clock.heard(4e9, 1100);
+  assert.equal(clock.now(1100), 4e9);
 });

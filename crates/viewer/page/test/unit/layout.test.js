@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HOP, layout } from "../../app/stage/layout.js";
+import { separate } from "../../app/stage/frame.js";
+import { HOP, layout, placeFor } from "../../app/stage/layout.js";
 
 /** @import { NodeId } from "../../app/types.d.ts" */
 
@@ -74,4 +75,35 @@ test("a thousand nodes get finite places, and very many too", () => {
     );
     for (const place of layout(ids(count), links).values()) assert.ok(place.every(Number.isFinite));
   }
+});
+
+test("one more node finds a place near its neighbours and away from all others", () => {
+  const ring = layout(ids(5), [...line(5), [4, 0]]);
+  const before = structuredClone(ring);
+  /** @type {[NodeId, NodeId][]} */
+  const links = [...line(5), [4, 0], [5, 0], [5, 4]];
+  const room = { left: -1000, top: -1000, right: 1000, bottom: 1000 };
+  const place = placeFor(5, ring, links, room);
+  assert.deepEqual(ring, before);
+  const far = (/** @type {number} */ id) => {
+    const [x, y] = /** @type {[number, number]} */ (ring.get(id));
+    return Math.hypot(x - place[0], y - place[1]) / HOP;
+  };
+  for (const id of [0, 4]) assert.ok(far(id) > 0.6 && far(id) < 1.4, `${id}: ${far(id)}`);
+  for (const id of [1, 2, 3]) assert.ok(far(id) > 1.2, `${id}: ${far(id)}`);
+  // In the picture, if there is room.
+  const [x, y] = placeFor(5, ring, links, { left: -90, top: -90, right: 90, bottom: 90 });
+  assert.ok(Math.abs(x) <= 90 && Math.abs(y) <= 90, `${x}, ${y}`);
+});
+
+test("nodes that would cover each other are drawn beside each other, and others stay", () => {
+  // A heap of thirty at nearly one place, one at exactly the same as another, and one far away.
+  const heap = ids(30).map((i) => ({ x: 100 + (i % 6), y: 100 + Math.floor(i / 6) }));
+  const dots = [...heap, { x: 100, y: 100 }, { x: 500, y: 100 }].sort((a, b) => a.x - b.x);
+  separate(dots, 20);
+  for (const [i, a] of dots.entries()) {
+    for (const b of dots.slice(i + 1)) assert.ok(Math.hypot(a.x - b.x, a.y - b.y) > 15);
+  }
+  assert.deepEqual(dots.at(-1), { x: 500, y: 100 });
+  assert.ok(dots.every(({ x, y }) => Math.hypot(x - 100, y - 100) < 120 || x === 500));
 });

@@ -23,6 +23,7 @@ function node(view, name = "ann") {
     gone: false,
     crashed: false,
     census: null,
+    remade: null,
     view,
     open: [],
   };

@@ -38,8 +38,9 @@ export async function open(test, address, { excuse, ...options } = {}) {
       wrong.push(`${said.type()}: ${said.text()}`);
     }
   });
+  const own = address.startsWith("file:") ? address.split("#")[0] : new URL(address).origin;
   page.on("request", (request) => {
-    if (!request.url().startsWith(new URL(address).origin) && !request.url().startsWith("data:")) {
+    if (!request.url().startsWith(own) && !request.url().startsWith("data:")) {
       wrong.push(`asked elsewhere: ${request.url()}`);
     }
   });
@@ -81,7 +82,12 @@ export async function picture(/** @type {import("playwright-core").Page} */ page
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png` });
 }
 
+/** What the stage has drawn last, for words of a program. */
+export const drawn = 'document.querySelector("#stage").drawn()';
+
 /** Where a node is in the window. @param {import("playwright-core").Page} page @param {number} node */
 export async function placeOf(page, node) {
-  return /** @type {[number, number]} */ (await ask(page, `document.querySelector("#stage").placeOf(${node})`));
+  const at = `((dot, box) => dot && [box.left + dot.x, box.top + dot.y])
+    (${drawn}.byId.get(${node}), document.querySelector("#stage canvas").getBoundingClientRect())`;
+  return /** @type {[number, number]} */ (await ask(page, at));
 }

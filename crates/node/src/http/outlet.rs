@@ -1,0 +1,150 @@
+//! What is to be sent on a stream.
+//!
+//! Lines are written to the socket by the thread on which the event was handled, so that no other task has to wake up for
+//! it. Only if the client reads too slowly for its socket to take everything, the connection's own task sends the rest.
+
+use std::borrow::Cow;
+use std::io::ErrorKind;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use meshlock_api::stream::NodeLine;
+use meshlock_api::{Problem, RequestInfo};
+use meshlock_serve::{Presence, WriteHalf};
+use tokio::sync::Notify;
+
+use crate::hub::StreamUser;
+
+/// How much may wait for a client that reads slowly.
+pub(super) const MOST_UNREAD: usize = 4 << 20;
+/// A buffer that has become larger is let go when it is empty.
+const KEPT: usize = 16 << 10;
+
+/// The sending half of a stream.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    pub(super) socket: WriteHalf,
+    presence: Presence,
+    waiting: Mutex<Waiting>,
+    /// The connection's task has something to do: see [`Trouble`].
+    pub(super) attention: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    /// An empty buffer with room, to be filled while the other is being written.
+    spare: Vec<u8>,
+    /// A thread writes at this moment, and will write what is added meanwhile.
+    is_writing: bool,
+    trouble: Option<Trouble>,
+}
+
+/// Why lines cannot be sent at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The client has to read first.
+    Full,
+    /// The client has left more unread than can be kept.
+    TooMuch,
+    /// The connection is broken.
+    Broken,
+}
+
+impl Outlet {
+    pub(super) fn new(socket: WriteHalf, presence: Presence) -> Self {
+        Self { socket, presence, waiting: Mutex::default(), attention: Notify::new() }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line.
+    pub(super) fn say(&self, line: &NodeLine<'_>) {
+        let mut waiting = self.waiting();
+        if waiting.lines.len() >= MOST_UNREAD {
+            waiting.trouble = Some(Trouble::TooMuch);
+            self.attention.notify_one();
+            return;
+        }
+        // Only a type that cannot be written as JSON could fail here, and ours can.
+        let _ = serde_json::to_writer(&mut waiting.lines, line);
+        waiting.lines.push(b'\n');
+    }
+
+    pub(super) fn answer(&self, n: u64, info: &RequestInfo) {
+        self.say(&NodeLine { n: Some(n), request: Some(Cow::Borrowed(info)), ..NodeLine::default() });
+    }
+
+    pub(super) fn refuse(&self, n: Option<u64>, problem: &Problem) {
+        self.say(&NodeLine { n, problem: Some(Cow::Borrowed(problem)), ..NodeLine::default() });
+    }
+
+    /// Something came from the client; whether its stream must not be closed for a newcomer.
+    pub(super) fn heard(&self, is_used: bool) {
+        self.presence.heard(is_used);
+    }
+
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        self.waiting().trouble
+    }
+
+    /// The client has read something.
+    pub(super) fn go_on(&self) {
+        let mut waiting = self.waiting();
+        if waiting.trouble == Some(Trouble::Full) {
+            waiting.trouble = None;
+        }
+        drop(waiting);
+        self.flush();
+    }
+
+    /// Writes as much as the socket takes; what is left, and why.
+    fn write(&self, lines: &[u8]) -> (usize, Option<Trouble>) {
+        let mut written = 0;
+        while let Some(rest) = lines.get(written..).filter(|rest| !rest.is_empty()) {
+            match self.socket.try_write(rest) {
+                Ok(0) => return (written, Some(Trouble::Broken)),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return (written, Some(Trouble::Full)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return (written, Some(Trouble::Broken)),
+            }
+        }
+        (written, None)
+    }
+}
+
+impl StreamUser for Outlet {
+    fn tell(&self, info: &RequestInfo, is_used: bool) {
+        self.say(&NodeLine { request: Some(Cow::Borrowed(info)), ..NodeLine::default() });
+        self.presence.set_busy(is_used);
+    }
+
+    fn flush(&self) {
+        let mut waiting = self.waiting();
+        if waiting.is_writing {
+            return;
+        }
+        while waiting.trouble.is_none() && !waiting.lines.is_empty() {
+            waiting.is_writing = true;
+            let spare = std::mem::take(&mut waiting.spare);
+            let mut lines = std::mem::replace(&mut waiting.lines, spare);
+            // Not held while the system is busy: the next event may have something for this client, too.
+            drop(waiting);
+            let (written, trouble) = self.write(&lines);
+            waiting = self.waiting();
+            waiting.is_writing = false;
+            if let Some(trouble) = trouble {
+                lines.drain(..written);
+                lines.append(&mut waiting.lines);
+                waiting.lines = lines;
+                waiting.trouble = waiting.trouble.or(Some(trouble));
+                self.attention.notify_one();
+            } else if lines.capacity() <= KEPT {
+                lines.clear();
+                waiting.spare = lines;
+            }
+        }
+    }
+}
