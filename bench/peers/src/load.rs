@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -53,6 +53,9 @@ pub struct Measured {
     /// In seconds: the median from a release to the next entry; with one client of acquire and release; otherwise what the
     /// workload asks for.
     pub time: f64,
+    /// The same, counted only where another client enters than the one that released; and how often that is so. A service
+    /// that lets the one that released enter again ahead of those that wait is fast, and not fair.
+    pub handover: Option<(f64, f64)>,
 }
 
 impl Workload {
@@ -147,10 +150,11 @@ impl Workload {
         let _ = holder.kill().await;
         waits.abort();
         service.repair().await?;
-        let at = ended.map(|ended| ended.context("the waiter")).unwrap_or_else(|_| Ok(Err(anyhow::anyhow!("never"))))?;
+        let at =
+            ended.map(|ended| ended.context("the waiter")).unwrap_or_else(|_| Ok(Err(anyhow::anyhow!("never"))))?;
         // Not within the limit, or an error because there is no server any more: it is not served.
         let time = at.map_or(f64::INFINITY, |at| at.duration_since(began).as_secs_f64());
-        Ok(Measured { rate: None, time })
+        Ok(Measured { rate: None, time, handover: None })
     }
 }
 
@@ -164,7 +168,11 @@ async fn alone(service: &dyn Service, lasting: Duration) -> Result<Measured> {
         turn(client.as_mut()).await?;
         times.push(before.elapsed().as_secs_f64());
     }
-    Ok(Measured { rate: Some(times.len() as f64 / began.elapsed().as_secs_f64()), time: median(times)? })
+    Ok(Measured {
+        rate: Some(times.len() as f64 / began.elapsed().as_secs_f64()),
+        time: median(times)?,
+        handover: None,
+    })
 }
 
 async fn turn(client: &mut dyn Client) -> Result<()> {
@@ -182,6 +190,7 @@ async fn crowd(
     let began = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
     let released = Arc::new(AtomicU64::new(0));
+    let releaser = Arc::new(AtomicUsize::new(0));
     let mut tasks = Vec::new();
     let mut ready = Vec::new();
     for index in 0..clients {
@@ -189,7 +198,7 @@ async fn crowd(
     }
     let begins = Instant::now();
     for (index, mut client) in ready.into_iter().enumerate() {
-        let (stop, released) = (Arc::clone(&stop), Arc::clone(&released));
+        let (stop, released, releaser) = (Arc::clone(&stop), Arc::clone(&released), Arc::clone(&releaser));
         tasks.push(tokio::spawn(async move {
             let (mut entries, mut gaps) = (0u64, Vec::new());
             while !stop.load(Ordering::Relaxed) {
@@ -198,9 +207,11 @@ async fn crowd(
                 // Of the last one that was inside; meaningless before the first.
                 let last = released.load(Ordering::Acquire);
                 if last > 0 && !stop.load(Ordering::Relaxed) {
-                    gaps.push(now.saturating_sub(last) as f64 / 1e9);
+                    let other = releaser.load(Ordering::Acquire) != index;
+                    gaps.push((now.saturating_sub(last) as f64 / 1e9, other));
                 }
                 entries += 1;
+                releaser.store(index, Ordering::Release);
                 released.store(began.elapsed().as_nanos() as u64, Ordering::Release);
                 client.unlock().await?;
             }
@@ -216,7 +227,11 @@ async fn crowd(
         entries += more;
         gaps.extend(times);
     }
-    Ok(Measured { rate: Some(entries as f64 / lasted), time: median(gaps)? })
+    let all = gaps.len() as f64;
+    let over: Vec<f64> = gaps.iter().filter(|(_, other)| *other).map(|(gap, _)| *gap).collect();
+    let share = over.len() as f64 / all;
+    let time = median(gaps.into_iter().map(|(gap, _)| gap).collect())?;
+    Ok(Measured { rate: Some(entries as f64 / lasted), time, handover: median(over).ok().map(|gap| (gap, share)) })
 }
 
 /// The wait of a request that is more urgent than the 24 others, where the service knows urgency.
@@ -250,7 +265,7 @@ async fn urgent(service: &dyn Service, lasting: Duration) -> Result<Measured> {
     for task in tasks {
         timeout(Duration::from_secs(60), task).await.context("a client is stuck")???;
     }
-    Ok(Measured { rate: None, time: median(times)? })
+    Ok(Measured { rate: None, time: median(times)?, handover: None })
 }
 
 pub fn median(mut values: Vec<f64>) -> Result<f64> {

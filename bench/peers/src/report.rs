@@ -33,6 +33,14 @@ impl Cell {
         Range::of(self.rounds.iter().map(|round| round.time).collect())
     }
 
+    /// The median of the rounds: the time to another client, and how often it is another one.
+    fn handover(&self) -> Option<(f64, f64)> {
+        let of = |pick: fn((f64, f64)) -> f64| {
+            median(self.rounds.iter().filter_map(|round| round.handover).map(pick).collect()).ok()
+        };
+        Some((of(|it| it.0)?, of(|it| it.1)?))
+    }
+
     fn words(&self, best: Option<&Range>) -> String {
         if let Some(lacks) = self.lacks {
             return format!("not offered: {lacks}");
@@ -41,11 +49,15 @@ impl Cell {
         if time.middle.is_infinite() {
             return "not served while it is away".to_owned();
         }
-        let spread = if self.rounds.len() > 1 { format!(" ({}-{})", short(time.low), short(time.high)) } else { String::new() };
+        let spread =
+            if self.rounds.len() > 1 { format!(" ({}-{})", short(time.low), short(time.high)) } else { String::new() };
         let rate = self.rate().map(|rate| format!("{:.0}/s, ", rate.middle)).unwrap_or_default();
         let own = self.service.starts_with("meshlock");
-        let ratio = best.filter(|_| !own).map(|best| format!(", {:.2} x", time.middle / best.middle)).unwrap_or_default();
-        format!("{rate}{}{spread}{ratio}", short(time.middle))
+        let ratio =
+            best.filter(|_| !own).map(|best| format!(", {:.2} x", time.middle / best.middle)).unwrap_or_default();
+        let over =
+            self.handover().map(|(gap, share)| format!("; to another client {}, {:.0} %", short(gap), share * 100.0));
+        format!("{rate}{}{spread}{ratio}{}", short(time.middle), over.unwrap_or_default())
     }
 }
 
@@ -86,13 +98,16 @@ pub fn table(cells: &[Cell]) -> Table {
 pub fn json(cells: &[Cell]) -> serde_json::Value {
     let range = |range: Option<Range>| {
         // JSON has no infinity: what was never served has no time.
-        range.filter(|it| it.middle.is_finite()).map(|it| json!({ "median": it.middle, "low": it.low, "high": it.high }))
+        range
+            .filter(|it| it.middle.is_finite())
+            .map(|it| json!({ "median": it.middle, "low": it.low, "high": it.high }))
     };
     cells
         .iter()
         .map(|cell| {
             json!({
                 "workload": cell.workload.id(), "service": cell.service, "not_offered": cell.lacks,
+                "handover": cell.handover().map(|(seconds, share)| json!({ "seconds": seconds, "share": share })),
                 "rounds": cell.rounds.len(), "entries_per_s": range(cell.rate()), "seconds": range(cell.time()),
                 "served": cell.time().map(|time| time.middle.is_finite()),
             })
@@ -123,7 +138,12 @@ pub fn page(cells: &[Cell], about: &[(&str, &str)], busy: usize) -> Page {
                     .filter(|cell| cell.workload == workload)
                     .filter_map(|cell| {
                         let range = value(cell).filter(|range| range.middle.is_finite())?;
-                        Some(Bar { name: cell.service.to_owned(), value: range.middle, low: range.low, high: range.high })
+                        Some(Bar {
+                            name: cell.service.to_owned(),
+                            value: range.middle,
+                            low: range.low,
+                            high: range.high,
+                        })
                     })
                     .collect(),
             })

@@ -29,7 +29,6 @@ impl Redis {
         redis.repair().await?;
         Ok(redis)
     }
-
 }
 
 async fn connect(address: &str) -> Result<MultiplexedConnection> {

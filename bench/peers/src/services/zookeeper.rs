@@ -22,7 +22,6 @@ impl ZooKeeper {
         service.repair().await?;
         Ok(service)
     }
-
 }
 
 async fn connect(address: &str) -> Result<zookeeper_client::Client> {
@@ -101,9 +100,8 @@ impl Client for Connection {
         }
         let lock = format!("/{resource}");
         let prefix = LockPrefix::new_curator(&lock, "lock-")?;
-        let options = LockOptions::new(Acls::anyone_all()).with_ancestor_options(
-            zookeeper_client::CreateMode::Persistent.with_acls(Acls::anyone_all()),
-        )?;
+        let options = LockOptions::new(Acls::anyone_all())
+            .with_ancestor_options(zookeeper_client::CreateMode::Persistent.with_acls(Acls::anyone_all()))?;
         self.held = Some(self.client.lock(prefix, b"", options).await?.into_owned());
         Ok(())
     }
