@@ -1,5 +1,7 @@
 //! Nodes crash with tokens and grants, and the mesh repairs itself.
 
+use std::collections::BTreeSet;
+
 use meshlock_api::State;
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
@@ -212,6 +214,47 @@ fn with_voters_any_one_of_three_may_be_lost() {
         mesh.run_ms(1_000);
         assert_eq!(mesh.state(lost, again), State::Granted, "{lost} is back");
     }
+}
+
+/// The first change makes three voters of one: the founder, its neighbour, and one that hears of the founder through
+/// others only.
+#[test]
+fn a_voter_may_be_lost_at_every_step_of_the_first_change_of_voters() {
+    for lost in [1, 2] {
+        let mut changed = 0;
+        for steps in 0.. {
+            let mut mesh = Mesh::voting_ring(5);
+            let mut busy = true;
+            for _ in 0..steps {
+                let wire = mesh.net.busy_wires().first().copied();
+                busy = wire.is_some();
+                wire.into_iter().for_each(|wire| mesh.net.deliver(wire));
+            }
+            mesh.kill(lost);
+            mesh.run_ms(25_000);
+            let lists: BTreeSet<Vec<u16>> =
+                (0..5).filter(|node| *node != lost).map(|node| voters(&mesh, node)).collect();
+            assert_eq!(lists.len(), 1, "all know who votes: {lists:?}");
+            changed += usize::from(lists.first() == Some(&vec![0, 1, 2]));
+            for node in (0..5).filter(|node| *node != lost) {
+                assert_eq!(mesh.net.machines[node].suspended(), None, "n{node}, without n{lost}, after {steps} frames");
+                let ticket = mesh.net.ask(node, wants("dock"));
+                mesh.run_ms(1_000);
+                assert_eq!(mesh.state(node, ticket), State::Granted, "n{node}, without n{lost}, after {steps} frames");
+                mesh.net.release(node, ticket);
+            }
+            if !busy {
+                break;
+            }
+        }
+        assert!(changed > 10, "the lost one was a voter in {changed} runs");
+    }
+}
+
+/// The members that vote, as this node knows it.
+fn voters(mesh: &Mesh, node: usize) -> Vec<u16> {
+    let (list, _) = mesh.net.machines[node].voters_known().expect("a list is in force");
+    list.voters().iter().map(|voter| voter.member).collect()
 }
 
 #[test]
