@@ -203,7 +203,8 @@ impl Voting {
 
     /// The operator wants a member removed. A member that votes must leave the list of voters first.
     pub fn remove(&mut self, now: Time, member: Member, vouched: bool) -> Vec<Act> {
-        self.ask(now, Word::Removal { member, vouched })
+        let word = Word::Removal { member, vouched };
+        if self.words.get(&word.key()).is_some() { Vec::new() } else { self.ask(now, word) }
     }
 
     // What there is to see.
