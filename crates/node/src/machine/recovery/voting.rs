@@ -120,11 +120,12 @@ impl Machine {
                 self.note(format!("ignored a list of voters from {name}: the mesh's authority did not sign it"));
                 continue;
             }
-            match word {
-                Word::List(list) if self.is_founding(&list) => {
-                    self.vote(now, |voting, time| voting.found(time, list));
-                }
-                word => self.vote(now, |voting, time| voting.hear(time, word)),
+            if let Word::List(list) = &word
+                && self.is_founding(list)
+            {
+                self.vote(now, |voting, time| voting.found(time, list.clone()));
+            } else {
+                self.vote(now, |voting, time| voting.hear(time, word));
             }
         }
     }
