@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 use anyhow::Context;
 use meshlock_api::text::visible;
 use meshlock_node::config::{LogFormat, NodeConfig};
-use meshlock_node::node::{Node, NodeOptions, Stopped};
+use meshlock_node::mesh::removed_words;
+use meshlock_node::node::{Node, NodeOptions, StartError, Stopped};
 use meshlock_node::record::{self, Files, Outlet, Recorder};
 use rustix::process::Signal;
 use serde_json::json;
@@ -64,7 +65,10 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     let recorder = recorder(args.record.as_deref(), config.view.map(|_| &tapes))?;
     let mut options = NodeOptions::new(config.clone());
     options.record.clone_from(&recorder);
-    let mut node = Node::start(options).await?;
+    let mut node = match Node::start(options).await {
+        Err(error @ StartError::Removed { .. }) => return Ok(removed(&error.to_string())),
+        started => started?,
+    };
     let page = match config.view {
         Some(address) => Some(view::serve(address, &config, node.identity(), &tapes).await),
         None => None,
@@ -79,10 +83,20 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
     };
     tell_start(args, &node, page.as_ref().map(|(server, words)| (server.address(), words.as_str())))?;
     let mut config = config;
-    // Of a terminal that is closed it means the end, as with every program.
-    while signals.end().await == Signal::HUP && !std::io::stdin().is_terminal() {
-        read_again(args, &mut node, &mut config);
-    }
+    let was_removed = loop {
+        tokio::select! {
+            // Of a terminal that is closed it means the end, as with every program.
+            signal = signals.end() => {
+                if signal != Signal::HUP || std::io::stdin().is_terminal() {
+                    break false;
+                }
+                read_again(args, &mut node, &mut config);
+            }
+            () = node.removed() => break true,
+        }
+    };
+    let member = node.identity();
+    let words = removed_words(&member.mesh, &member.name);
     tracing::info!("stopping: passing tokens to neighbours");
     tokio::select! {
         ended = node.stop() => {
@@ -90,13 +104,22 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
                 recorder.finish().context("the recording could not be written to its end")?;
             }
             tell_end(&ended.context("the state could not be saved: the node will come back as a new one")?);
-            Ok(Exit::Fine)
+            Ok(if was_removed { removed(&words) } else { Exit::Fine })
         }
         _ = signals.end() => {
             tracing::warn!("stopped at once: the node will come back as a new one");
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// A service manager must not start a removed member again and again: `contrib/meshlock.service` knows this number. It is
+/// `EX_NOPERM` of `sysexits.h`.
+const REMOVED: Exit = Exit::Other(77);
+
+fn removed(words: &str) -> Exit {
+    anstream::eprintln!("{} {words}", styled(style::ERROR, "error:"));
+    REMOVED
 }
 
 /// Reads the configuration again. One that makes no sense changes nothing.

@@ -66,6 +66,14 @@ pub enum StartError {
         /// The configuration.
         wants: String,
     },
+    /// The member was removed from its mesh.
+    #[error("{}", mesh::removed_words(mesh, name))]
+    Removed {
+        /// The mesh.
+        mesh: String,
+        /// The name of the member.
+        name: String,
+    },
     /// The configuration does not go with the mesh.
     #[error("{0}")]
     Configuration(String),
@@ -90,6 +98,7 @@ pub struct Node {
     socket: Option<PathBuf>,
     recovers: bool,
     audit: Option<AuditLog>,
+    was_removed: watch::Receiver<bool>,
     /// They end with the node, however that ends.
     tasks: JoinSet<()>,
 }
@@ -119,6 +128,9 @@ impl Node {
             return Err(StartError::OtherMesh { has: identity.mesh.clone(), wants: wants.clone() });
         }
         let kept = Kept::load(&config.dir, &identity)?;
+        if kept.members().contains(&identity.member) {
+            return Err(StartError::Removed { mesh: identity.mesh.clone(), name: identity.name.clone() });
+        }
         let stored_charter = Charter::load(&config.dir, &identity)?;
         let charter = checked(&config, stored_charter.clone())?;
         let (run, machine, recovery) = begin(&config, &identity, charter.as_ref(), record.as_ref())?;
@@ -149,6 +161,7 @@ impl Node {
             RemovedMembers::new(config.dir.clone(), Arc::clone(&identity), Arc::clone(&hub), kept, stored_charter);
         let (tell_removal, told_removals) = mpsc::unbounded_channel();
         tasks.spawn(recovery::remove(Arc::clone(&hub), removed.facts(), removed_members.clone()));
+        let was_removed = removed.own();
         tasks.spawn(removed.watch(removals, told_removals));
 
         let link_config = |listen| LinkConfig {
@@ -189,7 +202,7 @@ impl Node {
         };
         let socket = serves_clients.then(|| config.socket.clone());
         let stop_within = config.stop_within;
-        Ok(Self { hub, links, server, run, identity, stop_within, socket, recovers, audit, tasks })
+        Ok(Self { hub, links, server, run, identity, stop_within, socket, recovers, audit, was_removed, tasks })
     }
 
     /// For clients in this process.
@@ -235,6 +248,17 @@ impl Node {
         let declared = (new.resources.clone(), file, new.create_on_first_use);
         changed.extend(self.hub.with(|machine, now| machine.redeclare(now, declared)));
         Reloaded { changed, needs_restart }
+    }
+
+    /// Waits until this member was removed from its mesh, its next start will know that, and its tokens went to neighbours
+    /// as far as they could. From then on the node is of no use: it refuses all clients with
+    /// [these words](mesh::removed_words), and [`stop`](Self::stop) ends it.
+    pub async fn removed(&self) {
+        if self.was_removed.clone().wait_for(|removed| *removed).await.is_err() {
+            return std::future::pending().await;
+        }
+        // Neighbours close their links soon.
+        self.wait_until(|machine| !machine.is_leaving() || !machine.has_neighbours()).await;
     }
 
     /// The Unix socket for clients.

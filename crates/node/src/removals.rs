@@ -20,6 +20,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::charters::Charters;
 use crate::hub::{HeardRemovals, Hub};
 use crate::links::Outgoing;
+use crate::machine::Machine;
 use crate::mesh::{Charter, Identity, Kept, Member, MeshError, Removal, RemovalKey};
 use crate::wire::{self, Frame, MOST_REMOVALS, Removals};
 
@@ -56,6 +57,8 @@ pub(crate) struct RemovedMembers {
     refused_charter: Option<u32>,
     /// Who is gone, and who was invited by then.
     facts: watch::Sender<Census>,
+    /// This member was removed, which its next start will know too.
+    own: watch::Sender<bool>,
 }
 
 /// What a disk took.
@@ -91,6 +94,7 @@ impl RemovedMembers {
             refused: BTreeSet::new(),
             refused_charter: None,
             facts,
+            own: watch::channel(false).0,
         };
         removed.hub.greet_with(encode(&Removals::Digest(removed.digest())));
         (removed, seen)
@@ -100,6 +104,11 @@ impl RemovedMembers {
     /// with its removal when it is seen here; the census is.
     pub(crate) fn facts(&self) -> watch::Receiver<Census> {
         self.facts.subscribe()
+    }
+
+    /// Whether this member was removed and that is stored.
+    pub(crate) fn own(&self) -> watch::Receiver<bool> {
+        self.own.subscribe()
     }
 
     /// Does all of it, as long as the node runs.
@@ -179,11 +188,16 @@ impl RemovedMembers {
             tracing::warn!(
                 "this node was removed from the mesh: it passes its tokens on and serves no clients any more"
             );
-            // There is no time to wait for clients: what they hold comes back now, and their fences are stale.
-            self.hub.with(|machine, now| {
-                machine.stop(now);
-                machine.end_lingering(now);
-            });
+            self.hub.with(Machine::leave_mesh);
+            self.look_at_own();
+        }
+    }
+
+    /// A start that did not know of the removal would serve clients again. So the node ends only when that is stored.
+    fn look_at_own(&self) {
+        let is_own = |key: &&RemovalKey| key.0 == self.identity.member;
+        if self.known.keys().any(|key| is_own(&key)) && !self.unstored.keys().any(|key| is_own(&key)) {
+            self.own.send_if_modified(|own| !std::mem::replace(own, true));
         }
     }
 
@@ -286,6 +300,7 @@ impl RemovedMembers {
                 for key in stored {
                     self.unstored.remove(&key);
                 }
+                self.look_at_own();
                 self.store_wait = STORE_AGAIN.0;
                 self.store_at = Instant::now();
             }

@@ -37,6 +37,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 \x1b[1;4mExit codes:\x1b[0m
     0  stopped cleanly
     2  wrong configuration, or the node could not start
+   77  the node was removed from its mesh; it needs a new invitation
   130  stopped immediately by a second Ctrl-C";
 
 /// Run a node: take part in a mesh and serve clients on this machine.

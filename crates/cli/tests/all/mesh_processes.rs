@@ -253,3 +253,31 @@ fn a_node_that_stops_lets_nobody_in_while_the_command_of_its_client_runs() {
     assert_eq!(world.run(1, &["release", &held.id]).code, Some(0));
     assert_eq!(next.end().out, "alone\n");
 }
+
+#[test]
+fn a_removed_node_passes_its_tokens_on_and_ends_and_does_not_start_again() {
+    let mut world = World::start(3, full(3), "[resources.gate]");
+    let mut holder = world.go(1, &["lock", "gate"]);
+    assert!(holder.line().starts_with("gate granted"));
+    let waiter = world.go(0, &["lock", "-w", "60s", "gate", "--", "echo", "mine"]);
+    world.until_counts(2, "gate", 1, 1);
+    world.mesh(world.dir(0), &["remove", "node1"]);
+    let ran = waiter.end();
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "mine\n"), "{}", ran.err);
+    drop(holder);
+    assert_eq!(world.ended(1), Some(77), "{}", world.log(1));
+    let words = "error: this node was removed from mesh \"hall\". To let the machine take part again, run `meshlock mesh \
+                 invite node1` on the founder's machine and `meshlock mesh join --force INVITATION` here";
+    assert!(world.log(1).contains(words), "{}", world.log(1));
+    for _ in 0..2 {
+        let again = world.fails_to_start(1);
+        assert_eq!(again.code, Some(77), "{}", again.err);
+        assert!(again.err.contains(words), "{}", again.err);
+    }
+    // What the words say works.
+    let invited = world.mesh(world.dir(0), &["invite", "node1"]);
+    world.mesh(world.dir(1), &["join", "--force", invited["invitation"].as_str().unwrap()]);
+    world.begin(1);
+    world.until_linked();
+    assert_eq!(world.run(1, &["lock", "-w", "60s", "gate", "--", "echo", "back"]).out, "back\n");
+}

@@ -158,6 +158,25 @@ impl World {
         assert_eq!(status.code(), Some(0), "{}", self.log(index));
     }
 
+    /// Waits until a node has ended by itself; its exit code.
+    pub(crate) fn ended(&mut self, index: usize) -> Option<i32> {
+        let mut child = self.nodes[index].process.take().unwrap();
+        let mut status = None;
+        until("the node has ended", || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.and_then(|status| status.code())
+    }
+
+    /// A start that must fail: how it ends.
+    pub(crate) fn fails_to_start(&self, index: usize) -> Ran {
+        let dir = self.dir(index);
+        let mut command = program();
+        command.args(["node", "--listen", "127.0.0.1:0", "--no-discovery", "--dir"]).arg(dir);
+        run_to_end(command.arg("--socket").arg(dir.join("sock")))
+    }
+
     /// Kills a node: nothing of what it knows is left but its disk.
     pub(crate) fn kill(&mut self, index: usize) {
         let mut child = self.nodes[index].process.take().unwrap();

@@ -105,9 +105,9 @@ impl Context {
         self.rules(|| self.refusal(member)).await
     }
 
-    /// Waits until there may be a link to this member.
-    pub(super) async fn admitted(&self, member: Member) {
-        self.rules(|| self.refusal(member).is_none().then_some(())).await;
+    /// Waits until there may be a link to this member, or never any more.
+    pub(super) async fn admitted_or_removed(&self, member: Member) {
+        self.rules(|| matches!(self.refusal(member), None | Some(REMOVED)).then_some(())).await;
     }
 
     /// Waits until a rule changes.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::net::lookup_host;
 use tokio::time::sleep;
 
-use super::context::{Context, STOPPED};
+use super::context::{Context, REMOVED, STOPPED};
 use super::link::{Life, dial};
 use super::transport::Failure;
 use super::waiting::{HOLD_OFF, Waits};
@@ -69,12 +69,17 @@ impl Target {
         }
     }
 
-    /// Waits until a member that was found at this address has no link and may have one.
+    /// Waits until a member that was found at this address has no link and may have one. One that was removed never may,
+    /// but another may be found there: the same machine with a new invitation.
     async fn wait_for_need(&mut self, context: &Context, member: Member) {
         let began = Instant::now();
         loop {
             context.table.unlinked(member).await;
-            context.admitted(member).await;
+            context.admitted_or_removed(member).await;
+            if context.refusal(member) == Some(REMOVED) {
+                self.known = None;
+                return;
+            }
             if member < context.me {
                 tokio::select! {
                     () = context.table.linked(member) => {}

@@ -28,9 +28,7 @@ impl Machine {
         {
             return self.ask_again(now, ticket, &asked);
         }
-        if self.stopping {
-            return Err(Problem::new(Reason::Unavailable, "this node is shutting down; ask another one"));
-        }
+        self.still_serves()?;
         if self.requests.alive() >= self.settings.most_requests {
             let most = self.settings.most_requests;
             let message = format!(

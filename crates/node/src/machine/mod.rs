@@ -201,6 +201,8 @@ pub struct Machine {
     pub(crate) counts: Counts,
     pub(crate) random: fastrand::Rng,
     pub(crate) stopping: bool,
+    /// It stops because the member was removed from the mesh.
+    pub(crate) removed: bool,
     /// The resources whose protocols were told that this node leaves.
     pub(crate) left: BTreeSet<Number>,
     /// Revoked by a stop, but their clients have not said yet that they have stopped, and their leases are not over.
@@ -235,6 +237,7 @@ impl Machine {
             counts: Counts::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             stopping: false,
+            removed: false,
             left: BTreeSet::new(),
             lingering: BTreeSet::new(),
             observer: None,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
 use meshlock_api::resource::check_name;
-use meshlock_api::{Definition, NewResource, Problem, Protocol, Reason, ResourceChange, ResourceInfo, State, What};
+use meshlock_api::{Definition, NewResource, Problem, Protocol, ResourceChange, ResourceInfo, State, What};
 use meshlock_core::{Demand, Event, Fence, Grant, NodeId, RequestId, Units};
 
 use super::clients::Ticket;
@@ -169,6 +169,7 @@ impl Machine {
             }
             return Err(Problem::conflict(differs::refused(name, &definition, &info.definition)));
         }
+        self.still_serves()?;
         Ok(self.wish(now, name, Deed::Make(definition)))
     }
 
@@ -178,6 +179,7 @@ impl Machine {
             return Err(Problem::unknown(format!("there is no resource {name:?} to change")));
         };
         self.changed(&info.definition, name, &change)?;
+        self.still_serves()?;
         Ok(self.wish(now, name, Deed::Change(change)))
     }
 
@@ -261,7 +263,7 @@ impl Machine {
     /// Gives up whatever is wished.
     pub(crate) fn end_registry_use(&mut self, now: Now) {
         while let Some((wish, _)) = self.registry.wishes.take_first() {
-            let stopping = Problem::new(Reason::Unavailable, "this node is shutting down");
+            let stopping = self.stopping_problem();
             self.registry.tell(wish, Err(stopping));
         }
         if let Some(request) = self.registry.asked.take() {

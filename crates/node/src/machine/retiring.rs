@@ -10,7 +10,7 @@
 //! on where they ended when the name is used again. A node that begins anew, or starts after a crash, forgets it: it may
 //! have been alone with it, and those who went on without it have the resource still.
 
-use meshlock_api::{Definition, Kind, NewRequest, Order, Problem, Protocol, Reason, ResourceInfo, State, What};
+use meshlock_api::{Definition, Kind, NewRequest, Order, Problem, Protocol, ResourceInfo, State, What};
 use meshlock_core::group::readers_writer::Access;
 use meshlock_core::vocabulary::{Deadline, Priority};
 use meshlock_core::{Demand, NodeId, Units, Urgency};
@@ -36,9 +36,7 @@ impl Machine {
         let Some(known) = known else {
             return Err(Problem::unknown(format!("there is no resource {name:?}, as far as is known here")));
         };
-        if self.stopping {
-            return Err(Problem::new(Reason::Unavailable, "this node is shutting down; ask another one"));
-        }
+        self.still_serves()?;
         if !known.usage.holders.is_empty() || !known.usage.waiters.is_empty() {
             return Err(in_use(name));
         }

@@ -7,7 +7,7 @@
 //! What a client holds goes to others only when the client has given it back, or its lease is over: until then the
 //! client may rely on it. What cannot be waited for is saved, and held again after the next start (see [`super::kept`]).
 
-use meshlock_api::State;
+use meshlock_api::{Problem, Reason, State};
 use meshlock_core::Event;
 
 use super::alarms::Alarm;
@@ -15,6 +15,7 @@ use super::clients::Ticket;
 use super::registry::REGISTRY;
 use super::saved::{Saved, SavedError};
 use super::{Machine, Now, Resource, Settings};
+use crate::mesh::removed_words;
 use crate::wire::Number;
 
 impl Machine {
@@ -24,14 +25,38 @@ impl Machine {
             return;
         }
         self.stopping = true;
+        let why = if self.removed { "its node was removed from the mesh" } else { "its node is shutting down" };
         for ticket in self.requests.alive_ones() {
-            self.end(now, ticket, State::Revoked, Some("its node is shutting down".into()));
+            self.end(now, ticket, State::Revoked, Some(why.to_owned()));
         }
         self.end_registry_use(now);
         let all: Vec<Number> = self.resources.keys().copied().collect();
         for resource in all {
             self.leave_unless_used(now, resource);
         }
+    }
+
+    /// This member was removed from the mesh. It never comes back, and there is no time to wait for clients: what they hold
+    /// goes back now, and their fences are stale.
+    pub fn leave_mesh(&mut self, now: Now) {
+        self.removed = true;
+        self.stop(now);
+        self.end_lingering(now);
+    }
+
+    /// A node that stops asks for no lock of the registry any more, so what clients wish would never be done.
+    pub(crate) fn still_serves(&self) -> Result<(), Problem> {
+        if self.stopping { Err(self.stopping_problem()) } else { Ok(()) }
+    }
+
+    /// Why this node serves no clients any more, and what they can do.
+    pub(crate) fn stopping_problem(&self) -> Problem {
+        let message = if self.removed {
+            format!("{}. Until then, ask another node", removed_words(&self.settings.mesh, &self.settings.name))
+        } else {
+            "this node is shutting down; ask another one".to_owned()
+        };
+        Problem::new(Reason::Unavailable, message)
     }
 
     /// Ends as a crash does: nothing is told to neighbours, written or recorded from now on.

@@ -45,4 +45,4 @@ pub use ledger::{AUTHORITY_FILE, Departure};
 pub use membership::{Existing, Founded, found, found_default, found_default_with, found_with, invite, join};
 pub use promises::Promises;
 pub(crate) use removal::RemovalKey;
-pub use removal::{Kept, Removal};
+pub use removal::{Kept, Removal, removed_words};

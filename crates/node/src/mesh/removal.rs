@@ -140,6 +140,14 @@ impl Removal {
     }
 }
 
+/// What the removed member is told, and what can be done.
+pub fn removed_words(mesh: &str, name: &str) -> String {
+    format!(
+        "this node was removed from mesh {mesh:?}. To let the machine take part again, run `meshlock mesh invite {name}` on \
+         the founder's machine and `meshlock mesh join --force INVITATION` here, and start the node again"
+    )
+}
+
 /// The removals that a directory keeps, and what is wrong with files that are none.
 #[derive(Debug, Default)]
 pub struct Kept {

@@ -287,6 +287,26 @@ fn one_voter_becomes_three_by_itself() {
     assert!(mesh.has_standing(1) && mesh.has_standing(2) && mesh.knows_gone(1, node(0)));
 }
 
+/// Only neighbours of the founder hear it say the first list: everybody else depends on them.
+#[test]
+fn the_first_list_is_passed_on_and_lets_a_voter_far_from_the_founder_open_the_next() {
+    let first = list(&[0]);
+    let three = after(&first, &[0, 1, 2]);
+    let (start, record) = (Start { id: StartId(1), knew: 0, resumes: None }, VoterRecord::new(voter(2).disk));
+    let mut far = Voting::new(node(2), start, SETTINGS, None, Some(record));
+    far.hear(Time(0), Word::List(three.clone()));
+    let facts = Facts { census: Census::of_living([node(0)]), ..Facts::default() };
+    let closing = Word::Closing { list: first.id(), voter: voter(0), successor: three.id(), facts };
+    far.hear(Time(0), closing);
+    assert_eq!(far.list(), None, "a closing counts for those who know whose majority it needs");
+    let acts = far.found(Time(1), first.clone());
+    assert_eq!(acts.first(), Some(&Act::Say(Word::List(first.clone()))));
+    let opened = |act: &Act| matches!(act, Act::Keep(record) if record.list.as_ref() == Some(&three));
+    assert!(acts.iter().any(opened), "{acts:?}");
+    let again = far.found(Time(2), first);
+    assert!(!again.iter().any(|act| matches!(act, Act::Say(_))), "it does not circulate");
+}
+
 #[test]
 fn voters_are_exchanged_and_records_move_along() {
     let first = list(&[0, 1, 2]);

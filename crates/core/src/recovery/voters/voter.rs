@@ -266,11 +266,11 @@ impl Voting {
             if self.words.list(list).is_some_and(|list| list.voters().iter().any(|voter| voter.member == member)) {
                 continue;
             }
-            self.amend(|record| {
-                if !record.facts.census.is_removed(member) {
-                    record.facts.barred.insert(member);
-                }
-            });
+            // To amend costs a copy of the record, and there may be many members.
+            let is_on_record = |facts: &Facts| facts.barred.contains(&member) || facts.census.is_removed(member);
+            if !self.facts().is_some_and(is_on_record) {
+                self.amend(|record| _ = record.facts.barred.insert(member));
+            }
             if let Some(desk) = &mut self.desk {
                 desk.barred_since.entry(member).or_insert(now);
             }

@@ -106,9 +106,13 @@ impl Voting {
         voting
     }
 
-    /// A list that is in force, from a source that needs no closings.
-    pub fn found(&mut self, list: List) {
-        self.words.root(list);
+    /// A neighbour tells the first list of the mesh, which is in force without closings. Who has not heard it cannot open
+    /// the list that follows, so it is passed on like any other word.
+    pub fn found(&mut self, now: Time, list: List) -> Vec<Act> {
+        let is_news = self.words.list(list.id()).is_none();
+        self.words.root(list.clone());
+        let acts = is_news.then_some(Act::Say(Word::List(list))).into_iter().collect();
+        self.settle(now, acts)
     }
 
     /// The same member as its next incarnation, which is registered anew; its voter stays what it was.
@@ -199,7 +203,8 @@ impl Voting {
 
     /// The operator wants a member removed. A member that votes must leave the list of voters first.
     pub fn remove(&mut self, now: Time, member: Member, vouched: bool) -> Vec<Act> {
-        self.ask(now, Word::Removal { member, vouched })
+        let word = Word::Removal { member, vouched };
+        if self.words.get(&word.key()).is_some() { Vec::new() } else { self.ask(now, word) }
     }
 
     // What there is to see.

@@ -6,9 +6,10 @@
 //! this process.
 
 use meshlock_api::State;
-use meshlock_core::{Event, Units};
+use meshlock_core::{Event, RequestId, Units};
 
 use super::super::alarms::Alarm;
+use super::super::clients::Ticket;
 use super::super::registry::REGISTRY;
 use super::super::{Machine, Now, Request};
 use crate::wire::Number;
@@ -95,13 +96,20 @@ impl Machine {
         }
     }
 
-    /// Takes all that waits out of the protocols.
+    /// Takes all that waits out of the protocols. What a client was told to give back stays: it is granted there until the
+    /// client has stopped or its lease is over, and goes back then.
     fn withhold(&mut self, now: Now) {
         for number in self.numbers() {
             let Some(known) = self.resources.get_mut(&number) else { continue };
             known.desk = Default::default();
-            known.company = None;
-            for (request, ticket) in std::mem::take(&mut known.tickets) {
+            // All who were inside have been ended, so those of the company linger.
+            let company = known.company.as_ref().map(|company| company.number);
+            let lingering = &self.lingering;
+            let waits = |request: &RequestId, ticket: &mut Ticket| {
+                company != Some(*request) && !lingering.contains(&(number, *ticket))
+            };
+            let waiting: Vec<(RequestId, Ticket)> = known.tickets.extract_if(.., waits).collect();
+            for (request, ticket) in waiting {
                 if let Some(waiting) = self.requests.get_mut(ticket) {
                     waiting.number = None;
                 }
@@ -122,7 +130,7 @@ impl Machine {
     }
 
     /// A protocol granted something while this node may not: it goes back at once, and its request waits on.
-    pub(crate) fn refuse_grant(&mut self, now: Now, resource: Number, request: meshlock_core::RequestId, units: Units) {
+    pub(crate) fn refuse_grant(&mut self, now: Now, resource: Number, request: RequestId, units: Units) {
         let ticket = self.resources.get_mut(&resource).and_then(|known| known.tickets.remove(&request));
         if let Some(waiting) = ticket.and_then(|ticket| self.requests.get_mut(ticket)) {
             waiting.number = None;

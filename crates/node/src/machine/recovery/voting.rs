@@ -120,17 +120,19 @@ impl Machine {
                 self.note(format!("ignored a list of voters from {name}: the mesh's authority did not sign it"));
                 continue;
             }
-            let root = if let Word::List(list) = &word { self.is_founding(list).then(|| list.clone()) } else { None };
-            self.vote(now, |voting, time| {
-                root.into_iter().for_each(|list| voting.found(list));
-                voting.hear(time, word)
-            });
+            if let Word::List(list) = &word
+                && self.is_founding(list)
+            {
+                self.vote(now, |voting, time| voting.found(time, list.clone()));
+            } else {
+                self.vote(now, |voting, time| voting.hear(time, word));
+            }
         }
     }
 
     /// The first list of a mesh has the founder alone. Who knows no list yet begins with it.
     fn is_founding(&self, list: &List) -> bool {
-        let first = list.parent().is_none() && list.voters().len() == 1;
+        let first = list.is_possible() && list.parent().is_none() && list.voters().len() == 1;
         first && self.voting().is_some_and(|voting| voting.list().is_none())
     }
 

@@ -96,6 +96,28 @@ impl Mesh {
         mesh
     }
 
+    /// A ring with voters. The founder starts last, so that all others are linked before they hear of it.
+    /// Nothing has reached or left it yet.
+    pub(super) fn voting_ring(nodes: u32) -> Self {
+        let mut mesh = Self::full(nodes);
+        mesh.votes = true;
+        for node in 0..nodes as usize {
+            mesh.kill(node);
+            *mesh.disks[node].0.lock().unwrap() = Content::default();
+        }
+        for node in 0..nodes as usize {
+            mesh.begin(node, NodeId(node as u32));
+        }
+        let last = nodes as usize - 1;
+        for node in 1..last {
+            mesh.net.link(node, node + 1);
+        }
+        mesh.run_ms(10);
+        mesh.net.link(0, 1);
+        mesh.net.link(last, 0);
+        mesh
+    }
+
     /// All are linked with all.
     pub(super) fn full(nodes: u32) -> Self {
         Self::recorded(nodes, Vec::new())
@@ -165,6 +187,17 @@ impl Mesh {
     }
 
     fn start(&mut self, node: usize, id: NodeId) {
+        self.begin(node, id);
+        for other in 0..self.net.machines.len() {
+            if other != node && !self.dead.contains(&other) {
+                self.net.link(node, other);
+            }
+        }
+        self.net.settle();
+    }
+
+    /// Without a link.
+    fn begin(&mut self, node: usize, id: NodeId) {
         let founds_registry = id == NodeId(0);
         let settings = Settings { id, founds_registry, ..settings(node as u32) };
         let catalogue = self.net.machines[node].entries();
@@ -183,12 +216,6 @@ impl Mesh {
             machine(settings, census.merged(&Census::living_fact(id)), catalogue, &self.disks[node], observer)
         };
         self.dead.remove(&node);
-        for other in 0..self.net.machines.len() {
-            if other != node && !self.dead.contains(&other) {
-                self.net.link(node, other);
-            }
-        }
-        self.net.settle();
     }
 
     fn vote(&mut self, node: usize, id: NodeId, census: &Census) -> Voting {

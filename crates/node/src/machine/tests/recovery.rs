@@ -1,11 +1,13 @@
 //! Nodes crash with tokens and grants, and the mesh repairs itself.
 
-use meshlock_api::State;
+use std::collections::BTreeSet;
+
+use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State};
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::StartId;
 
-use super::super::{Now, Promise};
+use super::super::{Now, Promise, Ticket};
 use super::mesh::Mesh;
 use super::wants;
 
@@ -192,6 +194,54 @@ fn with_voters_a_node_that_is_cut_off_stops_before_others_take_over() {
     assert_eq!(mesh.state(1, stays), State::Granted);
 }
 
+/// The lease of a client that renews ends with the standing of its node. Both are over in the same moment.
+#[test]
+fn what_was_revoked_goes_back_although_its_node_loses_its_standing_meanwhile() {
+    for (resource, stops) in [("dock", false), ("dock", true), ("room", false), ("room", true)] {
+        let mut mesh = Mesh::voting(3);
+        let room =
+            NewResource { kind: Some(Kind::Sessions), protocol: Some(Protocol::Group), ..NewResource::default() };
+        mesh.net.define(0, "room", room);
+        let wants = || NewRequest { session: (resource == "room").then(|| "plan".into()), ..wants(resource) };
+        let held: Vec<Ticket> = (0..if resource == "room" { 2 } else { 1 }).map(|_| mesh.net.ask(1, wants())).collect();
+        let waits = mesh.net.ask(1, NewRequest { session: wants().session.map(|_| "other".into()), ..wants() });
+        mesh.run_ms(100);
+        let now = mesh.net.now;
+        for held in &held {
+            assert_eq!(mesh.state(1, *held), State::Granted);
+            mesh.net.machines[1].renew(now, *held, None).unwrap();
+            mesh.net.machines[1].end_when_stopped(now, *held, State::Revoked, None);
+        }
+        if stops {
+            mesh.net.machines[1].stop(now);
+        }
+        mesh.net.collect(1);
+        for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+            mesh.net.cut(a, b);
+        }
+        mesh.run_ms(10_100); // no voter gives another up yet
+        let machine = &mut mesh.net.machines[1];
+        assert!(machine.suspended().is_some() && !machine.anybody_lingers(), "{resource}, stops: {stops}");
+        let notes = machine.take_notes();
+        assert!(!notes.iter().any(|note| note.contains("refused") || note.contains("could not")), "{notes:?}");
+        for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+            mesh.net.link(a, b);
+        }
+        mesh.run_ms(2_000);
+        if !stops {
+            assert_eq!(mesh.state(1, waits), State::Granted, "{resource}");
+            mesh.net.release(1, waits);
+        }
+        let next = mesh.net.ask(2, wants());
+        mesh.run_ms(1_000);
+        let seen = mesh.net.look(2, next);
+        assert_eq!(seen.state, State::Granted, "{resource}, stops: {stops}: {seen:?}");
+        if stops && resource == "dock" {
+            assert_eq!(mesh.net.machines[1].still_needed_for(), [""; 0]);
+        }
+    }
+}
+
 #[test]
 fn with_voters_any_one_of_three_may_be_lost() {
     for lost in 0..3 {
@@ -212,6 +262,47 @@ fn with_voters_any_one_of_three_may_be_lost() {
         mesh.run_ms(1_000);
         assert_eq!(mesh.state(lost, again), State::Granted, "{lost} is back");
     }
+}
+
+/// The first change makes three voters of one: the founder, its neighbour, and one that hears of the founder through
+/// others only.
+#[test]
+fn a_voter_may_be_lost_at_every_step_of_the_first_change_of_voters() {
+    for lost in [1, 2] {
+        let mut changed = 0;
+        for steps in 0.. {
+            let mut mesh = Mesh::voting_ring(5);
+            let mut busy = true;
+            for _ in 0..steps {
+                let wire = mesh.net.busy_wires().first().copied();
+                busy = wire.is_some();
+                wire.into_iter().for_each(|wire| mesh.net.deliver(wire));
+            }
+            mesh.kill(lost);
+            mesh.run_ms(25_000);
+            let lists: BTreeSet<Vec<u16>> =
+                (0..5).filter(|node| *node != lost).map(|node| voters(&mesh, node)).collect();
+            assert_eq!(lists.len(), 1, "all know who votes: {lists:?}");
+            changed += usize::from(lists.first() == Some(&vec![0, 1, 2]));
+            for node in (0..5).filter(|node| *node != lost) {
+                assert_eq!(mesh.net.machines[node].suspended(), None, "n{node}, without n{lost}, after {steps} frames");
+                let ticket = mesh.net.ask(node, wants("dock"));
+                mesh.run_ms(1_000);
+                assert_eq!(mesh.state(node, ticket), State::Granted, "n{node}, without n{lost}, after {steps} frames");
+                mesh.net.release(node, ticket);
+            }
+            if !busy {
+                break;
+            }
+        }
+        assert!(changed > 10, "the lost one was a voter in {changed} runs");
+    }
+}
+
+/// The members that vote, as this node knows it.
+fn voters(mesh: &Mesh, node: usize) -> Vec<u16> {
+    let (list, _) = mesh.net.machines[node].voters_known().expect("a list is in force");
+    list.voters().iter().map(|voter| voter.member).collect()
 }
 
 #[test]

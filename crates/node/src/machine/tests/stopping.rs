@@ -1,6 +1,6 @@
 //! Clean stops.
 
-use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State};
+use meshlock_api::{Kind, NewRequest, NewResource, Protocol, Reason, State};
 
 use super::super::{Machine, Now, Settings, Ticket};
 use super::{Net, semaphore, settings, wants};
@@ -235,4 +235,27 @@ fn a_flood_resource_lives_on_after_the_stop_of_a_node_whose_client_waited() {
     let next = net.ask(0, wants("belt"));
     net.pass_ms(5_000);
     assert_eq!(net.state(0, next), State::Granted, "node 1 has asked again, and given the token on");
+}
+
+#[test]
+fn who_was_removed_says_so_and_waits_for_no_client() {
+    let mut net = Net::line(2);
+    let held = net.ask(1, wants("dock"));
+    net.settle();
+    net.machines[1].leave_mesh(net.now);
+    net.settle();
+    let told = net.look(1, held);
+    assert_eq!((told.state, told.reason.as_deref()), (State::Revoked, Some("its node was removed from the mesh")));
+    assert_eq!(net.machines[1].still_needed_for(), [""; 0], "the token is passed on");
+    let next = net.ask(0, wants("dock"));
+    net.settle();
+    assert_eq!(net.state(0, next), State::Granted);
+    let refused = net.machines[1].ask(net.now, wants("dock")).expect_err("it serves nobody");
+    assert_eq!(refused.reason, Reason::Unavailable);
+    for words in ["removed from mesh \"test\"", "mesh invite n1", "mesh join", "ask another node"] {
+        assert!(refused.message.contains(words), "{}", refused.message);
+    }
+    let refused =
+        net.machines[1].define(net.now, "gate", &NewResource::default()).expect_err("nor does it make anything");
+    assert!(refused.message.contains("removed from mesh"), "{}", refused.message);
 }
