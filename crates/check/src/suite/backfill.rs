@@ -45,21 +45,21 @@ pub(super) fn entries() -> Vec<Entry> {
         spec
     };
     vec![
-        Entry::holds("backfill/line-3", "1 or 2 of 2 units, two priorities", backfilled("line:3", 1, &mixed), 0),
+        Entry::holds("backfill/line-3", "1 or 2 of 2 units, two priorities", backfilled("line:3", 1, &mixed), 4_493),
         Entry::holds(
             "backfill/line-2-cancel",
             "1 or 2 of 2 units, two requests each, one is cancelled",
             cancelled(backfilled("line:2", 2, &mixed)),
-            0,
+            3_154,
         ),
-        Entry::holds("backfill/line-3-harsh", "and links fail", harsh(backfilled("line:3", 1, &[ONE, BOTH])), 0),
-        Entry::holds("backfill/pair-crash", "and a crash", crashing(backfilled("line:2", 2, &[ONE, BOTH])), 0),
+        Entry::holds("backfill/line-3-harsh", "and links fail", harsh(backfilled("line:3", 1, &[ONE, BOTH])), 112_773),
+        Entry::holds("backfill/pair-crash", "and a crash", crashing(backfilled("line:2", 2, &[ONE, BOTH])), 35_937),
         Entry::holds(
             "backfill/line-2-endless",
             "requests for one unit forever beside one for both: it is passed so often and no more",
             endless("line:2", 2, 3),
-            0,
+            817,
         ),
-        Entry::holds("backfill/line-3-endless", "the same from two nodes", endless("line:3", 1, 3), 0),
+        Entry::holds("backfill/line-3-endless", "the same from two nodes", endless("line:3", 1, 3), 4_394),
     ]
 }

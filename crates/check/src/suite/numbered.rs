@@ -112,7 +112,7 @@ pub(super) fn entries() -> Vec<Entry> {
             ),
             300,
             1500,
-            0,
+            36_704,
         ),
         Entry::walks(
             "numbered/walk-line-3-crash",
@@ -123,7 +123,7 @@ pub(super) fn entries() -> Vec<Entry> {
             ),
             300,
             1500,
-            0,
+            58_208,
         ),
     ]
 }
