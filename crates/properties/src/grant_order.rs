@@ -13,6 +13,8 @@
 //!   grant of this step, may pass entries of other sessions or of none. How many may do so is counted by the protocol;
 //!   one that forgets to count starves the front, which the checker sees on its graph. If the token came and went
 //!   within the step, it is not known what was open, and the protocol gets the benefit of the doubt;
+//! - **backfilling**, if the setting allows it: a request may pass entries that wait for more units than were free. How many
+//!   may do so is counted by the protocol, and watched by `overtaking` in models that set its bound;
 //! - **a request made or changed in this very step where requests age**: its rank depends on a clock that is not seen
 //!   here. With strict priority or deadlines its rank is computed from the event, and jumping the queue is caught.
 
@@ -62,7 +64,9 @@ impl Step<'_> {
             let Some(rank) = rank_of(grant.request) else {
                 continue;
             };
-            let passed = self.after.queue.iter().find(|claim| claim.rank > rank && !self.may_join(grant, claim));
+            let passed = self.after.queue.iter().find(|claim| {
+                claim.rank > rank && !self.may_join(grant, claim) && !self.may_backfill(grant, claim)
+            });
             if let Some(claim) = passed {
                 let whose = match claim.origin {
                     Origin::Local(request) => format!("request {}.{request}", self.node),
@@ -91,6 +95,14 @@ impl Step<'_> {
         let mut earlier = self.granted.iter().take_while(|other| other.request != grant.request);
         let opened_now = earlier.any(|other| other.session == grant.session);
         joins && (opened_now || self.open_session().is_none_or(|open| open == grant.session))
+    }
+
+    /// Whether what was passed did not fit. If the token has gone within the step, what was free is not known.
+    fn may_backfill(&self, grant: &Grant, passed: &Claimant) -> bool {
+        let since = self.granted.iter().skip_while(|other| other.request != grant.request);
+        let granted: u64 = since.map(|other| u64::from(other.units.0)).sum();
+        let free = self.after.token.as_ref().map(|token| u64::from(token.free.0) + granted);
+        self.setting.passes > 0 && free.is_none_or(|free| free < u64::from(passed.units.0))
     }
 
     /// The session that was open before the step granted anything; the outer `None` if that is not known.

@@ -208,6 +208,8 @@ pub struct Setting {
     pub joins: u32,
     /// Upper bound for [`Rule::Overtaking`]: how many grants to requests made later a waiting one may see.
     pub overtaking_bound: u32,
+    /// How many smaller requests may pass a front that waits for units, until it is granted.
+    pub passes: u32,
     /// For [`Rule::Numbered`]: whether every grant says which units it has.
     pub numbered: bool,
 }

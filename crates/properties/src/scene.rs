@@ -14,6 +14,7 @@ pub(crate) const SETTING: Setting = Setting {
     order: Order::Priority { aging: Aging(0) },
     joins: 0,
     overtaking_bound: 0,
+    passes: 0,
     numbered: false,
 };
 

@@ -31,7 +31,7 @@ impl Watch {
         let rules = promised(choice);
         let capacity = Units(capacity(choice, nodes));
         let setting =
-            Setting { capacity, order: choice.order, joins: choice.joins, overtaking_bound: u32::MAX, numbered: false };
+            Setting { capacity, order: choice.order, joins: choice.joins, overtaking_bound: u32::MAX, passes: 0, numbered: false };
         let every = EVENTS_PER_LOOK * u64::from(nodes);
         let stops = choice.text == Text::Repaired;
         let history = History::new(rules, setting);

@@ -47,7 +47,7 @@ fn reverse_link(spec: &Spec) -> RuleSet {
     if spec.budgets.leaves > 0 {
         rules = rules.with(Rule::Leaving);
     }
-    if matches!(spec.order, Order::Priority { aging: Aging(1..) }) {
+    if spec.overtaking_bound < u32::MAX || matches!(spec.order, Order::Priority { aging: Aging(1..) }) {
         rules = rules.with(Rule::Overtaking);
     }
     rules

@@ -60,6 +60,7 @@ impl ProtocolChoice {
             capacity: self.capacity,
             order: self.order,
             joins: self.joins,
+            passes: 0,
             numbered: false,
             levels: self.levels,
             epsilon: self.epsilon,
