@@ -14,7 +14,7 @@
 //!   one that forgets to count starves the front, which the checker sees on its graph. If the token came and went
 //!   within the step, it is not known what was open, and the protocol gets the benefit of the doubt;
 //! - **backfilling**, if the setting allows it: a request may pass entries that wait for more units than were free. How many
-//!   may do so is counted by the protocol, and watched by `overtaking` in models that set its bound;
+//!   may do so is the business of `backfill`;
 //! - **a request made or changed in this very step where requests age**: its rank depends on a clock that is not seen
 //!   here. With strict priority or deadlines its rank is computed from the event, and jumping the queue is caught.
 
@@ -34,7 +34,19 @@ pub(crate) struct Step<'a> {
 
 /// Checks one step.
 pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violation> {
-    let wish = match event {
+    step.check(|request| step.rank_of(event, request))
+}
+
+impl Step<'_> {
+    /// Whether a grant of this step has left a more urgent request in the queue. Not if its rank is not known.
+    pub(crate) fn passes<M>(&self, event: &Event<M>, grant: &Grant) -> bool {
+        let rank = self.rank_of(event, grant.request);
+        rank.is_some_and(|rank| self.after.queue.iter().any(|claim| claim.rank > rank))
+    }
+
+    /// The rank that a request had when it was granted.
+    fn rank_of<M>(&self, event: &Event<M>, request: RequestId) -> Option<Rank> {
+        let wish = match event {
         Event::Request { request, demand } => Some((*request, demand.urgency)),
         Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
         Event::Cancel { .. }
@@ -49,13 +61,12 @@ pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violatio
         | Event::Census { .. }
         | Event::Remake { .. } => None,
     };
-    step.check(|request| match wish {
-        Some((wished, urgency)) if wished == request => timeless_rank(step.setting.order, urgency),
-        Some(_) | None => step.rank_before(request),
-    })
-}
+        match wish {
+            Some((wished, urgency)) if wished == request => timeless_rank(self.setting.order, urgency),
+            Some(_) | None => self.rank_before(request),
+        }
+    }
 
-impl Step<'_> {
     fn check(&self, rank_of: impl Fn(RequestId) -> Option<Rank>) -> Result<(), Violation> {
         if self.before.token.is_none() && self.after.token.is_none() && self.after.height.is_none() {
             return Ok(());

@@ -29,6 +29,28 @@ fn endless(topology: &str, outstanding: u32, bound: u32) -> Spec {
     spec
 }
 
+/// As [`endless`], with a more urgent request for both units: every grant past it counts, wherever it is.
+/// With a bound of one, a node that lets one pass stops by its own count, and one lost on the way would not show.
+fn urgent(topology: &str) -> Spec {
+    let mut spec = Spec { passes: 2, ..endless(topology, 1, u32::MAX) };
+    spec.workload.nodes[0] = Work::in_order(vec![Demand::units(2, 1)]);
+    spec
+}
+
+/// Three units, of which two requests may pass a front: only then one that was passed may still pass another.
+fn three(topology: &str, count: u32) -> Spec {
+    let demands = [ONE, Demand::units(2, 1), Demand::units(3, 2)];
+    Spec { capacity: 3, passes: 2, ..backfilled(topology, count, &demands) }
+}
+
+fn passed_passes() -> Spec {
+    let (some, all) = (Demand::units(2, 1), Demand::units(3, 2));
+    let mut spec = three("line:2", 3);
+    spec.workload.outstanding = 3;
+    spec.workload.nodes = vec![Work::in_order(vec![some, all, ONE]), Work::in_order(vec![some, ONE])];
+    spec
+}
+
 pub(super) fn entries() -> Vec<Entry> {
     let mixed = [ONE, Demand::units(2, 1)];
     let harsh = |mut spec: Spec| {
@@ -61,5 +83,9 @@ pub(super) fn entries() -> Vec<Entry> {
             817,
         ),
         Entry::holds("backfill/line-3-endless", "the same from two nodes", endless("line:3", 1, 3), 4_394),
+        Entry::holds("backfill/line-3-urgent", "two may pass a more urgent one for both", urgent("line:3"), 4_776),
+        Entry::holds("backfill/star-3-urgent", "the one for both is in the middle", urgent("star:3"), 5_859),
+        Entry::holds("backfill/line-3-three", "1, 2 or 3 of 3 units, the more the more urgent", three("line:3", 1), 15_173),
+        Entry::holds("backfill/line-2-three", "what was passed passes a more urgent one", passed_passes(), 1_545),
     ]
 }

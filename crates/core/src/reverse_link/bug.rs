@@ -105,6 +105,8 @@ crate::bugs! {
     ForgetPasses,
     /// Who passes at another node is not counted.
     CountOwnPassesOnly,
+    /// A claim that was passed, and passes a more urgent one, takes the count along.
+    TakePassesAlong,
     /// Every grant gets the lowest numbers there are.
     NumberEachFromZero,
     /// Numbers follow those of the units in use, as if releases came back in the order of granting.
@@ -190,6 +192,15 @@ impl Node {
 
     pub(super) fn may_pass(&self, owed: &Owed) -> bool {
         (self.has(Bug::PassWithoutCap) && self.config.passes > 0) || Rules::may_pass(self, owed)
+    }
+
+    pub(super) fn owe(&mut self, front: &Claim, enters: Option<&Claim>) {
+        let was_passed = |token: &Token| token.owed.is_some_and(|owed| enters.is_some_and(|claim| owed.is(claim)));
+        let forgets = self.has(Bug::TakePassesAlong) && self.token.as_ref().is_some_and(was_passed);
+        Rules::owe(self, front, enters);
+        if let Some(token) = self.token.as_mut().filter(|_| forgets) {
+            token.owed = None;
+        }
     }
 
     pub(super) fn settle_debt(&mut self) {

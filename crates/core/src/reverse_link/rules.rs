@@ -37,6 +37,9 @@ pub(super) trait Rules {
     fn may_join(&self, token: &Token) -> bool;
     /// A front that waits for units lets at most `passes` requests past it until it is granted.
     fn may_pass(&self, owed: &Owed) -> bool;
+    /// A smaller claim is about to pass the front, and is counted where it enters. If it was passed itself before a more
+    /// urgent one came, that one takes over its count.
+    fn owe(&mut self, front: &Claim, enters: Option<&Claim>);
     /// A front that was passed is granted, cancelled or out of reach: the next one has all its passes.
     fn settle_debt(&mut self);
     /// The units that a claim gets: the lowest that are in no grant of the ledger.

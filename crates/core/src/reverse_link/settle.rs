@@ -48,11 +48,10 @@ impl Node {
                 self.joiner(token, &front.claim).or_else(|| self.passer(token, &front))
             };
             let passes = next.is_some_and(|next| next != front && !token.excludes(&front.claim));
-            if let Some(token) = self.token.as_mut().filter(|_| passes) {
-                let owed = token.owed.get_or_insert(Owed::new(&front.claim));
+            if passes {
                 // A neighbour counts it when it enters there.
-                let enters = matches!(next, Some(Entry { claimer: Claimer::Local { .. }, .. }));
-                owed.passed = owed.passed.saturating_add(u32::from(enters));
+                let enters = next.filter(|next| matches!(next.claimer, Claimer::Local { .. }));
+                self.owe(&front.claim, enters.map(|entry| entry.claim).as_ref());
             }
             match next {
                 Some(Entry { claimer: Claimer::Local { request, .. }, claim }) => self.enter(request, &claim, out),
@@ -189,6 +188,14 @@ impl Rules for Node {
 
     fn may_pass(&self, owed: &Owed) -> bool {
         owed.passed < self.config.passes
+    }
+
+    fn owe(&mut self, front: &Claim, enters: Option<&Claim>) {
+        let Some(token) = &mut self.token else { return };
+        let owed = token.owed.get_or_insert(Owed::new(front));
+        let Some(claim) = enters else { return };
+        let to = if owed.is(claim) { Owed::new(front) } else { *owed };
+        *owed = Owed { passed: owed.passed.saturating_add(1), ..to };
     }
 
     fn settle_debt(&mut self) {
