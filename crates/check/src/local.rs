@@ -276,11 +276,9 @@ impl LocalEffect {
     fn grant(&self) -> Option<Grant> {
         match self {
             Self::Granted { grant } => Some(grant.clone()),
-            Self::Send { .. }
-            | Self::Broadcast { .. }
-            | Self::Turn { .. }
-            | Self::Arm { .. }
-            | Self::Reject { .. } => None,
+            Self::Send { .. } | Self::Broadcast { .. } | Self::Turn { .. } | Self::Arm { .. } | Self::Reject { .. } => {
+                None
+            }
         }
     }
 }

@@ -47,20 +47,20 @@ impl Step<'_> {
     /// The rank that a request had when it was granted.
     fn rank_of<M>(&self, event: &Event<M>, request: RequestId) -> Option<Rank> {
         let wish = match event {
-        Event::Request { request, demand } => Some((*request, demand.urgency)),
-        Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
-        Event::Cancel { .. }
-        | Event::Release { .. }
-        | Event::LinkUp { .. }
-        | Event::LinkDown { .. }
-        | Event::Receive { .. }
-        | Event::Expired { .. }
-        | Event::Resize { .. }
-        | Event::Leave
-        | Event::Resume
-        | Event::Census { .. }
-        | Event::Remake { .. } => None,
-    };
+            Event::Request { request, demand } => Some((*request, demand.urgency)),
+            Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
+            Event::Cancel { .. }
+            | Event::Release { .. }
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Receive { .. }
+            | Event::Expired { .. }
+            | Event::Resize { .. }
+            | Event::Leave
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => None,
+        };
         match wish {
             Some((wished, urgency)) if wished == request => timeless_rank(self.setting.order, urgency),
             Some(_) | None => self.rank_before(request),
@@ -75,9 +75,10 @@ impl Step<'_> {
             let Some(rank) = rank_of(grant.request) else {
                 continue;
             };
-            let passed = self.after.queue.iter().find(|claim| {
-                claim.rank > rank && !self.may_join(grant, claim) && !self.may_backfill(grant, claim)
-            });
+            let passed =
+                self.after.queue.iter().find(|claim| {
+                    claim.rank > rank && !self.may_join(grant, claim) && !self.may_backfill(grant, claim)
+                });
             if let Some(claim) = passed {
                 let whose = match claim.origin {
                     Origin::Local(request) => format!("request {}.{request}", self.node),

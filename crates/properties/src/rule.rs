@@ -131,7 +131,9 @@ impl Rule {
             Self::MostUrgentKnown => "when nothing is in flight, the holder knows the most urgent request of all",
             Self::NoIdleUnits => "when nothing is in flight, the most urgent request does not wait beside free units",
             Self::Overtaking => "a waiting request sees only a bounded number of grants to later ones",
-            Self::Backfill => "between two grants in their turn, only a bounded number pass a front that waits for units",
+            Self::Backfill => {
+                "between two grants in their turn, only a bounded number pass a front that waits for units"
+            }
             Self::Numbered => "no unit is granted twice at a time, where units are numbered",
             Self::OneSession => "only one session is in use at a time",
             Self::Occupancy => "when nothing is in flight, no request waits for the only session in use or wanted",

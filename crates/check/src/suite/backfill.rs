@@ -1,6 +1,6 @@
 //! Semaphores in which smaller requests may pass a front that waits for units, at most so often.
 
-use meshlock_core::Demand;
+use meshlock_core::{Aging, Demand, Order};
 use meshlock_protocols::{Name, Text};
 
 use super::{Entry, network};
@@ -58,6 +58,7 @@ pub(super) fn entries() -> Vec<Entry> {
         spec.failing = Failing::Harsh;
         spec
     };
+    let aging = |spec: Spec| Spec { order: Order::Priority { aging: Aging(1) }, ..spec };
     let crashing = |mut spec: Spec| {
         spec.budgets.members = MemberBudgets { crashes: 1, ..MemberBudgets::default() };
         Spec { recovery: Recovery::Restart, ..spec }
@@ -74,6 +75,7 @@ pub(super) fn entries() -> Vec<Entry> {
             cancelled(backfilled("line:2", 2, &mixed)),
             3_154,
         ),
+        Entry::holds("backfill/line-3-aging", "and requests age", aging(backfilled("line:3", 1, &mixed)), 0),
         Entry::holds("backfill/line-3-harsh", "and links fail", harsh(backfilled("line:3", 1, &[ONE, BOTH])), 112_773),
         Entry::holds("backfill/pair-crash", "and a crash", crashing(backfilled("line:2", 2, &[ONE, BOTH])), 35_937),
         Entry::holds(
@@ -85,7 +87,12 @@ pub(super) fn entries() -> Vec<Entry> {
         Entry::holds("backfill/line-3-endless", "the same from two nodes", endless("line:3", 1, 3), 4_394),
         Entry::holds("backfill/line-3-urgent", "two may pass a more urgent one for both", urgent("line:3"), 4_776),
         Entry::holds("backfill/star-3-urgent", "the one for both is in the middle", urgent("star:3"), 5_859),
-        Entry::holds("backfill/line-3-three", "1, 2 or 3 of 3 units, the more the more urgent", three("line:3", 1), 15_173),
+        Entry::holds(
+            "backfill/line-3-three",
+            "1, 2 or 3 of 3 units, the more the more urgent",
+            three("line:3", 1),
+            15_173,
+        ),
         Entry::holds("backfill/line-2-three", "what was passed passes a more urgent one", passed_passes(), 1_545),
     ]
 }

@@ -213,7 +213,14 @@ fn watcher(definition: &Definition) -> Watcher {
         Order::Deadline => meshlock_core::Order::Deadline,
     };
     let capacity = Units(definition.capacity);
-    let setting = Setting { capacity, order, joins: definition.joins, overtaking_bound: u32::MAX, passes: definition.policy.passes(), numbered: false };
+    let setting = Setting {
+        capacity,
+        order,
+        joins: definition.joins,
+        overtaking_bound: u32::MAX,
+        passes: definition.policy.passes(),
+        numbered: false,
+    };
     Watcher::new(Watcher::rules_of(protocol_name(definition.protocol)).unwrap_or(RuleSet::NONE), setting)
 }
 
