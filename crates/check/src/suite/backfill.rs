@@ -75,7 +75,7 @@ pub(super) fn entries() -> Vec<Entry> {
             cancelled(backfilled("line:2", 2, &mixed)),
             3_154,
         ),
-        Entry::holds("backfill/line-3-aging", "and requests age", aging(backfilled("line:3", 1, &mixed)), 0),
+        Entry::holds("backfill/line-3-aging", "and requests age", aging(backfilled("line:3", 1, &mixed)), 8_263),
         Entry::holds("backfill/line-3-harsh", "and links fail", harsh(backfilled("line:3", 1, &[ONE, BOTH])), 112_773),
         Entry::holds("backfill/pair-crash", "and a crash", crashing(backfilled("line:2", 2, &[ONE, BOTH])), 35_937),
         Entry::holds(

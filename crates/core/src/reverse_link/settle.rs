@@ -15,7 +15,7 @@ use super::rules::Rules;
 use super::token::{Owed, Token};
 use crate::protocol::{Effect, Misuse};
 use crate::slots::Slots;
-use crate::vocabulary::{Grant, GrantId, NodeId, RequestId};
+use crate::vocabulary::{Grant, GrantId, NodeId, RequestId, Units};
 
 impl Node {
     pub(super) fn settle(&mut self, out: &mut Effects) {
@@ -94,7 +94,10 @@ impl Node {
         if token.excludes(&front.claim) || !self.may_pass(&owed) {
             return None;
         }
-        self.queue.iter().find(|entry| *entry != front && token.admits(&entry.claim)).copied()
+        // Looked up once: the queue and the ledger may both be long.
+        let free = token.free();
+        let fits = |entry: &&Entry| free >= entry.claim.units && *entry != front && token.admits(&entry.claim);
+        if free == Units(0) { None } else { self.queue.iter().find(fits).copied() }
     }
 
     /// Where the token goes for a neighbour's claim: straight to the origin, if that is a neighbour too. The teller will

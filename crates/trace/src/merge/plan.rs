@@ -13,7 +13,7 @@ use crate::reader::Reader;
 use crate::record::{At, End, What};
 
 /// The parameters that must be the same everywhere.
-const SAME: [&str; 5] = ["mesh", "resource", "order", "joins", "passes"];
+const SAME: [&str; 4] = ["mesh", "resource", "order", "joins"];
 
 /// What is known after the first reading.
 #[derive(Default)]

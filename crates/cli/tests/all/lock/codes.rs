@@ -122,9 +122,11 @@ fn a_smaller_request_passes_where_the_policy_says_so() {
     world.until(State::Queued, 2);
     assert_eq!(world.run(&["lock", "farm", "--try", "echo", "inside"]).out, "inside\n");
     assert_eq!(world.run(&["lock", "line", "--try", "echo", "inside"]).code, Some(124));
-    let list = world.run(&["resource", "list"]).out;
-    let backfilled: Vec<&str> = list.lines().filter(|line| line.contains("backfill")).collect();
-    assert!(matches!(backfilled[..], [line] if line.starts_with("farm ")), "{list}");
+    for words in [&["resource", "list"][..], &["status"]] {
+        let told = world.run(words).out;
+        let backfilled: Vec<&str> = told.lines().filter(|line| line.contains("backfill")).collect();
+        assert!(matches!(backfilled[..], [line] if line.starts_with("farm ")), "{told}");
+    }
     let refused = world.run(&["resource", "make", "dock", "--policy", "backfill"]);
     assert!(refused.code != Some(0) && refused.err.contains("is for semaphores"), "{}", refused.err);
     for mut child in waiting {

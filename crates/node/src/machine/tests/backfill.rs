@@ -103,7 +103,7 @@ fn the_policy_is_agreed_on_and_told() {
 }
 
 #[test]
-fn what_was_passed_is_saved_and_goes_on() {
+fn who_was_passed_is_saved_with_the_token() {
     let (mut net, _, _) = blocked(backfilled(4));
     assert_eq!((0..3).filter(|_| passes(&mut net, 1)).count(), 3);
     let saved = net.machines[1].save();
