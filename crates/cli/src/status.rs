@@ -6,8 +6,8 @@ use std::time::Duration;
 use meshlock_api::resource::MANY;
 use meshlock_api::text::visible;
 use meshlock_api::{
-    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, Policy, RecoveryStatus, ResourceStatus, Row, State, Urgency,
-    duration,
+    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, Policy, RecoveryStatus, ResourceStatus, Row, State,
+    Urgency, duration,
 };
 use meshlock_report::table::{Cell, Column, Table};
 
