@@ -56,6 +56,37 @@ impl Default for Order {
     }
 }
 
+/// Whether smaller requests may pass one that waits for more units than are free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// None passes the front of the queue.
+    #[default]
+    Strict,
+    /// Up to 16 that fit may pass the front until it is granted.
+    Backfill,
+}
+
+impl Policy {
+    /// How many may pass one front.
+    pub const fn passes(self) -> u32 {
+        match self {
+            Self::Strict => 0,
+            Self::Backfill => 16,
+        }
+    }
+
+    /// The word that is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Backfill => "backfill",
+        }
+    }
+}
+
 /// What all nodes of a mesh agree on about a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -76,6 +107,9 @@ pub struct Definition {
     /// The names of a semaphore's units, by number; empty if they have none. Names are only ever added.
     #[serde(default)]
     pub slots: Vec<String>,
+    /// Whether smaller requests may pass one that waits for units.
+    #[serde(default)]
+    pub policy: Policy,
 }
 
 /// The lease of resources that name none.
@@ -124,6 +158,9 @@ pub struct NewResource {
     /// characters without a comma, 16,384 bytes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<String>>,
+    /// Whether smaller requests may pass one that waits for units, in a semaphore; `strict` if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 /// What can be changed about a resource while it is used. As before where it is missing.
@@ -190,10 +227,14 @@ impl NewResource {
         if order == Order::Deadline && protocol != Protocol::ReverseLink {
             return Err("only protocol \"reverse-link\" orders by deadline".into());
         }
+        let policy = self.policy.unwrap_or_default();
+        if policy == Policy::Backfill && kind != Kind::Semaphore {
+            return Err("policy \"backfill\" is for semaphores; leave it out, or use kind \"semaphore\"".into());
+        }
         let lease_ms = self.lease_ms.unwrap_or(DEFAULT_LEASE_MS);
         check_lease(lease_ms)?;
         let joins = self.joins.unwrap_or(if kind == Kind::Sessions { 16 } else { 0 });
-        Ok(Definition { kind, capacity, protocol, order, joins, lease_ms, slots })
+        Ok(Definition { kind, capacity, protocol, order, joins, lease_ms, slots, policy })
     }
 }
 

@@ -79,11 +79,11 @@ fn replay(input: &mut dyn BufRead) -> Result<Audited, AuditError> {
     let reader = Reader::new(input)?;
     let setup = Setup::of(reader.header())?;
     match &setup.protocol {
-        setup::Protocol::ReverseLink { numbered } => {
-            let numbered = *numbered;
+        setup::Protocol::ReverseLink { numbered, passes } => {
+            let (numbered, passes) = (*numbered, *passes);
             let (capacity, order, joins) = (setup.setting.capacity, setup.setting.order, setup.setting.joins);
             let make = |id, starts_with_token, fence| {
-                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, numbered };
+                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, passes, numbered };
                 reverse_link::Node::new(config).with_fences_above(fence)
             };
             Replay::new(&setup, make).run(reader.with_messages())

@@ -29,7 +29,7 @@ pub(super) struct Setup {
 
 /// The protocol with what only it needs.
 pub(super) enum Protocol {
-    ReverseLink { numbered: bool },
+    ReverseLink { numbered: bool, passes: u32 },
     Flood { retry: Delay },
     Group { members: Members, levels: Level, retry: Option<Delay> },
 }
@@ -45,7 +45,10 @@ impl Setup {
         }
         let protocol = match header.protocol.as_str() {
             // Missing in recordings from before units were numbered.
-            "reverse-link" => Protocol::ReverseLink { numbered: given(header, "numbered")?.unwrap_or(false) },
+            "reverse-link" => Protocol::ReverseLink {
+                numbered: given(header, "numbered")?.unwrap_or(false),
+                passes: given(header, "passes")?.unwrap_or(0),
+            },
             "flood" => Protocol::Flood { retry: needed(header, "retry")? },
             "group" => group(header)?,
             other => {
@@ -60,7 +63,14 @@ impl Setup {
             protocol,
             name: header.protocol.clone(),
             source: header.source,
-            setting: Setting { capacity: Units(capacity), order, joins, overtaking_bound: u32::MAX, numbered: false },
+            setting: Setting {
+                capacity: Units(capacity),
+                order,
+                joins,
+                overtaking_bound: u32::MAX,
+                numbered: false,
+                passes: given(header, "passes")?.unwrap_or(0),
+            },
             rules: Watcher::rules_of(&header.protocol).unwrap_or(RuleSet::NONE),
             in_order: given(header, "fifo")?.unwrap_or(true),
             by_wall_clock: given(header, "one_clock")? == Some(false),

@@ -4,8 +4,8 @@
 use std::mem::size_of;
 
 use meshlock_core::view::{Returning, TokenView, View};
-use meshlock_core::{Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection};
-use meshlock_properties::{RuleSet, Setting, check_step};
+use meshlock_core::{Effect, Event, Grant, GrantId, Misuse, NodeId, Protocol, Rejection};
+use meshlock_properties::{Rule, RuleSet, Setting, check_step, turns};
 use meshlock_protocols::{Message, Node};
 
 use crate::finding::Finding;
@@ -56,6 +56,7 @@ pub(crate) enum LocalEffect {
     Send { to: NodeId, message: u32 },
     Broadcast { message: u32 },
     Granted { grant: Grant },
+    Turn { grant: GrantId, passes: bool },
     Arm { epoch: u64 },
     Reject { from: NodeId, reason: Rejection },
 }
@@ -183,17 +184,21 @@ impl Local {
             }
         };
         let after = self.add_node(machine);
-        let effects: Box<[LocalEffect]> = effects.into_iter().flat_map(|effect| self.translate(effect)).collect();
+        let mut effects: Vec<LocalEffect> = effects.into_iter().flat_map(|effect| self.translate(effect)).collect();
         let granted: Vec<Grant> = effects.iter().filter_map(LocalEffect::grant).collect();
         let mut finding = NONE;
         if !granted.is_empty() {
             let views = (self.view(node), self.view(after));
+            if self.rules.has(Rule::Backfill) {
+                let turns = turns(&self.setting, id, &event, views, &granted);
+                effects.extend(turns.into_iter().map(|(grant, passes)| LocalEffect::Turn { grant, passes }));
+            }
             if let Err(violation) = check_step(self.rules, &self.setting, id, &event, views, &granted) {
                 finding = next_id(self.findings.len());
                 self.findings.push(violation.into());
             }
         }
-        LocalStep { after, effects: self.effects.insert(effects).0, finding, misuse: NONE }
+        LocalStep { after, effects: self.effects.insert(effects.into()).0, finding, misuse: NONE }
     }
 
     fn translate(&mut self, effect: Effect<Message>) -> Vec<LocalEffect> {
@@ -271,7 +276,9 @@ impl LocalEffect {
     fn grant(&self) -> Option<Grant> {
         match self {
             Self::Granted { grant } => Some(grant.clone()),
-            Self::Send { .. } | Self::Broadcast { .. } | Self::Arm { .. } | Self::Reject { .. } => None,
+            Self::Send { .. } | Self::Broadcast { .. } | Self::Turn { .. } | Self::Arm { .. } | Self::Reject { .. } => {
+                None
+            }
         }
     }
 }

@@ -79,6 +79,7 @@ impl Model {
                 order: Order::Priority { aging: Aging(0) },
                 joins: 0,
                 overtaking_bound: u32::MAX,
+                passes: 0,
                 numbered: false,
             },
             // Only a mesh that recovers promises that there is a token in the end.

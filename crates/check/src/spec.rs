@@ -51,6 +51,8 @@ pub struct Spec {
     pub order: Order,
     /// How many may join past the front (reverse-link, central).
     pub joins: u32,
+    /// How many may pass a front that waits for units (reverse-link).
+    pub passes: u32,
     /// Whether grants say which units they have (reverse-link).
     pub numbered: bool,
     /// The levels of priority (group), the paper's K.
@@ -95,6 +97,7 @@ impl Spec {
             capacity: 1,
             order: Order::Priority { aging: Aging(0) },
             joins: 0,
+            passes: 0,
             numbered: false,
             levels: 3,
             repeats: false,
@@ -148,8 +151,8 @@ impl Spec {
     pub fn setting(&self) -> Setting {
         // Sessions of group have no limit of units: all nodes may be inside together.
         let capacity = if self.subject.has_sessions_only() { self.nodes() } else { self.capacity };
-        let Self { order, joins, overtaking_bound, numbered, .. } = *self;
-        Setting { capacity: Units(capacity), order, joins, overtaking_bound, numbered }
+        let Self { order, joins, passes, overtaking_bound, numbered, .. } = *self;
+        Setting { capacity: Units(capacity), order, joins, passes, overtaking_bound, numbered }
     }
 
     fn nodes(&self) -> u32 {
@@ -240,6 +243,7 @@ impl Spec {
             capacity: self.capacity,
             order: self.order,
             joins: self.joins,
+            passes: self.passes,
             numbered: self.numbered,
             levels: self.levels,
             epsilon: self.epsilon,

@@ -3,6 +3,7 @@
 //! A model of a published text must break the named rule after the named number of steps; a model of a repaired one
 //! must hold, with exactly the named number of different states: a checker that finds nothing may have looked at nothing.
 
+mod backfill;
 mod baselines;
 mod flood;
 mod group;
@@ -96,6 +97,7 @@ pub fn standard() -> Vec<Entry> {
         .chain([
             reverse_link::entries(),
             numbered::entries(),
+            backfill::entries(),
             recovery::entries(),
             recovery_flood_group::entries(),
             flood::repaired(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
-use meshlock_api::{Kind, NewResource, Order, Protocol, ResourceChange, ResourceInfo, duration};
+use meshlock_api::{Kind, NewResource, Order, Policy, Protocol, ResourceChange, ResourceInfo, duration};
 use meshlock_report::table::{Cell, Column, Table};
 
 use crate::exit::Exit;
@@ -15,6 +15,7 @@ use crate::status::kind;
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock resource make gpu --capacity 4
+  meshlock resource make farm --capacity 64 --policy backfill
   meshlock resource make charger --slots bay-1,bay-2,bay-3
   meshlock resource make map --kind readers-writer
   meshlock resource make rooms --kind sessions --capacity 8
@@ -72,6 +73,9 @@ struct MakeArgs {
     /// The lease of requests that name none [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     lease: Option<Duration>,
+    /// Whether smaller requests may pass one that waits for more units than are free [default: strict].
+    #[arg(long)]
+    policy: Option<PolicyName>,
     /// The names of a semaphore's units, separated by commas; the capacity is their number.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     slots: Option<Vec<String>>,
@@ -135,6 +139,14 @@ enum KindName {
     Sessions,
     /// Many readers or one writer.
     ReadersWriter,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PolicyName {
+    /// None passes the front of the queue.
+    Strict,
+    /// Up to 16 that fit pass the front until it is granted.
+    Backfill,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -206,8 +218,12 @@ fn wanted(args: &MakeArgs) -> NewResource {
     let by_priority = args.aging.map(|aging| Order::Priority { aging });
     let order = if args.by_deadline { Some(Order::Deadline) } else { by_priority };
     let lease_ms = args.lease.map(milliseconds);
+    let policy = args.policy.map(|policy| match policy {
+        PolicyName::Strict => Policy::Strict,
+        PolicyName::Backfill => Policy::Backfill,
+    });
     let (joins, slots) = (args.joins, args.slots.clone());
-    NewResource { kind, capacity: args.capacity, protocol, order, joins, lease_ms, slots }
+    NewResource { kind, capacity: args.capacity, protocol, order, joins, lease_ms, slots, policy }
 }
 
 fn milliseconds(time: Duration) -> u64 {
@@ -246,6 +262,10 @@ fn row(info: &ResourceInfo) -> Vec<Cell> {
         Order::Priority { aging: 0 } => "priority, strict".to_owned(),
         Order::Priority { aging } => format!("priority, aging {aging}"),
         Order::Deadline => "deadline".to_owned(),
+    };
+    let order = match definition.policy {
+        Policy::Strict => order,
+        Policy::Backfill => format!("{order}, backfill"),
     };
     let conflict = if info.conflict.is_some() { " (in conflict with this node's file)" } else { "" };
     let lease = duration::display(Duration::from_millis(definition.lease_ms));

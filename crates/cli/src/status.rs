@@ -6,8 +6,8 @@ use std::time::Duration;
 use meshlock_api::resource::MANY;
 use meshlock_api::text::visible;
 use meshlock_api::{
-    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, RecoveryStatus, ResourceStatus, Row, State, Urgency,
-    duration,
+    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, Policy, RecoveryStatus, ResourceStatus, Row, State,
+    Urgency, duration,
 };
 use meshlock_report::table::{Cell, Column, Table};
 
@@ -165,7 +165,7 @@ fn resource(resource: &ResourceStatus) -> Vec<Cell> {
     let text = |text: String| Cell::Text(text);
     vec![
         text(resource.name.clone()),
-        text(kind(&resource.definition).to_owned()),
+        text(kind_and_policy(&resource.definition)),
         text(in_use(resource)),
         text((resource.waiters.len() as u64 + u64::from(resource.more_waiters)).to_string()),
         text(token(resource)),
@@ -188,6 +188,13 @@ pub(crate) fn kind(definition: &Definition) -> &'static str {
         Kind::Semaphore => "semaphore",
         Kind::Sessions => "sessions",
         Kind::ReadersWriter => "readers-writer",
+    }
+}
+
+fn kind_and_policy(definition: &Definition) -> String {
+    match definition.policy {
+        Policy::Strict => kind(definition).to_owned(),
+        Policy::Backfill => format!("{}, backfill", kind(definition)),
     }
 }
 

@@ -13,6 +13,8 @@
 //!   grant of this step, may pass entries of other sessions or of none. How many may do so is counted by the protocol;
 //!   one that forgets to count starves the front, which the checker sees on its graph. If the token came and went
 //!   within the step, it is not known what was open, and the protocol gets the benefit of the doubt;
+//! - **backfilling**, if the setting allows it: a request may pass entries that wait for more units than were free. How many
+//!   may do so is the business of `backfill`;
 //! - **a request made or changed in this very step where requests age**: its rank depends on a clock that is not seen
 //!   here. With strict priority or deadlines its rank is computed from the event, and jumping the queue is caught.
 
@@ -32,28 +34,39 @@ pub(crate) struct Step<'a> {
 
 /// Checks one step.
 pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violation> {
-    let wish = match event {
-        Event::Request { request, demand } => Some((*request, demand.urgency)),
-        Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
-        Event::Cancel { .. }
-        | Event::Release { .. }
-        | Event::LinkUp { .. }
-        | Event::LinkDown { .. }
-        | Event::Receive { .. }
-        | Event::Expired { .. }
-        | Event::Resize { .. }
-        | Event::Leave
-        | Event::Resume
-        | Event::Census { .. }
-        | Event::Remake { .. } => None,
-    };
-    step.check(|request| match wish {
-        Some((wished, urgency)) if wished == request => timeless_rank(step.setting.order, urgency),
-        Some(_) | None => step.rank_before(request),
-    })
+    step.check(|request| step.rank_of(event, request))
 }
 
 impl Step<'_> {
+    /// Whether a grant of this step has left a more urgent request in the queue. Not if its rank is not known.
+    pub(crate) fn passes<M>(&self, event: &Event<M>, grant: &Grant) -> bool {
+        let rank = self.rank_of(event, grant.request);
+        rank.is_some_and(|rank| self.after.queue.iter().any(|claim| claim.rank > rank))
+    }
+
+    /// The rank that a request had when it was granted.
+    fn rank_of<M>(&self, event: &Event<M>, request: RequestId) -> Option<Rank> {
+        let wish = match event {
+            Event::Request { request, demand } => Some((*request, demand.urgency)),
+            Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
+            Event::Cancel { .. }
+            | Event::Release { .. }
+            | Event::LinkUp { .. }
+            | Event::LinkDown { .. }
+            | Event::Receive { .. }
+            | Event::Expired { .. }
+            | Event::Resize { .. }
+            | Event::Leave
+            | Event::Resume
+            | Event::Census { .. }
+            | Event::Remake { .. } => None,
+        };
+        match wish {
+            Some((wished, urgency)) if wished == request => timeless_rank(self.setting.order, urgency),
+            Some(_) | None => self.rank_before(request),
+        }
+    }
+
     fn check(&self, rank_of: impl Fn(RequestId) -> Option<Rank>) -> Result<(), Violation> {
         if self.before.token.is_none() && self.after.token.is_none() && self.after.height.is_none() {
             return Ok(());
@@ -62,7 +75,10 @@ impl Step<'_> {
             let Some(rank) = rank_of(grant.request) else {
                 continue;
             };
-            let passed = self.after.queue.iter().find(|claim| claim.rank > rank && !self.may_join(grant, claim));
+            let passed =
+                self.after.queue.iter().find(|claim| {
+                    claim.rank > rank && !self.may_join(grant, claim) && !self.may_backfill(grant, claim)
+                });
             if let Some(claim) = passed {
                 let whose = match claim.origin {
                     Origin::Local(request) => format!("request {}.{request}", self.node),
@@ -91,6 +107,14 @@ impl Step<'_> {
         let mut earlier = self.granted.iter().take_while(|other| other.request != grant.request);
         let opened_now = earlier.any(|other| other.session == grant.session);
         joins && (opened_now || self.open_session().is_none_or(|open| open == grant.session))
+    }
+
+    /// Whether what was passed did not fit. If the token has gone within the step, what was free is not known.
+    fn may_backfill(&self, grant: &Grant, passed: &Claimant) -> bool {
+        let since = self.granted.iter().skip_while(|other| other.request != grant.request);
+        let granted: u64 = since.map(|other| u64::from(other.units.0)).sum();
+        let free = self.after.token.as_ref().map(|token| u64::from(token.free.0) + granted);
+        self.setting.passes > 0 && free.is_none_or(|free| free < u64::from(passed.units.0))
     }
 
     /// The session that was open before the step granted anything; the outer `None` if that is not known.

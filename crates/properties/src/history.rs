@@ -9,7 +9,7 @@ use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Slots, Uni
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::snapshot::Snapshot;
-use crate::{cancelled, exclusion, fences, forgotten, numbered, one_session, overtaking, ranks, repaired};
+use crate::{backfill, cancelled, exclusion, fences, forgotten, numbered, one_session, overtaking, ranks, repaired};
 
 /// Something an application did or was told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,13 @@ pub enum Occurrence {
         node: NodeId,
         /// The grant, with its fence.
         grant: Grant,
+    },
+    /// What was granted came in its turn, or past a more urgent request; see [`turns`](crate::turns).
+    Turn {
+        /// The grant.
+        grant: GrantId,
+        /// Whether a more urgent request was left waiting at its granter.
+        passes: bool,
     },
     /// The grant was released.
     Released {
@@ -104,6 +111,8 @@ pub struct History {
     last_decision: Option<u64>,
     /// What grants may bring the units in use up to.
     capacity: Units,
+    /// How many passed since the last grant in its turn; stays 0 if backfill is not watched.
+    passed: u32,
 }
 
 /// A request that waits.
@@ -132,6 +141,7 @@ impl Hash for History {
         self.greatest_fence.hash(state);
         self.last_decision.hash(state);
         self.capacity.hash(state);
+        self.passed.hash(state);
     }
 }
 
@@ -140,7 +150,8 @@ impl History {
     pub fn new(rules: RuleSet, setting: Setting) -> Self {
         let (waiting, in_use, cancelled) = (Vec::new(), Vec::new(), Vec::new());
         let (greatest_fence, last_decision) = (None, None);
-        Self { rules, setting, waiting, in_use, cancelled, greatest_fence, last_decision, capacity: setting.capacity }
+        let capacity = setting.capacity;
+        Self { rules, setting, waiting, in_use, cancelled, greatest_fence, last_decision, capacity, passed: 0 }
     }
 
     /// Takes one occurrence in; the first broken rule is returned.
@@ -150,22 +161,34 @@ impl History {
     pub fn observe(&mut self, occurrence: &Occurrence) -> Result<(), Violation> {
         match *occurrence {
             Occurrence::Requested { node, request, .. } => self.wait(GrantId { node, request }),
-            Occurrence::Reprioritized { node, request, .. } => self.wait_anew(GrantId { node, request }),
+            Occurrence::Reprioritized { node, request, .. } => {
+                self.passed = 0;
+                self.wait_anew(GrantId { node, request });
+            }
             Occurrence::Cancelled { node, request } => {
                 let id = GrantId { node, request };
                 self.waiting.retain(|waiter| waiter.id != id);
+                self.passed = 0;
                 if self.rules.has(Rule::Cancelled) {
                     cancelled::remember(&mut self.cancelled, id);
                 }
             }
             Occurrence::Granted { node, ref grant } => return self.grant(node, grant),
+            Occurrence::Turn { grant, passes } if self.rules.has(Rule::Backfill) => {
+                return backfill::count(&mut self.passed, grant, passes, self.setting.passes);
+            }
+            Occurrence::Turn { .. } => {}
             Occurrence::Released { node, request } => {
                 let id = GrantId { node, request };
                 self.in_use.retain(|used| used.id != id);
             }
-            Occurrence::Crashed { node } => self.waiting.retain(|waiter| waiter.id.node != node),
+            Occurrence::Crashed { node } => {
+                self.passed = 0;
+                self.waiting.retain(|waiter| waiter.id.node != node);
+            }
             Occurrence::Ended { node } => self.in_use.retain(|used| used.id.node != node),
             Occurrence::Decided { node, first, pass } if self.rules.has(Rule::Ranks) => {
+                self.passed = 0;
                 return ranks::check(
                     &mut self.last_decision,
                     self.greatest_fence,
@@ -173,7 +196,7 @@ impl History {
                     ranks::Decision { first, pass },
                 );
             }
-            Occurrence::Decided { .. } => {}
+            Occurrence::Decided { .. } => self.passed = 0,
             Occurrence::Resized { capacity } => self.capacity = capacity,
         }
         Ok(())

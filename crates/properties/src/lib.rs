@@ -18,6 +18,7 @@
 //! | [`most-urgent-known`](Rule::MostUrgentKnown) | the holder knows the most urgent request | quiet states | [`check_snapshot`] | `most_urgent_known.rs` |
 //! | [`no-idle-units`](Rule::NoIdleUnits) | the most urgent request does not wait beside units that would do | quiet states | [`check_snapshot`] | `no_idle_units.rs` |
 //! | [`overtaking`](Rule::Overtaking) | a waiting request sees boundedly many grants to later ones | requests and grants | [`History`] | `overtaking.rs` |
+//! | [`backfill`](Rule::Backfill) | boundedly many requests pass a front that waits for units | the turns of grants | [`turns`], [`History`] | `backfill.rs` |
 //! | [`numbered`](Rule::Numbered) | no unit is granted twice at a time, where units are numbered | grants in use | [`History`] | `numbered.rs` |
 //! | [`one-session`](Rule::OneSession) | one session at a time | grants in use | [`History`] | `one_session.rs` |
 //! | [`occupancy`](Rule::Occupancy) | no request waits for the only session in use or wanted | quiet states | [`check_snapshot`] | `occupancy.rs` |
@@ -43,6 +44,7 @@ pub mod snapshot;
 pub mod step;
 pub mod watcher;
 
+mod backfill;
 mod cancelled;
 mod conservation;
 mod exclusion;
@@ -69,5 +71,5 @@ mod scene;
 pub use history::{History, Occurrence};
 pub use rule::{Rule, RuleSet, Setting, Violation};
 pub use snapshot::{Flight, Snapshot, check_snapshot};
-pub use step::check_step;
+pub use step::{check_step, turns};
 pub use watcher::Watcher;

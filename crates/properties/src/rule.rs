@@ -23,6 +23,8 @@ pub enum Rule {
     NoIdleUnits,
     /// With aging, a request is overtaken only a bounded number of times.
     Overtaking,
+    /// With backfill, only a bounded number of requests pass a front that waits for units.
+    Backfill,
     /// Where units are numbered: none is granted twice at a time, and none that is not there.
     Numbered,
     /// Only one session is in use at a time.
@@ -59,7 +61,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Exclusion,
         Self::OneToken,
         Self::Conservation,
@@ -68,6 +70,7 @@ impl Rule {
         Self::MostUrgentKnown,
         Self::NoIdleUnits,
         Self::Overtaking,
+        Self::Backfill,
         Self::Numbered,
         Self::OneSession,
         Self::Occupancy,
@@ -97,6 +100,7 @@ impl Rule {
             Self::MostUrgentKnown => "most-urgent-known",
             Self::NoIdleUnits => "no-idle-units",
             Self::Overtaking => "overtaking",
+            Self::Backfill => "backfill",
             Self::Numbered => "numbered",
             Self::OneSession => "one-session",
             Self::Occupancy => "occupancy",
@@ -127,6 +131,9 @@ impl Rule {
             Self::MostUrgentKnown => "when nothing is in flight, the holder knows the most urgent request of all",
             Self::NoIdleUnits => "when nothing is in flight, the most urgent request does not wait beside free units",
             Self::Overtaking => "a waiting request sees only a bounded number of grants to later ones",
+            Self::Backfill => {
+                "between two grants in their turn, only a bounded number pass a front that waits for units"
+            }
             Self::Numbered => "no unit is granted twice at a time, where units are numbered",
             Self::OneSession => "only one session is in use at a time",
             Self::Occupancy => "when nothing is in flight, no request waits for the only session in use or wanted",
@@ -208,6 +215,8 @@ pub struct Setting {
     pub joins: u32,
     /// Upper bound for [`Rule::Overtaking`]: how many grants to requests made later a waiting one may see.
     pub overtaking_bound: u32,
+    /// Upper bound for [`Rule::Backfill`]: how many requests may pass a front that waits for units. Zero: none may.
+    pub passes: u32,
     /// For [`Rule::Numbered`]: whether every grant says which units it has.
     pub numbered: bool,
 }

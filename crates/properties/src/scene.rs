@@ -14,6 +14,7 @@ pub(crate) const SETTING: Setting = Setting {
     order: Order::Priority { aging: Aging(0) },
     joins: 0,
     overtaking_bound: 0,
+    passes: 0,
     numbered: false,
 };
 
@@ -76,6 +77,10 @@ impl Tale {
         Self::with(self.rule, Setting { overtaking_bound, ..self.setting })
     }
 
+    pub(crate) fn passes(self, passes: u32) -> Self {
+        Self::with(self.rule, Setting { passes, ..self.setting })
+    }
+
     pub(crate) fn all_numbered(self) -> Self {
         Self::with(self.rule, Setting { numbered: true, ..self.setting })
     }
@@ -101,6 +106,10 @@ impl Tale {
 
     pub(crate) fn granted(&mut self, node: u32, request: u64, units: u32) -> &mut Self {
         self.happens(Occurrence::Granted { node: NodeId(node), grant: grant(request, units) })
+    }
+
+    pub(crate) fn turn(&mut self, node: u32, request: u64, passes: bool) -> &mut Self {
+        self.happens(Occurrence::Turn { grant: grant_id(node, request), passes })
     }
 
     pub(crate) fn numbered(&mut self, node: u32, request: u64, units: u32, slots: &[u32]) -> &mut Self {

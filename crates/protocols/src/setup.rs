@@ -22,6 +22,8 @@ pub struct Setup {
     pub order: Order,
     /// How many may join a session past the front (reverse-link, central).
     pub joins: u32,
+    /// How many may pass a front that waits for units (reverse-link).
+    pub passes: u32,
     /// Whether grants say which units they have (reverse-link).
     pub numbered: bool,
     /// The greatest level of priority (group), the paper's K.
@@ -60,6 +62,7 @@ impl Default for Setup {
             capacity: 1,
             order: Order::Priority { aging: Aging(0) },
             joins: 0,
+            passes: 0,
             numbered: false,
             levels: 10,
             epsilon: 0,
@@ -89,12 +92,12 @@ impl Setup {
     }
 
     fn repaired(&self, id: NodeId, nodes: u32) -> Node {
-        let Self { order, joins, numbered, .. } = *self;
+        let Self { order, joins, passes, numbered, .. } = *self;
         let (starts_with_token, capacity) = (id == NodeId(0), Units(self.capacity));
         let members = || (0..nodes).map(NodeId);
         match self.name {
             Name::ReverseLink => {
-                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, numbered };
+                let config = reverse_link::Config { id, starts_with_token, capacity, order, joins, passes, numbered };
                 reverse_link::Node::new(config).into()
             }
             Name::Flood => {

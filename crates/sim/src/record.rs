@@ -253,6 +253,7 @@ fn for_replay(scenario: &Scenario) -> BTreeMap<String, Value> {
     let all = [
         ("order", json!(choice.order)),
         ("joins", json!(choice.joins)),
+        ("passes", json!(choice.passes)),
         ("levels", json!(choice.levels)),
         ("retry", json!(retry)),
         ("over", json!(over)),

@@ -30,8 +30,8 @@ impl Watch {
     pub(crate) fn new(choice: &ProtocolChoice, nodes: u32) -> Self {
         let rules = promised(choice);
         let capacity = Units(capacity(choice, nodes));
-        let setting =
-            Setting { capacity, order: choice.order, joins: choice.joins, overtaking_bound: u32::MAX, numbered: false };
+        let ProtocolChoice { order, joins, passes, .. } = *choice;
+        let setting = Setting { capacity, order, joins, overtaking_bound: u32::MAX, passes, numbered: false };
         let every = EVENTS_PER_LOOK * u64::from(nodes);
         let stops = choice.text == Text::Repaired;
         let history = History::new(rules, setting);

@@ -42,6 +42,7 @@ impl Space {
                     turn.granted |= 1 << place;
                     self.observe(turn, Occurrence::Granted { node, grant })?;
                 }
+                LocalEffect::Turn { grant, passes } => self.observe(turn, Occurrence::Turn { grant, passes })?,
                 LocalEffect::Arm { epoch } => {
                     if self.current(turn).timers[place] != Some(epoch) {
                         self.change(turn).timers[place] = Some(epoch);

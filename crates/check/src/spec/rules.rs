@@ -47,8 +47,13 @@ fn reverse_link(spec: &Spec) -> RuleSet {
     if spec.budgets.leaves > 0 {
         rules = rules.with(Rule::Leaving);
     }
-    if matches!(spec.order, Order::Priority { aging: Aging(1..) }) {
+    if spec.overtaking_bound < u32::MAX || matches!(spec.order, Order::Priority { aging: Aging(1..) }) {
         rules = rules.with(Rule::Overtaking);
+    }
+    // A front that is cut off from the token is forgotten there; where requests age, ranks are not seen from outside.
+    let timeless = !matches!(spec.order, Order::Priority { aging: Aging(1..) });
+    if spec.passes > 0 && timeless && spec.budgets.link_changes == 0 {
+        rules = rules.with(Rule::Backfill);
     }
     rules
 }

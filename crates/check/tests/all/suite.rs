@@ -52,6 +52,11 @@ fn numbered_units_hold() {
 }
 
 #[test]
+fn backfill_holds() {
+    all_as_expected(|entry| is_of(entry, "backfill"));
+}
+
+#[test]
 fn recovery_holds() {
     all_as_expected(|entry| is_of(entry, "recovery/"));
 }

@@ -11,7 +11,7 @@ use super::{
     queue::{Claim, Claimer, Entry},
     recovery::{Picture, RecoveryRules},
     rules::Rules,
-    token::{Loan, Token},
+    token::{Loan, Owed, Token},
 };
 use crate::{
     protocol::{Effect, Misuse},
@@ -99,6 +99,14 @@ crate::bugs! {
     PassesFromZero,
     /// The ledger of a new token is empty.
     ForgetLoansInUse,
+    /// Any number of requests may pass a front that waits for units.
+    PassWithoutCap,
+    /// The count of those who passed begins anew with every grant.
+    ForgetPasses,
+    /// Who passes at another node is not counted.
+    CountOwnPassesOnly,
+    /// A claim that was passed, and passes a more urgent one, takes the count along.
+    TakePassesAlong,
     /// Every grant gets the lowest numbers there are.
     NumberEachFromZero,
     /// Numbers follow those of the units in use, as if releases came back in the order of granting.
@@ -182,6 +190,28 @@ impl Node {
         self.has(Bug::JoinWithoutCap) || Rules::may_join(self, token)
     }
 
+    pub(super) fn may_pass(&self, owed: &Owed) -> bool {
+        (self.has(Bug::PassWithoutCap) && self.config.passes > 0) || Rules::may_pass(self, owed)
+    }
+
+    pub(super) fn owe(&mut self, front: &Claim, enters: Option<&Claim>) {
+        let was_passed = |token: &Token| token.owed.is_some_and(|owed| enters.is_some_and(|claim| owed.is(claim)));
+        let forgets = self.has(Bug::TakePassesAlong) && self.token.as_ref().is_some_and(was_passed);
+        Rules::owe(self, front, enters);
+        if let Some(token) = self.token.as_mut().filter(|_| forgets) {
+            token.owed = None;
+        }
+    }
+
+    pub(super) fn settle_debt(&mut self) {
+        Rules::settle_debt(self);
+        if self.has(Bug::ForgetPasses)
+            && let Some(token) = &mut self.token
+        {
+            token.owed = None;
+        }
+    }
+
     pub(super) fn number(&self, token: &Token, claim: &Claim) -> Slots {
         let taken = |slot: &u32| token.ledger.iter().any(|loan| loan.slots.iter().any(|used| used == *slot));
         let units = claim.units.0;
@@ -213,6 +243,11 @@ impl Node {
     pub(super) fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
         if self.has(Bug::ForgetPreempted) {
             self.queue.entries.retain(|entry| matches!(entry.claimer, Claimer::Peer(_)));
+        }
+        if self.has(Bug::CountOwnPassesOnly)
+            && let Some(token) = &mut self.token
+        {
+            token.owed = None;
         }
         if self.has(Bug::PassWithoutNumbers)
             && let Some(token) = &mut self.token

@@ -50,4 +50,4 @@ pub use node::{Config, Node};
 pub use questions::{About, Inquiry, News};
 pub use queue::Claim;
 pub use recovery::Picture;
-pub use token::{Loan, MOST_LOANS, Token};
+pub use token::{Loan, MOST_LOANS, Owed, Token};

@@ -34,6 +34,9 @@ pub struct Config {
     /// How many requests may join the running session past a front that waits for another one, while that session
     /// lasts. Zero: no request passes the front.
     pub joins: u32,
+    /// How many requests may pass a front that waits for more units than are free, until it is granted. Zero: none.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub passes: u32,
     /// Whether a grant says which units it has, as long as there are at most [`MOST_NUMBERED`].
     ///
     /// [`MOST_NUMBERED`]: crate::slots::MOST_NUMBERED
@@ -45,7 +48,7 @@ impl Config {
     /// A mutex with strict priorities: k = 1, no joining.
     pub const fn mutex(id: NodeId, starts_with_token: bool) -> Self {
         let order = Order::Priority { aging: Aging(0) };
-        Self { id, starts_with_token, capacity: Units(1), order, joins: 0, numbered: false }
+        Self { id, starts_with_token, capacity: Units(1), order, joins: 0, passes: 0, numbered: false }
     }
 }
 
@@ -54,12 +57,13 @@ impl Config {
 impl serde::Serialize for Config {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = serializer.serialize_struct("Config", 7)?;
+        let mut fields = serializer.serialize_struct("Config", 8)?;
         fields.serialize_field("id", &self.id)?;
         fields.serialize_field("starts_with_token", &self.starts_with_token)?;
         fields.serialize_field("capacity", &self.capacity)?;
         fields.serialize_field("order", &self.order)?;
         fields.serialize_field("joins", &self.joins)?;
+        fields.serialize_field("passes", &self.passes)?;
         fields.serialize_field("numbered", &self.numbered)?;
         fields.serialize_field("planted", &())?;
         fields.end()

@@ -80,7 +80,7 @@ impl Node {
         let pass = self.new_pass(remake);
         let base = self.new_base(remake, granted);
         let ledger = self.new_ledger(pictures());
-        self.token = Some(Token { pass, granted, base, ledger, joined: 0, capacity: self.capacity });
+        self.token = Some(Token { pass, granted, base, ledger, joined: 0, owed: None, capacity: self.capacity });
         self.accepted = pass;
         self.learn_decided(pass);
         let lowest = pictures().filter_map(|picture| picture.height).min();

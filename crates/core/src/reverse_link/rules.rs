@@ -8,7 +8,7 @@ use super::height::Height;
 use super::message::Body;
 use super::node::Effects;
 use super::queue::{Claim, Entry};
-use super::token::Token;
+use super::token::{Owed, Token};
 use crate::protocol::Misuse;
 use crate::slots::Slots;
 use crate::vocabulary::{GrantId, NodeId, RequestId};
@@ -35,6 +35,13 @@ pub(super) trait Rules {
     fn may_enter(&self, token: &Token, claim: &Claim) -> bool;
     /// A session lets in at most `joins` requests past a front that waits for its end.
     fn may_join(&self, token: &Token) -> bool;
+    /// A front that waits for units lets at most `passes` requests past it until it is granted.
+    fn may_pass(&self, owed: &Owed) -> bool;
+    /// A smaller claim is about to pass the front, and is counted where it enters. If it was passed itself before a more
+    /// urgent one came, that one takes over its count.
+    fn owe(&mut self, front: &Claim, enters: Option<&Claim>);
+    /// A front that was passed is granted, cancelled or out of reach: the next one has all its passes.
+    fn settle_debt(&mut self);
     /// The units that a claim gets: the lowest that are in no grant of the ledger.
     fn number(&self, token: &Token, claim: &Claim) -> Slots;
     /// Grants a request of this node, with the next fence of the token.

@@ -12,10 +12,10 @@ use super::questions::{About, News};
 use super::queue::{Claim, Claimer, Entry};
 use super::recovery::RecoveryRules;
 use super::rules::Rules;
-use super::token::Token;
+use super::token::{Owed, Token};
 use crate::protocol::{Effect, Misuse};
 use crate::slots::Slots;
-use crate::vocabulary::{Grant, GrantId, NodeId, RequestId};
+use crate::vocabulary::{Grant, GrantId, NodeId, RequestId, Units};
 
 impl Node {
     pub(super) fn settle(&mut self, out: &mut Effects) {
@@ -38,9 +38,21 @@ impl Node {
 
     /// Serves the queue for as long as its front may enter, here or at a neighbour.
     fn dispatch(&mut self, out: &mut Effects) {
-        while let Some(token) = &self.token {
-            let Some(front) = self.queue.front().copied() else { return };
-            let next = if self.may_enter(token, &front.claim) { Some(front) } else { self.joiner(token, &front.claim) };
+        loop {
+            self.settle_debt();
+            let Some(token) = &self.token else { return };
+            let Some(front) = self.first_in_line(token) else { return };
+            let next = if self.may_enter(token, &front.claim) {
+                Some(front)
+            } else {
+                self.joiner(token, &front.claim).or_else(|| self.passer(token, &front))
+            };
+            let passes = next.is_some_and(|next| next != front && !token.excludes(&front.claim));
+            if passes {
+                // A neighbour counts it when it enters there.
+                let enters = next.filter(|next| matches!(next.claimer, Claimer::Local { .. }));
+                self.owe(&front.claim, enters.map(|entry| entry.claim).as_ref());
+            }
             match next {
                 Some(Entry { claimer: Claimer::Local { request, .. }, claim }) => self.enter(request, &claim, out),
                 Some(Entry { claimer: Claimer::Peer(peer), claim }) => {
@@ -51,6 +63,7 @@ impl Node {
                 None => return, // the token waits here for a release or a more urgent claim
             }
             if next != Some(front)
+                && !passes
                 && let Some(token) = &mut self.token
             {
                 token.joined = (token.joined + 1).min(self.config.joins);
@@ -65,6 +78,26 @@ impl Node {
         }
         let joins = |e: &&Entry| e.claim.session == token.session() && token.admits(&e.claim);
         self.queue.iter().find(joins).copied()
+    }
+
+    /// The front of the queue, or the claim that smaller ones were let past: also if it came here later than equals.
+    fn first_in_line(&self, token: &Token) -> Option<Entry> {
+        let front = self.queue.front()?;
+        let owed = token.owed.as_ref().filter(|owed| owed.rank >= front.claim.rank);
+        let passed = owed.and_then(|owed| self.queue.iter().find(|entry| owed.is(&entry.claim)));
+        Some(*passed.unwrap_or(front))
+    }
+
+    /// A smaller claim that may be granted past a front that waits for units.
+    fn passer(&self, token: &Token, front: &Entry) -> Option<Entry> {
+        let owed = token.owed.unwrap_or(Owed::new(&front.claim));
+        if token.excludes(&front.claim) || !self.may_pass(&owed) {
+            return None;
+        }
+        // Looked up once: the queue and the ledger may both be long.
+        let free = token.free();
+        let fits = |entry: &&Entry| free >= entry.claim.units && *entry != front && token.admits(&entry.claim);
+        if free == Units(0) { None } else { self.queue.iter().find(fits).copied() }
     }
 
     /// Where the token goes for a neighbour's claim: straight to the origin, if that is a neighbour too. The teller will
@@ -156,6 +189,25 @@ impl Rules for Node {
         token.joined < self.config.joins
     }
 
+    fn may_pass(&self, owed: &Owed) -> bool {
+        owed.passed < self.config.passes
+    }
+
+    fn owe(&mut self, front: &Claim, enters: Option<&Claim>) {
+        let Some(token) = &mut self.token else { return };
+        let owed = token.owed.get_or_insert(Owed::new(front));
+        let Some(claim) = enters else { return };
+        let to = if owed.is(claim) { Owed::new(front) } else { *owed };
+        *owed = Owed { passed: owed.passed.saturating_add(1), ..to };
+    }
+
+    fn settle_debt(&mut self) {
+        let Some(token) = &mut self.token else { return };
+        // A more urgent claim of the node that told of it may hide it.
+        let stands = |owed: &Owed| self.queue.iter().any(|e| owed.is(&e.claim) || e.claim.rank > owed.rank);
+        token.owed = token.owed.filter(stands);
+    }
+
     fn number(&self, token: &Token, claim: &Claim) -> Slots {
         if self.config.numbered { token.lowest_free(claim.units) } else { Slots::NONE }
     }
@@ -164,6 +216,7 @@ impl Rules for Node {
         let Some(slots) = self.token.as_ref().map(|token| self.number(token, claim)) else { return };
         let Some(token) = &mut self.token else { return };
         let fence = token.lend(GrantId { node: self.config.id, request }, claim, slots.clone());
+        token.owed = token.owed.filter(|owed| !owed.is(claim));
         let granted = token.granted;
         self.hear_clock(granted);
         self.queue.remove_local(request);

@@ -6,7 +6,7 @@ use super::capacity::Capacity;
 use super::queue::Claim;
 use crate::slots::{MOST_NUMBERED, Slots};
 use crate::view::{LedgerView, TokenView};
-use crate::vocabulary::{Fence, GrantId, Session, Units};
+use crate::vocabulary::{Fence, GrantId, NodeId, Rank, Session, Units};
 
 /// How many grants can be in use at a time, whatever the capacity: the token travels in one frame with all of them.
 /// When it is full the next one waits for a release, as for units.
@@ -27,6 +27,32 @@ pub struct Loan {
     pub slots: Slots,
 }
 
+/// A claim that smaller ones were let past. The one that stands for it in a queue is known by what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Owed {
+    /// The node that made the request.
+    pub origin: NodeId,
+    /// Its urgency.
+    pub rank: Rank,
+    /// The units it waits for.
+    pub units: Units,
+    /// How many were granted before it that it was ahead of.
+    pub passed: u32,
+}
+
+impl Owed {
+    /// Nothing has passed it yet.
+    pub(super) fn new(claim: &Claim) -> Self {
+        Self { origin: claim.origin, rank: claim.rank, units: claim.units, passed: 0 }
+    }
+
+    /// Whether this claim stands for it.
+    pub(super) fn is(&self, claim: &Claim) -> bool {
+        (self.origin, self.rank, self.units) == (claim.origin, claim.rank, claim.units)
+    }
+}
+
 /// The one token of a resource. Only its holder grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -39,6 +65,9 @@ pub struct Token {
     pub ledger: Vec<Loan>,
     /// How many requests joined the running session past a blocked front.
     pub joined: u32,
+    /// The front that was passed by smaller requests, and how often. Until it is granted it is the front everywhere.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub owed: Option<Owed>,
     /// The units there are to grant. The ledger may use more, if this was lowered since.
     pub capacity: Capacity,
     /// The fence of a grant is its number and this. A token that was made anew begins far above the lost one.
@@ -139,7 +168,7 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::vocabulary::{NodeId, Rank, RequestId};
+    use crate::vocabulary::RequestId;
 
     const K: Units = Units(3);
 

@@ -190,6 +190,9 @@ fn visit_token(token: &mut Token, visitor: &mut dyn CounterVisitor) {
     visitor.number(Line::CLOCK, &mut fence);
     visitor.number(Line::CLOCK, &mut token.granted.0);
     token.base = fence.wrapping_sub(token.granted.0);
+    if let Some(owed) = &mut token.owed {
+        owed.rank = Rank(-visitor.visit(Line::DUE, -owed.rank.0));
+    }
     for loan in &mut token.ledger {
         visit_grant(&mut loan.grant, visitor);
     }

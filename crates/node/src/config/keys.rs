@@ -256,10 +256,13 @@ pub const KEYS: &[Key] = &[
     resource("joins", "16 for sessions, otherwise 0", "4", JOINS),
     resource("lease", "\"30s\"", "\"2m\"", LEASE),
     resource("slots", "none", "[\"gpu-a\", \"gpu-b\"]", SLOTS),
+    resource("policy", "\"strict\"", "\"backfill\"", POLICY),
 ];
 
 const SLOTS: &str = "The names of a semaphore's units, in the order of their numbers: at most 1,024, each of up to 64 visible \
                      characters without a comma. The capacity is their number, unless it is given";
+const POLICY: &str = "`strict`: no request passes the front of the queue; `backfill`: up to 16 that fit pass a front that waits \
+                      for more units than are free";
 const KIND: &str = "`mutex`, `semaphore`, `sessions` or `readers-writer`";
 const CAPACITY: &str = "Units in all; for sessions the greatest number of holders, for readers-writer of readers. A semaphore needs it, or `slots`";
 const PROTOCOL: &str = "`reverse-link` serves every kind; `flood` mutexes, `group` sessions and readers-writer";

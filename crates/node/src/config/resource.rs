@@ -1,6 +1,6 @@
 //! `[resources.NAME]`: what all members should know from the start.
 
-use meshlock_api::{Definition, Kind, NewResource, Order, Protocol, resource};
+use meshlock_api::{Definition, Kind, NewResource, Order, Policy, Protocol, resource};
 use serde::{Deserialize, Serialize};
 
 use super::Time;
@@ -33,6 +33,9 @@ pub struct ResourceSettings {
     /// The names of a semaphore's units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<String>>,
+    /// Whether smaller requests may pass one that waits for units: `strict` or `backfill`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 /// How waiting requests are ordered.
@@ -59,8 +62,8 @@ impl ResourceSettings {
         };
         // Too long for a number is out of range as well.
         let lease_ms = self.lease.map(|Time(lease)| u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
-        let Self { kind, capacity, protocol, joins, .. } = *self;
-        NewResource { kind, capacity, protocol, order, joins, lease_ms, slots: self.slots.clone() }.complete()
+        let Self { kind, capacity, protocol, joins, policy, .. } = *self;
+        NewResource { kind, capacity, protocol, order, joins, lease_ms, slots: self.slots.clone(), policy }.complete()
     }
 }
 

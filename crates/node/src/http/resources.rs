@@ -32,7 +32,7 @@ pub(super) async fn list(State(app): State<App>) -> Response {
         (status = 200, description = "As this node knows it.", body = ResourceInfo, example = json!({
             "name": "docks", "version": 0, "token_here": true, "definition": {
             "kind": "semaphore", "capacity": 3, "protocol": "reverse-link", "order": {"priority": {"aging": 16}},
-            "joins": 0, "lease_ms": 30000, "slots": []}})),
+            "joins": 0, "lease_ms": 30000, "slots": [], "policy": "strict"}})),
         (status = 404, description = "Not known here.", body = Problem),
     ),
 )]

@@ -44,6 +44,7 @@ impl Instance {
                     capacity: Units(definition.capacity),
                     order,
                     joins: definition.joins,
+                    passes: definition.policy.passes(),
                     numbered: is_numbered(definition),
                 })))
             }

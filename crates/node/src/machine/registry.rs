@@ -560,9 +560,10 @@ fn may_become(old: &Definition, new: &Definition) -> bool {
 }
 
 fn as_new(definition: &Definition) -> NewResource {
-    let Definition { kind, capacity, protocol, order, joins, lease_ms, ref slots } = *definition;
+    let Definition { kind, capacity, protocol, order, joins, lease_ms, ref slots, policy } = *definition;
     NewResource {
         slots: Some(slots.clone()),
+        policy: Some(policy),
         kind: Some(kind),
         capacity: Some(capacity),
         protocol: Some(protocol),

@@ -28,7 +28,9 @@ use super::{Charter, Identity, Incarnation, MeshError, durable};
 use crate::wire::{Entry, Number};
 
 const CENSUS: Kind = Kind { word: "census", format: 1 };
-const CATALOGUE: Kind = Kind { word: "catalogue", format: 2 };
+const CATALOGUE: Kind = Kind { word: "catalogue", format: 3 };
+/// Before resources had a policy.
+const SECOND_CATALOGUE: Kind = Kind { word: "catalogue", format: 2 };
 /// Before units had names.
 const FIRST_CATALOGUE: Kind = Kind { word: "catalogue", format: 1 };
 const VOTER: Kind = Kind { word: "voter", format: 1 };
@@ -80,12 +82,15 @@ impl Keep {
     pub fn catalogue(&self) -> Result<Vec<Entry>, MeshError> {
         let path = self.path("catalogue");
         match read(CATALOGUE, &path) {
-            Err(MeshError::OtherFormat { .. }) => {
-                let first: Vec<FirstEntry> = read(FIRST_CATALOGUE, &path)?.unwrap_or_default();
-                Ok(first.into_iter().map(FirstEntry::complete).collect())
-            }
-            known => Ok(known?.unwrap_or_default()),
+            Err(MeshError::OtherFormat { .. }) => {}
+            known => return Ok(known?.unwrap_or_default()),
         }
+        match read::<Vec<SecondEntry>>(SECOND_CATALOGUE, &path) {
+            Err(MeshError::OtherFormat { .. }) => {}
+            known => return Ok(known?.unwrap_or_default().into_iter().map(SecondEntry::complete).collect()),
+        }
+        let first: Vec<FirstEntry> = read(FIRST_CATALOGUE, &path)?.unwrap_or_default();
+        Ok(first.into_iter().map(FirstEntry::complete).collect())
     }
 
     /// Keeps a whole catalogue. It costs one write however many entries are new, so a caller may collect some first.
@@ -214,15 +219,36 @@ fn read<T: DeserializeOwned>(kind: Kind, path: &Path) -> Result<Option<T>, MeshE
     }
 }
 
+/// An entry as [`SECOND_CATALOGUE`] has it.
+#[derive(Deserialize)]
+struct SecondEntry(Number, String, (FirstDefinition, Vec<String>), u64, NodeId);
+
 /// An entry as [`FIRST_CATALOGUE`] has it.
 #[derive(Deserialize)]
-struct FirstEntry(Number, String, (ResourceKind, u32, Protocol, Order, u32, u64), u64, NodeId);
+struct FirstEntry(Number, String, FirstDefinition, u64, NodeId);
+
+#[derive(Deserialize)]
+struct FirstDefinition(ResourceKind, u32, Protocol, Order, u32, u64);
+
+impl SecondEntry {
+    fn complete(self) -> Entry {
+        let Self(number, name, (definition, slots), version, home) = self;
+        let definition = Definition { slots, ..definition.complete() };
+        Entry { number, name, definition, version, home }
+    }
+}
 
 impl FirstEntry {
     fn complete(self) -> Entry {
-        let Self(number, name, (kind, capacity, protocol, order, joins, lease_ms), version, home) = self;
-        let definition = Definition { kind, capacity, protocol, order, joins, lease_ms, ..Definition::default() };
-        Entry { number, name, definition, version, home }
+        let Self(number, name, definition, version, home) = self;
+        Entry { number, name, definition: definition.complete(), version, home }
+    }
+}
+
+impl FirstDefinition {
+    fn complete(self) -> Definition {
+        let Self(kind, capacity, protocol, order, joins, lease_ms) = self;
+        Definition { kind, capacity, protocol, order, joins, lease_ms, ..Definition::default() }
     }
 }
 

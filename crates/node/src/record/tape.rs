@@ -213,7 +213,14 @@ fn watcher(definition: &Definition) -> Watcher {
         Order::Deadline => meshlock_core::Order::Deadline,
     };
     let capacity = Units(definition.capacity);
-    let setting = Setting { capacity, order, joins: definition.joins, overtaking_bound: u32::MAX, numbered: false };
+    let setting = Setting {
+        capacity,
+        order,
+        joins: definition.joins,
+        overtaking_bound: u32::MAX,
+        passes: definition.policy.passes(),
+        numbered: false,
+    };
     Watcher::new(Watcher::rules_of(protocol_name(definition.protocol)).unwrap_or(RuleSet::NONE), setting)
 }
 
@@ -238,7 +245,10 @@ fn header(mesh: &str, entry: &Entry, clock: &Clock, first: NodeInfo) -> Header {
     parameters.extend(clock.monotonic_ns.map(|ns| ("monotonic_ns", json!(ns))));
     parameters.extend(clock.boot_id.as_ref().map(|id| ("boot_id", json!(id))));
     match protocol {
-        Protocol::ReverseLink => parameters.push(("numbered", json!(is_numbered(&entry.definition)))),
+        Protocol::ReverseLink => parameters.extend([
+            ("numbered", json!(is_numbered(&entry.definition))),
+            ("passes", json!(entry.definition.policy.passes())),
+        ]),
         Protocol::Flood => parameters.push(("retry", json!(RETRY))),
         Protocol::Group => {
             let levels = GROUP_PRIORITIES.unsigned_abs() + 1;

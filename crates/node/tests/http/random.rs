@@ -92,7 +92,7 @@ fn word() -> impl Strategy<Value = Value> {
 /// A value of the right kind for a field, mostly.
 fn field() -> impl Strategy<Value = (&'static str, Value)> {
     prop_oneof![
-        4 => (select(&["id", "session", "mode", "owner", "kind", "protocol"][..]), word()),
+        4 => (select(&["id", "session", "mode", "owner", "kind", "protocol", "policy"][..]), word()),
         2 => (select(&["units", "lease_ms", "timeout_ms", "capacity", "joins"][..]), number()),
         2 => (Just("urgency"), urgency()),
         1 => (Just("removal"), select(&["AQID", "", "?"][..]).prop_map(Value::from)),

@@ -20,6 +20,10 @@ async fn resources_are_made_once() {
     let other = node.put("/v1/resources/docks", json!({"capacity": 4})).await;
     other.is_problem(409, "conflict");
     assert!(other.field("message").contains("capacity is 4 as wanted and 3 in this mesh"), "{}", other.text);
+    assert_eq!(made.json()["definition"]["policy"], "strict");
+    let other = node.put("/v1/resources/docks", json!({"capacity": 3, "policy": "backfill"})).await;
+    other.is_problem(409, "conflict");
+    assert!(other.field("message").contains("policy is backfill as wanted and strict in this mesh"), "{}", other.text);
     assert_eq!(node.send(Method::PUT, "/v1/resources/lock", "").await.status, 201);
     assert_eq!(node.get("/v1/resources/docks").await.json(), made.json());
     let all = node.get("/v1/resources").await.json();
@@ -33,6 +37,8 @@ async fn resources_that_make_no_sense_are_refused() {
     let node = Node::start().await;
     node.put("/v1/resources/a", json!({"capacity": 0})).await.is_problem(400, "bad-request");
     node.put("/v1/resources/a", json!({"colour": "red"})).await.is_problem(400, "bad-request");
+    node.put("/v1/resources/a", json!({"capacity": 3, "policy": "greedy"})).await.is_problem(400, "bad-request");
+    node.put("/v1/resources/a", json!({"policy": "backfill"})).await.is_problem(400, "bad-request");
     node.put("/v1/resources/meshlock:a", json!({})).await.is_problem(400, "bad-request");
     node.put("/v1/resources/a%2Fb", json!({})).await.is_problem(400, "bad-request");
     node.put("/v1/resources/a%ff", json!({})).await.is_problem(400, "bad-request");

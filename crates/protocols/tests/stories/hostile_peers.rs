@@ -186,6 +186,7 @@ fn reverse_link_survives_a_lying_member() {
             capacity,
             order,
             joins: 1,
+            passes: 1,
             numbered: true,
         })
     };

@@ -11,7 +11,7 @@ const STRICT: Order = Order::Priority { aging: Aging(0) };
 
 fn node(id: NodeId, capacity: u32, order: Order, joins: u32) -> Node {
     let capacity = Units(capacity);
-    Node::new(Config { id, starts_with_token: id == NodeId(1), capacity, order, joins, numbered: false })
+    Node::new(Config { id, starts_with_token: id == NodeId(1), capacity, order, joins, passes: 0, numbered: false })
 }
 
 /// A network that has found its ways to the token.

@@ -14,6 +14,8 @@ pub struct ProtocolChoice {
     pub order: Order,
     /// How many requests may join a session past the front (reverse-link).
     pub joins: u32,
+    /// How many requests may pass a front that waits for units (reverse-link).
+    pub passes: u32,
     /// The greatest level of priority (group), the paper's K.
     pub levels: u32,
     /// What aging adds (published reverse-link), the paper's epsilon.
@@ -42,6 +44,7 @@ impl Default for ProtocolChoice {
             capacity: 1,
             order: Order::Priority { aging: Aging(0) },
             joins: 0,
+            passes: 0,
             levels: 10,
             epsilon: 0,
             retry: Some(Delay { least_ms: 1_000, most_ms: 2_000 }),
@@ -60,6 +63,7 @@ impl ProtocolChoice {
             capacity: self.capacity,
             order: self.order,
             joins: self.joins,
+            passes: self.passes,
             numbered: false,
             levels: self.levels,
             epsilon: self.epsilon,

@@ -130,6 +130,7 @@ fn events_replayed_into_fresh_nodes_give_the_same_effects_and_views() {
             capacity: Units(1),
             order: radio.protocol.order,
             joins: 0,
+            passes: 0,
             numbered: false,
         })
     };

@@ -112,6 +112,30 @@ fn the_command_knows_which_units_it_has() {
 }
 
 #[test]
+fn a_smaller_request_passes_where_the_policy_says_so() {
+    let world = World::new();
+    for (name, policy) in [("farm", "backfill"), ("line", "strict")] {
+        assert_eq!(world.run(&["resource", "make", name, "--capacity", "4", "--policy", policy]).code, Some(0));
+        assert_eq!(world.run(&["acquire", name, "--units", "3"]).code, Some(0));
+    }
+    let waiting = ["farm", "line"].map(|name| world.command(&["lock", name, "--units", "4", "true"]).spawn().unwrap());
+    world.until(State::Queued, 2);
+    assert_eq!(world.run(&["lock", "farm", "--try", "echo", "inside"]).out, "inside\n");
+    assert_eq!(world.run(&["lock", "line", "--try", "echo", "inside"]).code, Some(124));
+    for words in [&["resource", "list"][..], &["status"]] {
+        let told = world.run(words).out;
+        let backfilled: Vec<&str> = told.lines().filter(|line| line.contains("backfill")).collect();
+        assert!(matches!(backfilled[..], [line] if line.starts_with("farm ")), "{told}");
+    }
+    let refused = world.run(&["resource", "make", "dock", "--policy", "backfill"]);
+    assert!(refused.code != Some(0) && refused.err.contains("is for semaphores"), "{}", refused.err);
+    for mut child in waiting {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
 fn options_end_where_the_command_begins() {
     let world = World::new();
     assert_eq!(world.run(&["lock", "-p", "-3", "dock", "-w", "5", "echo", "-w", "--try"]).out, "-w --try\n");

@@ -4,9 +4,9 @@ use std::task::Waker;
 
 use meshlock_api::resource::{LONGEST_SLOT_NAMES, MANY, MOST_SLOT_NAMES};
 use meshlock_api::{Definition, Kind, Mode, NewRequest, NewResource, Protocol, State, Urgency};
-use meshlock_core::reverse_link::{self, Body, Capacity, Height, Loan, MOST_LOANS, Token};
+use meshlock_core::reverse_link::{self, Body, Capacity, Height, Loan, MOST_LOANS, Owed, Token};
 use meshlock_core::slots::MOST_NUMBERED;
-use meshlock_core::{Fence, NodeId, RequestId, Session, Slots, Units};
+use meshlock_core::{Fence, NodeId, Rank, RequestId, Session, Slots, Units};
 
 use super::super::reports::Cursor;
 use super::super::{MOST_LISTED, Machine, Making, Settings};
@@ -71,7 +71,8 @@ fn everything_at_its_limit_fits_into_a_frame() {
     ledger.extend([numbered.clone(), numbered]);
     let capacity = Capacity { version: u64::MAX, units: Units(u32::MAX) };
     let (granted, joined) = (Fence(u64::MAX), u32::MAX);
-    let token = Token { pass: u64::MAX, granted, ledger, joined, capacity, base: u64::MAX };
+    let owed = Owed { origin: node, rank: Rank(i64::MIN), units: Units(u32::MAX), passed: u32::MAX };
+    let token = Token { pass: u64::MAX, granted, ledger, joined, owed: Some(owed), capacity, base: u64::MAX };
     let height = Height { level: i64::MIN, depth: i64::MIN, id: node };
     let body = Body::Token { token, ask: None };
     let message = Payload::ReverseLink(reverse_link::Message { height, clock: Fence(u64::MAX), body });

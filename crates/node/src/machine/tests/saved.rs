@@ -56,6 +56,7 @@ fn format_2_is_what_it_was() {
 fn what_former_versions_saved_is_understood_or_left_alone() {
     goes_on(FORMAT_2_FIRST.as_bytes());
     goes_on(FORMAT_2_UNNUMBERED.as_bytes());
+    goes_on(FORMAT_2_STRICT.as_bytes());
     let format_1 = [1, 4, b't', b'e', b's', b't'];
     assert_eq!(Machine::resume(settings(0), &format_1).err(), Some(SavedError::Older));
 }
@@ -76,3 +77,5 @@ const FORMAT_2: &str = include_str!("saved_2.json");
 const FORMAT_2_FIRST: &str = include_str!("saved_2_first.json");
 /// Before units were numbered.
 const FORMAT_2_UNNUMBERED: &str = include_str!("saved_2_unnumbered.json");
+/// Before a token knew whom others have passed.
+const FORMAT_2_STRICT: &str = include_str!("saved_2_strict.json");

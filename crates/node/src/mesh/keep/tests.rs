@@ -67,15 +67,22 @@ fn the_bytes_are_what_they_were() {
 }
 
 #[test]
-fn a_catalogue_from_before_units_had_names_is_read() {
+fn catalogues_of_former_formats_are_read() {
     let (place, run) = fresh();
     let path = place.path().join("state/catalogue");
     // Entry 1, as it was written: a mutex with lease 0, changed three times, made by member 2 in its incarnation 1.
-    let content = [b"\x01\x01\x06".as_slice(), b"dock-1", &[0, 0, 0, 0, 16, 0, 0, 3, 0x82, 0x80, 0x04]].concat();
-    FIRST_CATALOGUE.write(&path, &content).unwrap();
-    assert_eq!(Keep::of(&run).catalogue().unwrap(), [entry(1)]);
-    FIRST_CATALOGUE.write(&path, &content[..content.len() - 1]).unwrap();
-    assert!(Keep::of(&run).catalogue().is_err());
+    let content = |slots: &[u8]| {
+        let (definition, rest) = ([0, 0, 0, 0, 16, 0, 0], [3, 0x82, 0x80, 0x04]);
+        [b"\x01\x01\x06".as_slice(), b"dock-1", &definition, slots, &rest].concat()
+    };
+    let named = Entry { definition: Definition { slots: vec!["a".into()], ..Definition::default() }, ..entry(1) };
+    let second = content(&[1, 1, b'a']);
+    for (kind, content, expected) in [(FIRST_CATALOGUE, content(&[]), entry(1)), (SECOND_CATALOGUE, second, named)] {
+        kind.write(&path, &content).unwrap();
+        assert_eq!(Keep::of(&run).catalogue().unwrap(), [expected]);
+        kind.write(&path, &content[..content.len() - 1]).unwrap();
+        assert!(Keep::of(&run).catalogue().is_err());
+    }
 }
 
 #[test]

@@ -120,6 +120,13 @@ pub(super) const KEYS: &[Key] = &[
     .only("order = \"priority\" with reverse-link (repaired), central or omniscient"),
     key("protocol.joins", NUMBER, Default("0"), "how many requests may join the running session past the front")
         .only("reverse-link (repaired), central and omniscient"),
+    key(
+        "protocol.passes",
+        NUMBER,
+        Default("0"),
+        "how many requests may pass a front that waits for more units than are free",
+    )
+    .only("reverse-link (repaired)"),
     key("protocol.levels", Kind::Whole(1, i32::MAX as i64), Default("10"), "the greatest priority; the least is 1")
         .only("group"),
     key("protocol.epsilon", NUMBER, Default("0"), "what the paper's aging adds").only("reverse-link (published)"),

@@ -29,6 +29,7 @@ pub(super) struct Abilities {
     pub(super) deadlines: bool,
     /// `aging` and `joins`.
     pub(super) joins: bool,
+    pub(super) passes: bool,
     /// `levels`: priorities are from 1 to it.
     pub(super) levels: bool,
     pub(super) epsilon: bool,
@@ -46,6 +47,7 @@ pub(super) const fn abilities(name: Name, published: bool) -> Abilities {
         order: false,
         deadlines: true,
         joins: false,
+        passes: false,
         levels: false,
         epsilon: false,
         retry: Use::Never,
@@ -55,7 +57,8 @@ pub(super) const fn abilities(name: Name, published: bool) -> Abilities {
     match (name, published) {
         (Name::ReverseLink, true) => Abilities { units: true, epsilon: true, deadlines: false, ..plain },
         (Name::ReverseLink, false) | (Name::Central | Name::Omniscient, _) => {
-            Abilities { units: true, order: true, joins: true, sessions: Use::Optional, ..plain }
+            let passes = matches!(name, Name::ReverseLink);
+            Abilities { units: true, order: true, joins: true, passes, sessions: Use::Optional, ..plain }
         }
         (Name::Flood, true) => plain,
         (Name::Flood, false) => Abilities { retry: Use::Always, ..plain },
@@ -120,6 +123,9 @@ pub(super) fn choice(reader: &mut Reader<'_>) -> Result<ProtocolChoice, Problem>
     }
     if can.joins {
         choice.joins = part.get("joins")?;
+    }
+    if can.passes {
+        choice.passes = part.get("passes")?;
     }
     if can.levels {
         choice.levels = part.get("levels")?;

@@ -70,7 +70,7 @@ help: take one out
 a variant that sets an unknown key
 [radio] / [study] / [[study.variant]] / label = "a" / ^"protocol.txt"^ = "published"
 unknown key `txt` in [protocol]
-help: did you mean `text`? allowed: name, text, repairs, over, capacity, order, aging, joins, levels, epsilon, retry
+help: did you mean `text`? allowed: name, text, repairs, over, capacity, order, aging, joins, passes, levels, epsilon, retry
 
 a variant and an axis of one key
 [radio] / [study] / [study.axes] / nodes = [1] / [[study.variant]] / label = "a" / ^nodes^ = 3
