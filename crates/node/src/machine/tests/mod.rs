@@ -1,5 +1,6 @@
 //! Whole nodes on a network of vectors: no socket, no clock, every run the same.
 
+mod bundles;
 mod chaos;
 mod clients;
 mod contrib;
