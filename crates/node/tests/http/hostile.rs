@@ -29,6 +29,7 @@ async fn bad_json_is_explained() {
         ("[]", "object with named fields"),
         ("{}", "say what is asked for"),
         (r#"{"all": []}"#, "say what is asked for"),
+        (r#"{"all": [["r"]]}"#, "object with named fields"),
         (r#"{"all": [{}]}"#, "missing field `resource`"),
         (r#"{"all": [{"resource": "r", "priority": 5}]}"#, "unknown field `priority`"),
         (r#"{"resource": 7}"#, "expected a string"),
