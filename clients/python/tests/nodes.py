@@ -112,8 +112,13 @@ class Node:
         return meshlock.Client(socket=self.socket, **{"try_patience": PATIENCE, **options})
 
     def hasty_client(self) -> meshlock.Client:
-        """For tries that must fail, at a node that does not have the token and so cannot know that they do."""
-        return self.client(try_patience=0.05)
+        """For tries that must fail, at a node that does not have the token and so cannot know that they do.
+
+        It is connected already, and a second is enough for any answer but a grant.
+        """
+        made = self.client(try_patience=1.0)
+        made.acquire(f"warm-{self.name}").release()
+        return made
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)

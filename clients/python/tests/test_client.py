@@ -123,9 +123,7 @@ def test_a_deadline_is_a_time(client: meshlock.Client, name: str) -> None:
 def test_units_are_granted_all_at_once(client: meshlock.Client, name: str) -> None:
     client.make_resource(name, capacity=3)
     with client.lock(name, units=2) as two:
-        assert two.units == 2
-        if two.slots is not None:  # a node that numbers its units
-            assert two.slots == (0, 1)
+        assert (two.units, two.slots, two.slot_names) == (2, (0, 1), None)
         with pytest.raises(meshlock.Timeout):
             client.acquire(name, units=2, timeout=0)
         client.acquire(name, units=1, timeout=0).release()
@@ -133,6 +131,13 @@ def test_units_are_granted_all_at_once(client: meshlock.Client, name: str) -> No
         client.acquire(name, units=4)
     client.set_capacity(name, 5)
     client.acquire(name, units=4).release()
+
+
+def test_units_have_the_names_that_the_resource_gives_them(client: meshlock.Client, name: str) -> None:
+    client.make_resource(name, slots=["gpu-a", "gpu-b"])
+    with client.lock(name) as one, client.lock(name) as other:
+        assert (one.slots, one.slot_names) == ((0,), ("gpu-a",))
+        assert (other.slots, other.slot_names) == ((1,), ("gpu-b",))
 
 
 def test_a_refusal_tells_why(client: meshlock.Client) -> None:

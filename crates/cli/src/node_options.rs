@@ -18,7 +18,7 @@ pub(crate) struct NodeOptions {
     /// The node's address: http://host:port or unix:/path [default: MESHLOCK_URL].
     #[arg(long, value_name = "URL", conflicts_with = "socket")]
     pub(crate) url: Option<String>,
-    /// A file with the bearer token that the node wants on TCP.
+    /// A file with the bearer token that the node wants on TCP [default: MESHLOCK_TOKEN_FILE].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use meshlock_api::Reason;
+
 /// `1234567` as `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -86,12 +88,24 @@ pub fn with_causes(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
+    // The library names no flags.
+    let refused = error.chain().find_map(|cause| cause.downcast_ref::<meshlock::Error>());
+    if matches!(refused, Some(meshlock::Error::Refused(problem)) if problem.reason == Reason::Unauthorized) {
+        text.push_str("; give --token-file FILE, or set MESHLOCK_TOKEN_FILE");
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_refused_for_want_of_a_token_is_told_the_flag() {
+        let problem = meshlock_api::Problem::new(Reason::Unauthorized, "no token");
+        let text = with_causes(&anyhow::Error::new(meshlock::Error::Refused(problem)));
+        assert!(text.contains("--token-file") && text.contains("MESHLOCK_TOKEN_FILE"), "{text}");
+    }
 
     #[test]
     fn a_cause_is_told_once() {

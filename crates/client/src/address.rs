@@ -1,5 +1,6 @@
 //! Where a node is.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -60,6 +61,16 @@ impl fmt::Display for Address {
     }
 }
 
+/// The token for a node over TCP, from the file that `MESHLOCK_TOKEN_FILE` names.
+pub(crate) fn token_from_environment() -> Result<Option<String>, Error> {
+    std::env::var_os("MESHLOCK_TOKEN_FILE").filter(|file| !file.is_empty()).map(|file| read_token(&file)).transpose()
+}
+
+fn read_token(file: &OsStr) -> Result<String, Error> {
+    let token = std::fs::read_to_string(file).map(|text| text.trim().to_owned());
+    token.map_err(|error| Error::Address(format!("MESHLOCK_TOKEN_FILE={}: {error}", file.to_string_lossy())))
+}
+
 fn wrong(text: &str) -> Error {
     Error::Address(format!("{text:?} is no address of a node: write http://host:port or unix:/path/of/the.sock"))
 }
@@ -67,6 +78,16 @@ fn wrong(text: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_read_from_its_file() {
+        let file = std::env::temp_dir().join(format!("meshlock-token-{}", std::process::id()));
+        std::fs::write(&file, "secret\n").expect("writable");
+        assert_eq!(read_token(file.as_os_str()).expect("readable"), "secret");
+        std::fs::remove_file(&file).expect("removable");
+        let error = read_token(file.as_os_str()).expect_err("missing").to_string();
+        assert!(error.contains("MESHLOCK_TOKEN_FILE") && error.contains("meshlock-token-"), "{error}");
+    }
 
     #[test]
     fn addresses_are_read_and_nonsense_is_refused() {

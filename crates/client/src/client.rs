@@ -101,7 +101,11 @@ impl Builder {
             (None, Some(path)) => Address::Socket(path),
             (None, None) => Address::from_environment()?,
         };
-        let http = Http::new(address, self.token);
+        let token = match (self.token, &address) {
+            (None, Address::Tcp(_)) => crate::address::token_from_environment()?,
+            (token, _) => token,
+        };
+        let http = Http::new(address, token);
         http.health(self.patience.unwrap_or(crate::http::PATIENCE)).await?;
         Ok(Client::new(Backend::Http(Arc::new(http)), self.owner))
     }

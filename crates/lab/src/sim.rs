@@ -217,7 +217,7 @@ mod tests {
         subject.file = Some("my runs/it's.toml".to_owned());
         assert_eq!(
             replay(&subject, &args, None),
-            r"meshlock sim 'my runs/it'\''s.toml' --seed 7 --set 'traffic.think=uniform(0s, 1s)' --trace reference.trace.jsonl"
+            r"meshlock sim 'my runs/it'\''s.toml' --seed 7 --set 'traffic.think=uniform(0s, 1s)' --trace reference.trace.jsonl --force"
         );
         let kept = replay(&subject, &args, Some(Path::new("a b.jsonl")));
         assert!(kept.contains(" --edits 'a b.jsonl' --trace "), "{kept}");

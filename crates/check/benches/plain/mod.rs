@@ -30,7 +30,7 @@ pub(crate) struct World {
 }
 
 /// What the application of a node does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Application {
     requests_left: u32,
     doing: Doing,

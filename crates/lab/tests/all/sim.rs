@@ -140,7 +140,7 @@ fn a_recorded_run_can_be_read_and_run_again_by_its_own_command() {
     let first = fs::read(&path).unwrap();
     let header = Reader::new(first.as_slice()).unwrap().header().clone();
     let replay = header.replay.unwrap();
-    assert_eq!(replay, "meshlock sim small.toml --seed 3 --set nodes=4 --trace run.trace.jsonl");
+    assert_eq!(replay, "meshlock sim small.toml --seed 3 --set nodes=4 --trace run.trace.jsonl --force");
     fs::remove_file(&path).unwrap();
     sim(&place, replay.strip_prefix("meshlock sim ").unwrap());
     assert_eq!(fs::read(&path).unwrap(), first);
@@ -148,7 +148,7 @@ fn a_recorded_run_can_be_read_and_run_again_by_its_own_command() {
     let Some(What::End(end)) = records(&path).pop().map(|record| record.what) else { panic!("no end") };
     let run = json(&sim(&place, "small.toml --set nodes=4 --json"));
     assert_eq!(end.totals["trace_hash"], run["trace_hash"]);
-    sim(&place, "small.toml --set nodes=4 --trace run.trace.jsonl --views");
+    sim(&place, "small.toml --set nodes=4 --trace run.trace.jsonl --views --force");
     let with_views = |record: &Record| matches!(&record.what, What::Event(happening) if happening.view.is_some());
     assert!(records(&path).iter().any(with_views));
 }
@@ -161,7 +161,7 @@ fn a_broken_rule_is_shown_with_the_command_that_shows_it_again() {
     assert!(ran.out.contains("✗") && ran.out.contains("ended by a broken rule"), "{}", ran.out);
     assert!(ran.err.contains("broken: ") && ran.err.contains(", seed 11: "), "{}", ran.err);
     let replay = ran.err.lines().find_map(|line| line.trim().strip_prefix("see it with: meshlock sim ")).unwrap();
-    assert_eq!(replay, format!("small.toml --seed 11 {LOSSY} --trace small.trace.jsonl"));
+    assert_eq!(replay, format!("small.toml --seed 11 {LOSSY} --trace small.trace.jsonl --force"));
     let again = json(&sim(&place, &format!("{replay} --json")));
     assert_eq!(again["stopped"], true);
     let Some(What::End(end)) = records(&place.join("small.trace.jsonl")).pop().map(|record| record.what) else {
@@ -213,7 +213,7 @@ fn mistakes_are_explained() {
             ("small.toml --set protocol.name=raymond --set protocol.text=published", "published"),
             ("small.toml --seed x", "--seed"),
             ("small.toml --views", "--trace"),
-            ("small.toml --trace no/such/place.jsonl", "cannot write the trace no/such/place.jsonl"),
+            ("small.toml --trace no/such/place.jsonl", "cannot write no/such/place.jsonl"),
         ],
     );
 }
@@ -239,8 +239,8 @@ fn a_run_with_edits_is_another_run_and_the_same_again() {
     assert_ne!(edited["trace_hash"], plain["trace_hash"]);
     assert_eq!((&edited["seed"], &edited["violations"]), (&3.into(), &Value::Array(Vec::new())));
     let replay = edited["replay"].as_str().unwrap();
-    assert_eq!(replay, "meshlock sim small.toml --seed 3 --edits run.edits.jsonl --trace run.trace.jsonl");
-    let again = sim(&place, "small.toml --edits run.edits.jsonl --json -q --trace run.trace.jsonl");
+    assert_eq!(replay, "meshlock sim small.toml --seed 3 --edits run.edits.jsonl --trace run.trace.jsonl --force");
+    let again = sim(&place, "small.toml --edits run.edits.jsonl --json -q --trace run.trace.jsonl --force");
     assert_eq!(again.out, ran.out);
     let all = records(&place.join("run.trace.jsonl"));
     assert!(all.iter().any(|record| matches!(&record.what, What::Join(node) if node.id.0 == 5)));
@@ -279,7 +279,7 @@ fn a_shown_run_ends_with_the_command_that_runs_it_again() {
     assert!(running.until_error("viewer:").starts_with("viewer: http://127.0.0.1:"));
     let Ran { code, out, err: rest } = running.end_by(Signal::INT);
     assert_eq!(code, Some(0), "{out}{rest}");
-    assert_eq!(out, "run it again: meshlock sim small.toml --seed 3 --trace run.trace.jsonl --views\n");
+    assert_eq!(out, "run it again: meshlock sim small.toml --seed 3 --trace run.trace.jsonl --force --views\n");
     assert!(rest.contains("after 0 edits"), "{rest}");
     assert!(!place.join("small.edits.jsonl").exists(), "nothing was done");
     records(&place.join("run.trace.jsonl"));

@@ -34,7 +34,7 @@ fn place(name: &str) -> PathBuf {
 }
 
 fn record(place: &Path, more: &str) -> String {
-    let ran = process::run(place, "sim", &format!("small.toml --quiet --trace run.jsonl {more}"));
+    let ran = process::run(place, "sim", &format!("small.toml --quiet --trace run.jsonl --force {more}"));
     assert_eq!(ran.code, Some(0), "{more}: {}{}", ran.out, ran.err);
     fs::read_to_string(place.join("run.jsonl")).unwrap()
 }

@@ -153,7 +153,10 @@ impl Machine {
     pub fn close_stream(&mut self, now: Now, stream: StreamId, by: ClosedBy) {
         let Some(Stream { origin, tickets, anchor }) = self.streams.table.remove(&stream) else { return };
         let is_over = origin == Origin::Local && by == ClosedBy::Client;
-        for ticket in tickets {
+        // Those that wait first: what the client held must not go to another request of the same dead client.
+        let is_queued = |ticket: &Ticket| self.requests.get(*ticket).is_some_and(|it| it.state == State::Queued);
+        let (queued, others): (Vec<Ticket>, Vec<Ticket>) = tickets.into_iter().partition(is_queued);
+        for ticket in queued.into_iter().chain(others) {
             let Some(request) = self.requests.get_mut(ticket) else { continue };
             request.stream = None;
             match (request.state, is_over) {

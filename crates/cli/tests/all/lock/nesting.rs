@@ -76,7 +76,7 @@ fn a_node_that_accepts_and_says_nothing_is_waited_for_as_long_as_the_user_wants(
 #[test]
 fn a_socket_that_may_not_be_opened_names_the_setting() {
     let world = World::new();
-    std::fs::set_permissions(&world.socket, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&world.socket, std::fs::Permissions::from_mode(0o000)).unwrap();
     let mut command = if std::fs::metadata(&world.place).unwrap().uid() == 0 {
         // Root may open everything: the program runs as another user, from a place where that one finds it.
         let copy = world.place.join("meshlock");

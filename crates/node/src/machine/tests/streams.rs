@@ -41,6 +41,7 @@ fn who_closed_a_connection_and_where_decides_what_becomes_of_its_requests() {
         if at_once {
             assert_eq!((net.state(0, held), net.state(0, waits)), (State::Expired, State::Expired));
             assert_eq!(net.state(1, next), State::Granted, "in the same step");
+            assert_eq!(net.look(1, next).fence, Some(2), "no other request of the dead client was granted in between");
         } else {
             net.pass_ms(COME_BACK_MS - 1);
             assert_eq!((net.state(0, held), net.state(0, waits)), (State::Granted, State::Queued));

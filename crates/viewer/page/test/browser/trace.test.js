@@ -63,8 +63,9 @@ test("a simulation: play, pause, jump, select, search, charts; on a phone too", 
   await run(cwd, "sim", file("scenarios/charging-docks.toml"), "--quiet", "--views", "--trace", "docks.trace.jsonl");
   const { address } = await serve(test, cwd, "view", "docks.trace.jsonl", "--listen", "127.0.0.1:0");
   const page = await open(test, address);
+  // It plays at once; a jump ends that. A jump before would be undone by it.
+  await until(page, "viewer.playing");
   await page.keyboard.press("g");
-  // It plays at once; a jump ends that.
   await until(
     page,
     "!viewer.playing && viewer.scene.nodes.some(({ open }) => open.some((one) => one.granted !== null))",
