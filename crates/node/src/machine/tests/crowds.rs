@@ -59,14 +59,14 @@ fn everything_at_its_limit_fits_into_a_frame() {
     let definition = Definition { capacity: MANY, joins: u32::MAX, lease_ms: u64::MAX, ..Definition::default() };
     let name = "r".repeat(meshlock_api::resource::LONGEST_NAME);
     let entry = Entry { number: u64::MAX, name, definition, version: u64::MAX, home: NodeId(u32::MAX) };
-    assert!(encode(&Frame::Catalogue(vec![entry.clone(); 1_000])).len() <= LONGEST_FRAME);
+    assert!(encode(&Frame::Catalogue(vec![entry; 1_000])).len() <= LONGEST_FRAME);
 
     let node = NodeId(u32::MAX);
     let grant = meshlock_core::GrantId { node, request: RequestId(u64::MAX) };
     let unnumbered = Loan { grant, units: Units(u32::MAX), session: Some(Session(u64::MAX)), slots: Slots::NONE };
     // As many runs as there can be: each unit is one of its own, in the fewest grants that have the longest lists.
     let slots = every_second(MOST_NUMBERED);
-    let numbered = Loan { slots, ..unnumbered.clone() };
+    let numbered = Loan { slots, ..unnumbered };
     let mut ledger = vec![unnumbered; MOST_LOANS - 2];
     ledger.extend([numbered.clone(), numbered]);
     let capacity = Capacity { version: u64::MAX, units: Units(u32::MAX) };
