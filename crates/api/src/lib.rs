@@ -29,7 +29,7 @@ pub mod text;
 
 pub use event::{Event, What};
 pub use problem::{Problem, Reason};
-pub use request::{Expiry, Mode, NewRequest, Place, RequestInfo, State, Urgency};
+pub use request::{Expiry, MOST_PARTS, Mode, NewPart, NewRequest, PartInfo, Place, RequestInfo, State, Urgency};
 pub use resource::{Definition, Kind, NewResource, Order, Policy, Protocol, ResourceChange, ResourceInfo};
 pub use revocation::{AuditGrant, AuditRecord, Audited, NewRevocation, Revocation};
 pub use status::{Link, MeshStatus, Missing, NodeInfo, OpenRepair, OutOfReach, RecoveryStatus, ResourceStatus, Row};

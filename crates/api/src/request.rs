@@ -16,8 +16,14 @@ pub struct NewRequest {
     /// Chosen by the client, up to 128 visible ASCII characters; the node chooses one if it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The name of the resource.
+    /// The name of the resource. Left out if there is an `all`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub resource: String,
+    /// Several resources, all or none, instead of one `resource`: 1 to 16, each of them once. Units, session and mode are
+    /// said of each; everything else is said once. It is granted when all are held, lost when one is lost, and
+    /// released as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub all: Vec<NewPart>,
     /// How many units, all at once. One if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<u32>,
@@ -39,6 +45,74 @@ pub struct NewRequest {
     /// Who asks, for people who look at the queue: a host and process, a robot's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+}
+
+/// How many resources one request can ask for.
+pub const MOST_PARTS: usize = 16;
+/// Between the names of several resources where one name is expected. No name of a resource has a space in it.
+const BETWEEN_NAMES: &str = " + ";
+
+impl NewRequest {
+    /// What it asks for, for people: the name of the resource, or the names of all of them, as `dock-3 + lift-1`.
+    pub fn names(&self) -> String {
+        if self.all.is_empty() {
+            return self.resource.clone();
+        }
+        let names: Vec<&str> = self.all.iter().map(|part| part.resource.as_str()).collect();
+        names.join(BETWEEN_NAMES)
+    }
+}
+
+/// One of several resources that a client asks for together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewPart {
+    /// The name of the resource.
+    pub resource: String,
+    /// How many units. One if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
+    /// The session to attend, for a resource with sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Read or write, for a readers-writer resource. Write if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+}
+
+/// One of several resources of a request, and how it is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct PartInfo {
+    /// The name of the resource.
+    pub resource: String,
+    /// How it is doing by itself. Only the state of the whole request says whether the client holds it.
+    pub state: State,
+    /// How many units.
+    pub units: u32,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Read or write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Its fence, as that of a request for this resource alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<u64>,
+    /// The same as text, for languages whose numbers are exact only below 2^53.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence_text: Option<String>,
+    /// Which units, by number, if they are numbered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<u32>,
+    /// Their names, in the same order, if they have names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slot_names: Vec<String>,
+    /// There was no resource of this name, and one was made for this request. What was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Box<Definition>>,
 }
 
 /// How urgent a request is.
@@ -115,10 +189,14 @@ impl State {
 pub struct RequestInfo {
     /// Its id.
     pub id: String,
-    /// What it asks for.
+    /// What it asks for: the name of a resource, or the names of all its parts with ` + ` in between.
     pub resource: String,
     /// How it is doing.
     pub state: State,
+    /// Each of several resources that were asked for together, in the order in which they were named; their fences and
+    /// slots are here, and `units` is 1. None for a request for one resource.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartInfo>,
     /// How many units.
     pub units: u32,
     /// How urgent.
@@ -171,6 +249,13 @@ pub struct RequestInfo {
     /// There was no resource of this name, and one was made for this request. What was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Box<Definition>>,
+}
+
+impl RequestInfo {
+    /// The fence by which one grant of this request can be told from another; of several resources, that of the first.
+    pub fn any_fence(&self) -> Option<u64> {
+        self.fence.or_else(|| self.parts.first().and_then(|part| part.fence))
+    }
 }
 
 /// Why a request expired.

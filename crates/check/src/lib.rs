@@ -15,6 +15,7 @@
 //! | [`explore`] | breadth first and depth first |
 //! | [`stepper`] | one step at a time, along a path that the caller chooses |
 //! | [`plain`] | breadth first over any values, for what runs beside the protocols |
+//! | [`bundles`] | several resources, all or none, explored that way |
 //! | [`voters`] | voters, standing and lists, explored that way |
 //! | [`walk`] | seeded random walks on larger networks |
 //! | [`report`] | progress, outcome and verdict |
@@ -24,6 +25,7 @@
 //! and then looked up. That makes an exact set of visited states affordable.
 
 pub mod action;
+pub mod bundles;
 mod canonical;
 mod clock;
 mod components;

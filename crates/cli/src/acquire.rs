@@ -89,7 +89,7 @@ pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
         if args.json {
             output::json(&info)?;
         } else {
-            tell_what_was_made(&client, &args.wish.name, &id).await;
+            tell_what_was_made(&client, &id).await;
             print(&info.id)?;
         }
         Ok(Exit::Fine)

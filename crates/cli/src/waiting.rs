@@ -49,7 +49,7 @@ pub(crate) async fn wait<T>(
             }
             _ = ticks.tick(), if line.destination() == Destination::Terminal => {
                 if let Ok(info) = client.request(id).await
-                    && let Some(words) = describe(&wish.name, began.elapsed(), &info)
+                    && let Some(words) = describe(&info.resource, began.elapsed(), &info)
                 {
                     line.show(&words);
                 }
@@ -71,9 +71,13 @@ pub(crate) async fn wait<T>(
 
 /// Says that a resource was made for this request. A name that was mistyped would otherwise be a lock that excludes no
 /// other program.
-pub(crate) async fn tell_what_was_made(client: &Client, name: &str, id: &str) {
-    if let Ok(RequestInfo { made: Some(made), .. }) = client.request(id).await {
-        anstream::eprintln!("meshlock: {name} is new: made as a {}, for the whole mesh", kind(&made));
+pub(crate) async fn tell_what_was_made(client: &Client, id: &str) {
+    let Ok(RequestInfo { resource, made, parts, .. }) = client.request(id).await else { return };
+    let parts = parts.into_iter().map(|part| (part.resource, part.made));
+    for (name, made) in std::iter::once((resource, made)).chain(parts) {
+        if let Some(made) = made {
+            anstream::eprintln!("meshlock: {name} is new: made as a {}, for the whole mesh", kind(&made));
+        }
     }
 }
 
@@ -110,6 +114,7 @@ mod tests {
             id: "a".into(),
             resource: "dock".into(),
             state: State::Queued,
+            parts: Vec::new(),
             units: 1,
             urgency: Urgency::Priority(0),
             session: None,

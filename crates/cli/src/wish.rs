@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meshlock::{Client, Lock, lock::TRY_PATIENCE};
+use meshlock::{Client, Lock, LockAll, Part, lock::TRY_PATIENCE};
 use meshlock_api::duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -53,8 +53,7 @@ pub(crate) struct Wish {
 impl Wish {
     /// The request, with this id and asked for by this program.
     pub(crate) fn lock(&self, client: &Client, id: &str, program: &str) -> Lock {
-        let owner = || meshlock_api::text::owner_of(program, std::process::id());
-        let mut lock = client.lock(&self.name).id(id).owner(self.owner.clone().unwrap_or_else(owner));
+        let mut lock = client.lock(&self.name).id(id).owner(self.owner_of(program));
         if self.units != 1 {
             lock = lock.units(self.units);
         }
@@ -77,6 +76,40 @@ impl Wish {
             Some(timeout) => lock.timeout(timeout),
             None => lock,
         }
+    }
+
+    /// The same with other resources besides, all or none. Units, session and mode are those of the first.
+    pub(crate) fn lock_all(&self, client: &Client, id: &str, program: &str, others: &[Part]) -> LockAll {
+        let mut first = Part::of(&self.name);
+        if self.units != 1 {
+            first = first.units(self.units);
+        }
+        if let Some(session) = &self.session {
+            first = first.session(session);
+        }
+        if self.shared {
+            first = first.read();
+        }
+        let parts = std::iter::once(first).chain(others.iter().cloned());
+        let mut lock = client.lock_all(parts).id(id).owner(self.owner_of(program));
+        if let Some(priority) = self.priority {
+            lock = lock.priority(priority);
+        }
+        if let Some(deadline) = self.deadline {
+            lock = lock.deadline(deadline);
+        }
+        if let Some(lease) = self.lease {
+            lock = lock.lease(lease);
+        }
+        match self.patience() {
+            Some(timeout) => lock.timeout(timeout),
+            None => lock,
+        }
+    }
+
+    fn owner_of(&self, program: &str) -> String {
+        let owner = || meshlock_api::text::owner_of(program, std::process::id());
+        self.owner.clone().unwrap_or_else(owner)
     }
 
     /// How long to wait, if there is a limit.

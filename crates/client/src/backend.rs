@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use meshlock_api::resource::DEFAULT_LEASE_MS;
-use meshlock_api::{Expiry, NewRequest, RequestInfo, State};
+use meshlock_api::{Expiry, NewRequest, PartInfo, RequestInfo, State};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
@@ -51,7 +51,10 @@ impl Key {
 #[derive(Debug)]
 pub(crate) struct Granted {
     pub(crate) key: Key,
+    /// Of several resources, that of the first.
     pub(crate) fence: u64,
+    /// Each of several resources; none for one.
+    pub(crate) parts: Vec<PartInfo>,
     /// Which units, where they are numbered, and their names, if they have any.
     pub(crate) slots: (Vec<u32>, Vec<String>),
     pub(crate) lease: Duration,
@@ -113,7 +116,7 @@ pub(crate) async fn obtain(http: &Arc<Http>, asked: NewRequest, runtime: Handle)
             cancel.id = None;
             // Here and not in the background: the program may be about to end.
             let _ = http.release(&id, PAUSE * 10).await;
-            return Err(Error::TimedOut { resource: asked.resource, after: began.elapsed(), out_of_reach });
+            return Err(Error::TimedOut { resource: asked.names(), after: began.elapsed(), out_of_reach });
         }
     }
 }
@@ -127,9 +130,9 @@ async fn settle(http: &Arc<Http>, mut before: Instant, mut info: RequestInfo) ->
             return Err(Error::Over(Box::new(info)));
         }
         if expires.saturating_duration_since(Instant::now()) * 3 > lease {
-            let fence = info.fence.ok_or_else(|| http.garbled("a grant without a fence"))?;
+            let fence = info.any_fence().ok_or_else(|| http.garbled("a grant without a fence"))?;
             let slots = (info.slots, info.slot_names);
-            return Ok(Granted { key: Key::Id(info.id), fence, slots, lease, expires });
+            return Ok(Granted { key: Key::Id(info.id), fence, parts: info.parts, slots, lease, expires });
         }
         before = Instant::now();
         info = http.renew(&info.id, None, lease).await?;

@@ -17,6 +17,7 @@ use crate::events::Events;
 use crate::http::Http;
 use crate::keeper::Keeper;
 use crate::lock::Lock;
+use crate::lock_all::{LockAll, Part};
 
 /// How long other nodes may take to say how they are doing.
 const STATUS_PATIENCE: Duration = Duration::from_secs(1);
@@ -156,6 +157,24 @@ impl Client {
     /// Asks for a resource. Await what comes back, or say more about it first.
     pub fn lock(&self, name: impl Into<String>) -> Lock {
         Lock::new(self.clone(), name.into())
+    }
+
+    /// Asks for several resources, all or none: 1 to 16, each once. Await what comes back, or say more about it first.
+    ///
+    /// ```no_run
+    /// # async fn example(client: meshlock::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use meshlock::Part;
+    ///
+    /// let guard = client.lock_all([Part::of("dock-3"), Part::of("lifts").units(2)]).priority(5).await?;
+    /// for part in guard.parts() {
+    ///     println!("{} with fence {:?}", part.resource, part.fence);
+    /// }
+    /// guard.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lock_all<P: Into<Part>>(&self, parts: impl IntoIterator<Item = P>) -> LockAll {
+        LockAll::new(self.clone(), parts.into_iter().map(Into::into).collect())
     }
 
     /// Asks to attend a session of a resource with sessions.

@@ -46,13 +46,14 @@ async fn wait(hub: &Arc<Hub>, ticket: Ticket, mut state: State, lease: Duration)
 }
 
 fn granted(hub: &Hub, ticket: Ticket, fence: Option<u64>, lease: Duration, before: Instant) -> Result<Granted, Error> {
-    let Some(fence) = fence else {
+    let parts = hub.with(|machine, _| machine.part_infos(ticket));
+    let Some(fence) = fence.or_else(|| parts.first().and_then(|part| part.fence)) else {
         release(hub, ticket);
         let (place, cause) = ("the node in this program".to_owned(), "a grant without a fence".to_owned());
         return Err(Error::Garbled { place, cause });
     };
     let slots = hub.with(|machine, _| machine.slots(ticket));
-    Ok(Granted { key: Key::Ticket(ticket), fence, slots, lease, expires: before + lease })
+    Ok(Granted { key: Key::Ticket(ticket), fence, parts, slots, lease, expires: before + lease })
 }
 
 /// Renews, and says how the request is doing.

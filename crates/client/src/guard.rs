@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use meshlock_api::{NewRequest, Reason, RequestInfo, State};
+use meshlock_api::{NewRequest, PartInfo, Reason, RequestInfo, State};
 use tokio::sync::Notify;
 use tokio::time::{sleep, sleep_until};
 
@@ -126,7 +126,9 @@ impl Held {
 pub struct Guard {
     client: Client,
     asked: NewRequest,
+    name: String,
     fence: u64,
+    pub(crate) parts: Vec<PartInfo>,
     slots: (Vec<u32>, Vec<String>),
     held: Arc<Held>,
     pub(crate) is_given_back: bool,
@@ -134,7 +136,7 @@ pub struct Guard {
 
 impl Guard {
     pub(crate) fn new(client: Client, asked: NewRequest, granted: Granted) -> Self {
-        let Granted { key, fence, slots, lease, expires } = granted;
+        let Granted { key, fence, parts, slots, lease, expires } = granted;
         let watched = match &key {
             Key::Stream(watched) => Some(Arc::clone(watched)),
             Key::Id(_) => None,
@@ -149,7 +151,7 @@ impl Guard {
         }
         let renew_at = expires.checked_sub(lease * 2 / 3).unwrap_or(expires);
         client.shared.keeper.add(&client.shared, &held, renew_at);
-        Self { client, asked, fence, slots, held, is_given_back: false }
+        Self { client, name: asked.names(), asked, fence, parts, slots, held, is_given_back: false }
     }
 
     /// A number larger than that of every earlier grant. Pass it to what the lock guards, which should refuse numbers
@@ -160,7 +162,7 @@ impl Guard {
 
     /// The resource.
     pub fn name(&self) -> &str {
-        &self.asked.resource
+        &self.name
     }
 
     /// How many units are held.

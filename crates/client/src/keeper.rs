@@ -204,7 +204,7 @@ async fn try_to_renew(http: &Arc<Http>, shared: &Arc<Shared>, held: &Arc<Held>) 
         let pause = (held.lease() / 20).min(Duration::from_millis(250));
         let fence = held.taking_over.as_ref().map(|(_, fence)| *fence);
         match ask_to_renew(http, held, left.min(held.lease() / 3)).await {
-            Ok(info) if info.state == State::Granted && fence.is_some() && info.fence != fence => {
+            Ok(info) if info.state == State::Granted && fence.is_some() && info.any_fence() != fence => {
                 return held.lose(Loss::Forgotten("it has granted it again since".to_owned()));
             }
             Ok(info) if info.state == State::Granted => {

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`client`] | finding a node, and what can be asked of it |
 //! | [`lock`] | what is wanted: units, urgency, session, timeout |
+//! | [`lock_all`] | several resources, all or none |
 //! | [`guard`] | what is held, and how long it is safe |
 //! | [`blocking`] | the same for programs without async |
 //! | [`events`] | what happens at the node, as it happens |
@@ -26,6 +27,7 @@ pub mod guard;
 mod http;
 mod keeper;
 pub mod lock;
+pub mod lock_all;
 #[cfg(feature = "embedded")]
 mod node;
 mod stream;
@@ -38,6 +40,7 @@ pub use error::Error;
 pub use events::Events;
 pub use guard::{Guard, Loss};
 pub use lock::{Lock, new_id};
+pub use lock_all::{GuardAll, LockAll, Part};
 #[cfg(feature = "embedded")]
 pub use node::{Node, NodeBuilder, Stopped};
 pub use stream::Anchor;

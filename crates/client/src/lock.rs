@@ -19,8 +19,8 @@ pub const TRY_PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 #[must_use = "nothing is asked for until it is awaited"]
 pub struct Lock {
-    client: Client,
-    asked: NewRequest,
+    pub(crate) client: Client,
+    pub(crate) asked: NewRequest,
 }
 
 impl Lock {

@@ -23,6 +23,10 @@ The command's environment has MESHLOCK_NAME, MESHLOCK_REQUEST, MESHLOCK_UNITS, M
 MESHLOCK_EXPIRES_IN_MS (at its start), MESHLOCK_HELD=1 and MESHLOCK_HOLDS, which lists all that is held around it. \
 Of a semaphore it also has MESHLOCK_SLOTS, the numbers of the units (0,3), and MESHLOCK_SLOT_NAMES if they have names.
 
+With --and, several resources are held as one: granted when all are held, lost when one is lost. --units, --session and \
+--shared are about NAME alone. MESHLOCK_NAME then lists the names (dock-3 lifts), and MESHLOCK_FENCES, MESHLOCK_UNITS, \
+MESHLOCK_SLOTS and MESHLOCK_SLOT_NAMES say for each what is its own (dock-3=7 lifts=9); MESHLOCK_FENCE is not set.
+
 The command inherits a connection to the node, as it would inherit the descriptor of flock: if this program is killed, the \
 lock stays taken until the command and all that it started have ended (-o changes that).";
 
@@ -31,6 +35,8 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
       one backup at a time, in the whole mesh
   meshlock lock gpu --units 2 -p 5 -c 'CUDA_VISIBLE_DEVICES=$MESHLOCK_SLOTS ./train'
       two units at once, ahead of requests with a lower priority; the variable says which
+  meshlock lock dock-3 --and lifts=2 -- ./unload
+      a dock and two lifts, all or none, without deadlock
   meshlock lock dock-3 --try -- ./unload || echo busy
       only if it is free
   meshlock lock map -s -w 10s -- ./plan
@@ -57,6 +63,9 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 pub struct Args {
     #[command(flatten)]
     pub(crate) wish: Wish,
+    /// Hold this resource too, or so many units of it: all or none. Repeat it for more, up to 16 in all.
+    #[arg(long = "and", value_name = "NAME[=UNITS]", value_parser = other, help_heading = "Request")]
+    pub(crate) others: Vec<Other>,
     /// The command and its arguments. Without one, the resource is held until a signal arrives.
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
@@ -83,6 +92,21 @@ pub struct Args {
     pub(crate) node: NodeOptions,
 }
 
+/// Another resource that is held together with the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Other {
+    pub(crate) name: String,
+    pub(crate) units: Option<u32>,
+}
+
+/// A name may have `=` in it: what follows the last one is the number of units if it is a number.
+fn other(text: &str) -> Result<Other, String> {
+    let split = text.rsplit_once('=').and_then(|(name, units)| Some((name, units.parse().ok()?)));
+    let (name, units) = split.map_or((text, None), |(name, units)| (name, Some(units)));
+    meshlock_api::resource::check_name(name)?;
+    Ok(Other { name: name.to_owned(), units })
+}
+
 /// What to do when it is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OnLoss {
@@ -99,5 +123,22 @@ fn on_loss(text: &str) -> Result<OnLoss, String> {
             Some(command) if !command.trim().is_empty() => Ok(OnLoss::Run(command.to_owned())),
             Some(_) | None => Err("write stop, continue or run:CMD".to_owned()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_follow_the_last_sign_of_equality() {
+        let read = |text: &str| other(text).map(|other| (other.name, other.units));
+        assert_eq!(read("lift"), Ok(("lift".into(), None)));
+        assert_eq!(read("lift=2"), Ok(("lift".into(), Some(2))));
+        assert_eq!(read("a=b"), Ok(("a=b".into(), None)));
+        assert_eq!(read("a=2=1"), Ok(("a=2".into(), Some(1))));
+        for bad in ["", "=2", "a b", "lift/2"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
     }
 }

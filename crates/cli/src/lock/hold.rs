@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use meshlock::{Anchor, Error, Guard, Loss};
+use meshlock_api::PartInfo;
 use meshlock_api::text::visible;
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::task::JoinHandle;
@@ -26,12 +27,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const TO_BE_KILLED: Duration = Duration::from_millis(200);
 
 /// Runs the command, or waits for a signal, and gives back.
-pub(super) async fn hold(args: &Args, holds: &Holds, guard: Guard, signals: &mut Signals) -> anyhow::Result<Exit> {
+pub(super) async fn hold(
+    args: &Args,
+    holds: &Holds,
+    (guard, parts): (Guard, &[PartInfo]),
+    signals: &mut Signals,
+) -> anyhow::Result<Exit> {
     if args.command.is_empty() {
         return until_a_signal(args, guard, signals).await;
     }
     let mut command = command(args);
-    environment(&mut command, &guard);
+    environment(&mut command, &guard, parts);
     command.env(HOLDS, &holds.inside);
     let anchor = if args.close { None } else { anchor(&guard).await };
     let child = match Child::start(&mut command, anchor) {
@@ -44,7 +50,7 @@ pub(super) async fn hold(args: &Args, holds: &Holds, guard: Guard, signals: &mut
             return Ok(Exit::Other(code));
         }
     };
-    let mut watch = Watch { args, holds, guard, child, terminal: Terminal::find(), lost: false, beside: None };
+    let mut watch = Watch { args, holds, guard, parts, child, terminal: Terminal::find(), lost: false, beside: None };
     let code = watch.run(signals).await;
     if let Some(beside) = watch.beside.take() {
         // Its own result does not matter: that of the command counts.
@@ -114,7 +120,7 @@ fn command(args: &Args) -> Command {
     command
 }
 
-fn environment(command: &mut Command, guard: &Guard) {
+fn environment(command: &mut Command, guard: &Guard, parts: &[PartInfo]) {
     let left = guard.expires().saturating_duration_since(Instant::now());
     command
         .env("MESHLOCK_HELD", "1")
@@ -122,6 +128,7 @@ fn environment(command: &mut Command, guard: &Guard) {
         .env("MESHLOCK_REQUEST", guard.id())
         .env("MESHLOCK_UNITS", guard.units().to_string())
         .env("MESHLOCK_FENCE", guard.fence().to_string())
+        .env("MESHLOCK_FENCES", format!("{}={}", guard.name(), guard.fence()))
         .env("MESHLOCK_EXPIRES_IN_MS", left.as_millis().to_string());
     let slots: Vec<String> = guard.slots().iter().map(ToString::to_string).collect();
     let list = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
@@ -133,6 +140,42 @@ fn environment(command: &mut Command, guard: &Guard) {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name), // that of a lock around this one
+        };
+    }
+    if !parts.is_empty() {
+        environment_of_parts(command, parts);
+    }
+}
+
+/// The fences of several resources, each with its name.
+pub(super) fn fences(parts: &[PartInfo]) -> String {
+    each(parts, |part| part.fence_text.clone()).unwrap_or_default()
+}
+
+/// What each of several resources has of its own, as `name=value` with spaces in between: no name has a space.
+fn each(parts: &[PartInfo], value: impl Fn(&PartInfo) -> Option<String>) -> Option<String> {
+    let named = |part: &PartInfo| Some(format!("{}={}", part.resource, value(part)?));
+    let all: Vec<String> = parts.iter().filter_map(named).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Several resources: no variable says of all what is true of one.
+fn environment_of_parts(command: &mut Command, parts: &[PartInfo]) {
+    let names: Vec<&str> = parts.iter().map(|part| part.resource.as_str()).collect();
+    let list = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
+    let slots = |part: &PartInfo| list(&part.slots.iter().map(ToString::to_string).collect::<Vec<_>>());
+    for (name, value) in [
+        ("MESHLOCK_NAME", Some(names.join(" "))),
+        ("MESHLOCK_FENCE", None),
+        ("MESHLOCK_FENCES", Some(fences(parts))),
+        ("MESHLOCK_UNITS", each(parts, |part| Some(part.units.to_string()))),
+        ("MESHLOCK_SESSION", each(parts, |part| part.session.clone())),
+        ("MESHLOCK_SLOTS", each(parts, slots)),
+        ("MESHLOCK_SLOT_NAMES", each(parts, |part| list(&part.slot_names))),
+    ] {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
         };
     }
 }
@@ -153,6 +196,8 @@ struct Watch<'a> {
     args: &'a Args,
     holds: &'a Holds,
     guard: Guard,
+    /// What is held of each of several resources; none of one.
+    parts: &'a [PartInfo],
     child: Child,
     terminal: Option<Terminal>,
     lost: bool,
@@ -232,7 +277,7 @@ impl Watch<'_> {
     fn run_beside(&self, text: &str, loss: &Loss) -> Option<JoinHandle<()>> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(text);
-        environment(&mut command, &self.guard);
+        environment(&mut command, &self.guard, self.parts);
         command.env(HOLDS, &self.holds.outside).env("MESHLOCK_HELD", "0").env("MESHLOCK_LOST", loss.to_string());
         match command.spawn() {
             Ok(mut child) => Some(tokio::task::spawn_blocking(move || {

@@ -22,26 +22,31 @@ pub(super) struct Holds {
 }
 
 /// What a command under this lock finds in its environment.
-pub(super) fn holds(client: &Client, resource: &str) -> Holds {
+pub(super) fn holds<'a>(client: &Client, resources: impl IntoIterator<Item = &'a str>) -> Holds {
     let outside = outside();
-    let inside = format!("{outside} {}", entry(client, resource)).trim().to_owned();
+    let mine = resources.into_iter().map(|resource| entry(client, resource));
+    let inside = mine.fold(outside.clone(), |inside, entry| format!("{inside} {entry}")).trim().to_owned();
     Holds { outside, inside }
 }
 
 /// Refuses what a program around this one holds. Units of a semaphore, a session and reading can be had beside it, unless
 /// others wait in between, who wait for the program around this one: so that needs a limit.
 pub(crate) async fn check(client: &Client, wish: &Wish) -> anyhow::Result<()> {
-    let wanted = entry(client, &wish.name);
+    check_one(client, wish, &wish.name, wish.shared).await
+}
+
+/// The same for one of several resources.
+pub(super) async fn check_one(client: &Client, wish: &Wish, name: &str, shared: bool) -> anyhow::Result<()> {
+    let wanted = entry(client, name);
     if !outside().split_whitespace().any(|held| held == wanted) {
         return Ok(());
     }
-    let name = &wish.name;
     let known = client.resources().await.context("cannot find out about what is held already")?;
-    let definition = known.into_iter().find(|resource| resource.name == *name).map(|resource| resource.definition);
+    let definition = known.into_iter().find(|resource| resource.name == name).map(|resource| resource.definition);
     let may_share = definition.is_some_and(|definition| match definition.kind {
         Kind::Mutex => false,
         Kind::Semaphore => definition.capacity > 1,
-        Kind::ReadersWriter => wish.shared,
+        Kind::ReadersWriter => shared,
         Kind::Sessions => true,
     });
     if !may_share {

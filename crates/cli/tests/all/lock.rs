@@ -1,5 +1,6 @@
 //! The commands that ask a node, run from the outside against a node in this process.
 
+mod bundles;
 mod codes;
 mod losses;
 mod nesting;

@@ -137,7 +137,7 @@ impl Streams {
         let info = self.call(http, &mut line, patience).await?;
         let info = info.ok_or_else(|| http.garbled("an answer without a request"))?;
         let Some(conn) = self.current().filter(|conn| conn.number != watched.conn()) else { return Ok(info) };
-        if info.state.is_over() || info.fence != Some(fence) {
+        if info.state.is_over() || info.any_fence() != Some(fence) {
             return Ok(info);
         }
         // Not before the node has said that it knows the request: one that was started anew would make a second one.

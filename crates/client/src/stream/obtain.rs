@@ -113,7 +113,7 @@ impl Wait<'_> {
                     return Err(self.cancel.http.silent("the connection was closed"));
                 }
                 None if is_answered => {
-                    let (resource, after) = (asked.resource.clone(), self.began.elapsed());
+                    let (resource, after) = (asked.names(), self.began.elapsed());
                     return Err(Error::TimedOut { resource, after, out_of_reach: self.out_of_reach.clone() });
                 }
                 None => return Err(self.cancel.http.waited(patience)),
@@ -136,10 +136,11 @@ async fn settle(
         if info.state != State::Granted {
             return Err(Error::Over(Box::new(info)));
         }
-        let fence = info.fence.ok_or_else(|| http.garbled("a grant without a fence"))?;
+        let fence = info.any_fence().ok_or_else(|| http.garbled("a grant without a fence"))?;
         if expires.saturating_duration_since(Instant::now()) * 3 > lease {
             let slots = (info.slots, info.slot_names);
-            return Ok(Granted { key: Key::Stream(Arc::clone(watched)), fence, slots, lease, expires });
+            let (key, parts) = (Key::Stream(Arc::clone(watched)), info.parts);
+            return Ok(Granted { key, fence, parts, slots, lease, expires });
         }
         before = Instant::now();
         let mut line = ClientLine::new(0, Act::Renew).about(&watched.id);

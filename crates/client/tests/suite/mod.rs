@@ -1,5 +1,6 @@
 //! What a client can rely on, the same over every way to a node.
 
+pub(crate) mod bundles;
 pub(crate) mod guards;
 pub(crate) mod resources;
 pub(crate) mod waiting;
@@ -75,6 +76,12 @@ macro_rules! all_stories {
                 a_program_that_was_stopped_knows_that_it_lost,
                 a_grant_without_a_guard_is_renewed_and_released_by_its_id,
                 renewing_goes_on_when_its_runtime_is_gone,
+            }
+            bundles::{
+                all_are_held_under_one_guard,
+                it_is_renewed_as_one_and_a_loss_is_one,
+                no_longer_waited_for_it_leaves_nothing_behind,
+                what_cannot_be_is_refused_with_the_reason,
             }
             waiting::{
                 trying_fails_while_somebody_holds,

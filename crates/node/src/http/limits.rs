@@ -1,5 +1,6 @@
 //! Limits and formats of what comes in, for the description of the interface: those that the server enforces.
 
+use meshlock_api::MOST_PARTS;
 use meshlock_api::resource::{LONGEST_LEASE_MS, LONGEST_NAME, MANY, SHORTEST_LEASE_MS};
 use meshlock_api::text::LONGEST_TEXT;
 use utoipa::Number;
@@ -37,6 +38,9 @@ const FIELDS: &[(&str, &str, Limit)] = &[
     ("NewRequest", "session", Text(TEXT, LONGEST_TEXT)),
     ("NewRequest", "owner", Text(TEXT, LONGEST_TEXT)),
     ("NewRequest", "lease_ms", Range(SHORTEST_LEASE_MS, LONGEST_LEASE_MS)),
+    ("NewPart", "resource", Text(NAME, LONGEST_NAME)),
+    ("NewPart", "units", Range(1, MANY as u64)),
+    ("NewPart", "session", Text(TEXT, LONGEST_TEXT)),
     ("NewResource", "capacity", Range(1, MANY as u64)),
     ("NewResource", "lease_ms", Range(SHORTEST_LEASE_MS, LONGEST_LEASE_MS)),
     ("ResourceChange", "capacity", Range(1, MANY as u64)),
@@ -73,6 +77,11 @@ pub(super) fn constrain_bodies(components: &mut Components) {
     }
     if let Some(RefOr::T(Schema::Object(change))) = components.schemas.get_mut("ResourceChange") {
         change.min_properties = Some(1);
+    }
+    if let Some(RefOr::T(Schema::Object(asked))) = components.schemas.get_mut("NewRequest")
+        && let Some(RefOr::T(Schema::Array(all))) = asked.properties.get_mut("all")
+    {
+        all.max_items = Some(MOST_PARTS);
     }
     for (schema, field, limit) in FIELDS {
         let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(*schema) else { continue };

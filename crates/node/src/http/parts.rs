@@ -48,17 +48,17 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
 }
 
 /// Fields that are lists; nothing else that comes in is one.
-const LISTS: &[&str] = &["slots"];
+const LISTS: &[&str] = &["slots", "all"];
 
 /// An object is an object: the reader would also take a list of an object's fields, in the order of our code.
 fn refuse_lists(body: &[u8]) -> Result<(), Problem> {
     fn find(value: &Value, place: &str) -> Option<String> {
         match value {
             Value::Array(_) => Some(place.to_owned()),
-            Value::Object(fields) => fields
-                .iter()
-                .filter(|(name, value)| !(value.is_array() && LISTS.contains(&name.as_str())))
-                .find_map(|(name, value)| find(value, name)),
+            Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+                let list = value.as_array().filter(|_| LISTS.contains(&name.as_str()));
+                list.map_or_else(|| find(value, name), |items| items.iter().find_map(|item| find(item, name)))
+            }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         }
     }

@@ -48,6 +48,8 @@ pub(super) struct RequestChange {
         ("a lock" = (value = json!({"id": "job-17", "resource": "printer", "lease_ms": 30000}))),
         ("units of a semaphore" = (value = json!({
             "id": "job-18", "resource": "docks", "units": 2, "urgency": {"priority": 5}}))),
+        ("several resources, all or none" = (value = json!({
+            "id": "job-21", "all": [{"resource": "dock-3"}, {"resource": "lifts", "units": 2}], "timeout_ms": 60000}))),
         ("a session" = (value = json!({"id": "job-19", "resource": "track", "session": "red"}))),
         ("reading" = (value = json!({"id": "job-20", "resource": "map", "mode": "read", "timeout_ms": 2000}))),
     )),

@@ -109,7 +109,7 @@ pub(super) async fn of_node(State(app): State<App>, Asked(query): Asked<EventQue
 
 fn is_about(what: &What, name: &str) -> bool {
     match what {
-        What::Request { request } => request.resource == name,
+        What::Request { request } => request.resource == name || request.parts.iter().any(|part| part.resource == name),
         What::TokenHere { resource }
         | What::TokenGone { resource }
         | What::ResourceRemoved { resource }

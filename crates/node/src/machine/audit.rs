@@ -48,7 +48,7 @@ impl Machine {
 
     pub(super) fn audit_grant(&mut self, now: Now, ticket: Ticket) {
         let Some(request) = self.requests.get(ticket).filter(|_| self.audit.is_on) else { return };
-        let (grant, asked) = (grant(ticket, request), &request.asked);
+        let (grant, asked) = (self.grant_of(ticket, request), &request.asked);
         let (units, session, mode) = (asked.units.unwrap_or(1), asked.session.clone(), asked.mode);
         let waited_ms = now.ms_since(request.asked_at);
         self.write_down(now, || Audited::Granted { grant, units, session, mode, waited_ms });
@@ -56,28 +56,33 @@ impl Machine {
 
     pub(super) fn audit_end(&mut self, now: Now, ticket: Ticket, state: State) {
         let Some(request) = self.requests.get(ticket).filter(|_| self.audit.is_on) else { return };
-        let Some(since) = request.granted_at else { return };
-        let (grant, reason, held_ms) = (grant(ticket, request), request.reason.clone(), now.ms_since(since));
+        // Of a bundle each part is written down.
+        let Some(since) = request.granted_at.filter(|_| !request.role.is_bundle()) else { return };
+        let (grant, reason, held_ms) = (self.grant_of(ticket, request), request.reason.clone(), now.ms_since(since));
         self.write_down(now, || Audited::Ended { grant, state, reason, held_ms });
     }
 
     pub(super) fn audit_stop(&mut self, now: Now, ticket: Ticket) {
-        let Some(grant) = self.requests.get(ticket).map(|request| grant(ticket, request)) else { return };
+        let Some(grant) = self.requests.get(ticket).map(|request| self.grant_of(ticket, request)) else { return };
         self.write_down(now, || Audited::Stopped { grant });
     }
 
     pub(super) fn audit_revocation(&mut self, now: Now, ticket: Ticket, by: (&str, &str), reason: &str, forced: bool) {
-        let Some(grant) = self.requests.get(ticket).map(|request| grant(ticket, request)) else { return };
+        for part in self.parts(ticket) {
+            self.audit_revocation(now, part, by, reason, forced);
+        }
+        let whole = self.requests.get(ticket).filter(|request| !request.role.is_bundle());
+        let Some(grant) = whole.map(|request| self.grant_of(ticket, request)) else { return };
         let (by, at, reason) = (by.0.to_owned(), by.1.to_owned(), reason.to_owned());
         self.write_down(now, || Audited::Revoked { grant, by, at, reason, forced });
     }
-}
 
-fn grant(ticket: Ticket, request: &Request) -> AuditGrant {
-    AuditGrant {
-        resource: request.asked.resource.clone(),
-        request: request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0)),
-        owner: request.asked.owner.clone(),
-        fence: request.fence,
+    fn grant_of(&self, ticket: Ticket, request: &Request) -> AuditGrant {
+        AuditGrant {
+            resource: request.asked.resource.clone(),
+            request: self.id_of(ticket),
+            owner: request.asked.owner.clone(),
+            fence: request.fence,
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Bound;
 use std::task::Waker;
 
 use meshlock_api::resource::check_lease;
-use meshlock_api::{Expiry, NewRequest, Place, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency};
-use meshlock_core::{Event, Units};
+use meshlock_api::{Definition, Expiry, NewRequest, Place, Problem, Reason, RequestInfo, ResourceInfo, State, Urgency};
+use meshlock_core::{Demand, Event, Units};
 
 use super::alarms::Alarm;
 use super::demand;
@@ -14,6 +14,7 @@ use super::first_use::implied;
 use super::requests::{MOST_REMEMBERED, Request};
 use super::resource::slot_names;
 use super::{Machine, Now};
+use crate::wire::Number;
 
 /// A request of this node's clients, by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,49 +37,56 @@ impl Machine {
             );
             return Err(Problem::new(Reason::Unavailable, message));
         }
-        let known = self.names.get(&asked.resource).copied();
-        let mut implied_by_it = None;
-        let (demand, lease) = match known.and_then(|number| self.resources.get(&number)) {
-            Some(resource) => {
-                if let Some(declared) = &resource.conflict {
-                    return Err(Problem::conflict(self.conflict_words(&resource.entry, declared)));
-                }
-                let definition = &resource.entry.definition;
-                let demand = demand::demand(&asked.resource, definition, &asked, self.settings.id)?;
-                (Some(demand), definition.lease_ms)
-            }
-            None => {
-                self.may_be_made(&asked.resource)?;
-                match self.settings.declared.get(&asked.resource) {
-                    Some(declared) => _ = demand::demand(&asked.resource, declared, &asked, self.settings.id)?,
-                    None => implied_by_it = Some(implied(&asked, self.settings.id)?),
-                }
-                (None, meshlock_api::resource::DEFAULT_LEASE_MS)
-            }
-        };
-        let lease_ms = asked.lease_ms.unwrap_or(lease);
-        let unknown = known.is_none().then(|| asked.resource.clone());
+        if !asked.all.is_empty() {
+            return self.ask_all(now, asked);
+        }
+        let admitted = self.admit(&asked)?;
+        let lease_ms = asked.lease_ms.unwrap_or(admitted.lease_ms);
         let ticket = self.requests.add(Request {
-            resource: known,
-            demand,
+            resource: admitted.known,
+            demand: admitted.demand,
             lease_ms,
             told_ms: lease_ms,
             alive_until: now.plus_ms(lease_ms),
             times_out: asked.timeout_ms.map(|ms| now.plus_ms(ms)),
             ..Request::new(now, asked)
         });
-        self.count_ask(now, ticket);
-        match unknown {
-            Some(name) => match implied_by_it {
-                // It may be made at once, and then the request is handed over.
-                Some(definition) => self.want_resource(now, &name, definition, ticket),
-                None => self.seek_registry(now),
-            },
-            None => self.submit(now, ticket),
-        }
+        self.hand_in(now, ticket, admitted);
         self.set_first_alarm(ticket);
         self.tell_request(now, ticket);
         Ok(ticket)
+    }
+
+    /// What there is to know of a request for one resource before it waits, or why it can never be granted.
+    pub(super) fn admit(&self, asked: &NewRequest) -> Result<Admitted, Problem> {
+        let name = &asked.resource;
+        let known = self.names.get(name).copied();
+        if let Some(resource) = known.and_then(|number| self.resources.get(&number)) {
+            if let Some(declared) = &resource.conflict {
+                return Err(Problem::conflict(self.conflict_words(&resource.entry, declared)));
+            }
+            let definition = &resource.entry.definition;
+            let demand = demand::demand(name, definition, asked, self.settings.id)?;
+            return Ok(Admitted { known, demand: Some(demand), lease_ms: definition.lease_ms, implied: None });
+        }
+        self.may_be_made(name)?;
+        let implied = match self.settings.declared.get(name) {
+            Some(declared) => demand::demand(name, declared, asked, self.settings.id).map(|_| None)?,
+            None => Some(implied(asked, self.settings.id)?),
+        };
+        Ok(Admitted { known: None, demand: None, lease_ms: meshlock_api::resource::DEFAULT_LEASE_MS, implied })
+    }
+
+    /// Hands a request over to the protocol of its resource, or sees to it that this is made.
+    pub(super) fn hand_in(&mut self, now: Now, ticket: Ticket, admitted: Admitted) {
+        self.count_ask(now, ticket);
+        let name = self.requests.get(ticket).map(|request| request.asked.resource.clone()).unwrap_or_default();
+        match (admitted.known, admitted.implied) {
+            (Some(_), _) => self.submit(now, ticket),
+            // It may be made at once, and then the request is handed over.
+            (None, Some(definition)) => self.want_resource(now, &name, definition, ticket),
+            (None, None) => self.seek_registry(now),
+        }
     }
 
     fn ask_again(&mut self, now: Now, ticket: Ticket, asked: &NewRequest) -> Result<Ticket, Problem> {
@@ -105,15 +113,16 @@ impl Machine {
     /// How a request is doing.
     pub fn look(&self, now: Now, ticket: Ticket) -> Result<RequestInfo, Problem> {
         let request = self.requests.get(ticket).ok_or_else(|| Problem::unknown("this request was long ago"))?;
-        let id = request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0));
+        let (waiting, waits) = self.waits_as(ticket, request);
         let is_over = request.state.is_over();
         let held_until = request.over_at.unwrap_or(now);
         let out_of_reach =
-            if request.state == State::Queued { self.out_of_reach(now, request) } else { request.was_lost.clone() };
+            if request.state == State::Queued { self.out_of_reach(now, waits) } else { request.was_lost.clone() };
         Ok(RequestInfo {
-            id,
-            resource: request.asked.resource.clone(),
+            id: self.id_of(ticket),
+            resource: request.asked.names(),
             state: request.state,
+            parts: self.part_infos(ticket),
             units: request.asked.units.unwrap_or(1),
             urgency: request.urgency.unwrap_or(Urgency::Priority(0)),
             session: request.asked.session.clone(),
@@ -127,19 +136,21 @@ impl Machine {
             expires_in_ms: (!is_over).then(|| request.alive_until.ms_since(now)),
             waited_ms: request.granted_at.or(request.over_at).unwrap_or(now).ms_since(request.asked_at),
             held_ms: request.granted_at.map(|at| held_until.ms_since(at)),
-            place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(now, ticket, request)),
+            place: (request.state == State::Queued && out_of_reach.is_none()).then(|| self.place(now, waiting, waits)),
             out_of_reach,
-            reason: request.reason.clone().or_else(|| self.waiting_words(now, request)),
+            reason: request.reason.clone().or_else(|| self.waiting_words(now, waits)),
             expiry: request.expiry,
-            made: request
-                .made
-                .then(|| self.resource_info(&request.asked.resource))
-                .flatten()
-                .map(|it| Box::new(it.definition)),
+            made: self.made_for(request),
         })
     }
 
-    fn slot_names(&self, request: &Request) -> Vec<String> {
+    /// What was made because of a request.
+    pub(super) fn made_for(&self, request: &Request) -> Option<Box<Definition>> {
+        let made = request.made.then(|| self.resource_info(&request.asked.resource)).flatten();
+        made.map(|made| Box::new(made.definition))
+    }
+
+    pub(super) fn slot_names(&self, request: &Request) -> Vec<String> {
         let known = request.resource.and_then(|number| self.resources.get(&number));
         known.map_or_else(Vec::new, |known| slot_names(&known.entry.definition, &request.slots))
     }
@@ -170,6 +181,11 @@ impl Machine {
             check_lease(lease_ms).map_err(Problem::bad_request)?;
             if let Some(request) = self.requests.get_mut(ticket) {
                 request.lease_ms = lease_ms;
+            }
+            for part in self.parts(ticket) {
+                if let Some(part) = self.requests.get_mut(part) {
+                    part.lease_ms = lease_ms;
+                }
             }
         }
         self.renew_ticket(now, ticket);
@@ -234,7 +250,9 @@ impl Machine {
             let message = format!("the request is {}: only one that waits can be changed", request.state.name());
             return Err(Problem::conflict(message));
         }
-        if let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) {
+        if request.role.is_bundle() {
+            self.reprioritize_parts(now, ticket, urgency)?;
+        } else if let Some(resource) = request.resource.and_then(|number| self.resources.get_mut(&number)) {
             let name = resource.entry.name.clone();
             let wanted = demand::urgency(&name, &resource.entry.definition, urgency)?;
             let on_desk = resource.desk.remove(ticket);
@@ -281,6 +299,21 @@ impl Machine {
     }
 
     fn end_request(&mut self, now: Now, ticket: Ticket, state: State, reason: Option<String>, lingers: bool) {
+        let is_alive = |ticket: Ticket| self.requests.get(ticket).is_some_and(|request| !request.state.is_over());
+        match self.bundle_of(ticket).filter(|bundle| is_alive(*bundle) && is_alive(ticket)) {
+            Some(bundle) => self.end_by_part(now, (bundle, ticket), (state, reason), lingers),
+            None => self.end_alone(now, ticket, (state, reason), lingers),
+        }
+    }
+
+    /// Ends a request and its parts, but not the bundle of which it is a part.
+    pub(super) fn end_alone(
+        &mut self,
+        now: Now,
+        ticket: Ticket,
+        (state, reason): (State, Option<String>),
+        lingers: bool,
+    ) {
         let Some(request) = self.requests.get_mut(ticket).filter(|request| !request.state.is_over()) else { return };
         let was = request.state;
         request.state = state;
@@ -288,21 +321,31 @@ impl Machine {
         request.over_at = Some(now);
         self.woken.append(&mut request.wakers);
         let (alarm_at, resource) = (request.alarm_at, request.resource);
+        let (is_bundle, is_part) = (request.role.is_bundle(), request.role.is_part());
         if let Some(alarm_at) = alarm_at {
             self.alarms.unset(alarm_at, Alarm::Request(ticket));
         }
         self.note_change(ticket);
         self.count_end(now, ticket, was, state);
-        if was == State::Granted && !lingers {
+        let lingers = was == State::Granted && lingers;
+        if is_bundle {
+            self.end_parts(now, ticket, was, state, lingers);
+        } else if was == State::Granted && !lingers {
             self.uncount_holder(now);
         }
-        match resource.filter(|_| was == State::Granted && lingers) {
-            Some(resource) => {
+        match resource {
+            Some(resource) if lingers => {
                 self.lingering.insert((resource, ticket));
+                self.requests.end(ticket);
+                if !is_part {
+                    self.set_alarm(ticket);
+                }
+            }
+            None if is_bundle && self.lingers(ticket) => {
                 self.requests.end(ticket);
                 self.set_alarm(ticket);
             }
-            None => {
+            Some(_) | None => {
                 self.leave_stream(ticket);
                 self.requests.retire(now, ticket);
                 self.give_back(now, ticket, was);
@@ -337,7 +380,7 @@ impl Machine {
         let mut was_lost = None;
         let timed_out = request.state == State::Queued && request.times_out.is_some_and(|at| at <= now);
         let (expiry, reason) = if request.alive_until > now || timed_out && request.stream.is_some() {
-            was_lost = self.out_of_reach(now, request);
+            was_lost = self.out_of_reach(now, self.waits_as(ticket, request).1);
             let why = was_lost.as_ref().map_or_else(String::new, |lost| format!("; its token is {lost}"));
             let reason = format!("not granted within {} ms{why}", request.asked.timeout_ms.unwrap_or_default());
             (Expiry::Timeout, reason)
@@ -365,7 +408,7 @@ impl Machine {
 
     /// A request was asked for and handed over. Not before: it may be granted by now, and its lease be shorter than what it
     /// asked for.
-    fn set_first_alarm(&mut self, ticket: Ticket) {
+    pub(super) fn set_first_alarm(&mut self, ticket: Ticket) {
         let has_none = |request: &Request| request.alarm_at.is_none() && !request.state.is_over();
         if self.requests.get(ticket).is_some_and(has_none) {
             self.set_alarm(ticket);
@@ -391,14 +434,19 @@ impl Machine {
 
     /// All requests that are queued or granted here.
     pub fn request_infos(&self, now: Now) -> Vec<RequestInfo> {
-        self.requests.alive_ones().into_iter().filter_map(|ticket| self.look(now, ticket).ok()).collect()
+        self.looks(now, self.requests.alive_ones())
     }
 
     /// The next of them after a ticket, so many at most, and the ticket of the last; `None` if there are none.
     pub fn request_infos_after(&self, now: Now, last: Ticket, most: usize) -> Option<(Vec<RequestInfo>, Ticket)> {
         let tickets = self.requests.alive_after(last, most);
         let until = *tickets.last()?;
-        Some((tickets.into_iter().filter_map(|ticket| self.look(now, ticket).ok()).collect(), until))
+        Some((self.looks(now, tickets), until))
+    }
+
+    fn looks(&self, now: Now, tickets: Vec<Ticket>) -> Vec<RequestInfo> {
+        let whole = tickets.into_iter().filter(|ticket| self.bundle_of(*ticket).is_none());
+        whole.filter_map(|ticket| self.look(now, ticket).ok()).collect()
     }
 
     /// Whether another node waits for a resource, as far as this one knows.
@@ -440,6 +488,18 @@ impl Machine {
             estimate_high_ms: estimate.map(|estimate| estimate.high_ms),
         }
     }
+}
+
+/// What there is to know of a request before it waits.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    /// Its resource, if that is known.
+    pub(super) known: Option<Number>,
+    pub(super) demand: Option<Demand>,
+    /// How long a lease of this resource is, unless the request says otherwise.
+    pub(super) lease_ms: u64,
+    /// The resource that it makes, if there is none and none is declared.
+    implied: Option<Definition>,
 }
 
 /// How far those ahead of a request are counted.

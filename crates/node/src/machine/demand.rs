@@ -7,6 +7,8 @@ use meshlock_core::group::readers_writer::Access;
 use meshlock_core::vocabulary::{Deadline, Priority};
 use meshlock_core::{Demand, NodeId, Session, Units};
 
+use super::bundle;
+
 /// The priorities that protocol `group` offers: 0 to this.
 pub(crate) const GROUP_PRIORITIES: i32 = 9;
 
@@ -96,7 +98,13 @@ pub(crate) fn session_number(name: &str) -> Session {
 
 /// What is wrong with a request whatever its resource is.
 pub(crate) fn check(asked: &NewRequest) -> Result<(), Problem> {
-    meshlock_api::resource::check_name(&asked.resource).map_err(Problem::bad_request)?;
+    if !asked.all.is_empty() {
+        bundle::check(asked)?;
+    } else if asked.resource.is_empty() {
+        return Err(Problem::bad_request("say what is asked for: \"resource\", or several resources in \"all\""));
+    } else {
+        meshlock_api::resource::check_name(&asked.resource).map_err(Problem::bad_request)?;
+    }
     if let Some(id) = &asked.id {
         check_text("id", id, 128)?;
         if id.is_empty() || id.contains(['/', '?', '#', '%']) || !id.bytes().all(|b| b.is_ascii_graphic()) {

@@ -65,7 +65,7 @@ impl Machine {
     pub fn lingering(&self) -> Vec<HeldGrant> {
         let held = |(_, ticket): &(Number, Ticket)| {
             let request = self.requests.get(*ticket)?;
-            let id = request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0));
+            let id = self.id_of(*ticket);
             Some(HeldGrant { resource: request.asked.resource.clone(), id, owner: request.asked.owner.clone() })
         };
         self.lingering.iter().filter_map(held).collect()
@@ -112,7 +112,9 @@ impl Machine {
 }
 
 fn keep(Ticket(ticket): Ticket, request: &Request) -> KeptGrant {
-    let NewRequest { id, resource, units, urgency, session, mode, lease_ms, timeout_ms, owner } = request.asked.clone();
+    // Of a bundle the parts are kept, each by itself: they end with their leases.
+    let asked = request.asked.clone();
+    let NewRequest { id, resource, all: _, units, urgency, session, mode, lease_ms, timeout_ms, owner } = asked;
     KeptGrant {
         ticket,
         id,
@@ -137,6 +139,7 @@ fn held(now: Now, resource: Number, grant: KeptGrant) -> Request {
     let asked = NewRequest {
         id: grant.id,
         resource: grant.resource,
+        all: Vec::new(),
         units: grant.units,
         urgency: grant.asked_urgency,
         session: grant.session,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `clients` | what clients can do: ask, look, renew, change, give back |
 //! | `requests` | the table of requests, and which of them are remembered after their end |
+//! | `bundle` | several resources, all or none |
 //! | `streams` | connections that carry requests of a client, and what their end means |
 //! | `resource` | one resource at this node: its protocol, its local queue, its numbers |
 //! | `instance` | the three protocols behind one face |
@@ -37,6 +38,7 @@ mod acquaintance;
 mod alarms;
 mod answers;
 mod audit;
+mod bundle;
 mod clients;
 mod demand;
 mod differs;
@@ -79,6 +81,7 @@ use crate::wire::{self, Number, Removals};
 use acquaintance::Acquaintance;
 use alarms::Alarms;
 use audit::Audit;
+use bundle::Bundles;
 use events::Events;
 use metrics::Counts;
 use queries::Queries;
@@ -188,6 +191,7 @@ pub struct Machine {
     pub(crate) registry: Registry,
     pub(crate) requests: Requests,
     pub(crate) streams: Streams,
+    pub(crate) bundles: Bundles,
     pub(crate) neighbours: BTreeMap<NodeId, Neighbour>,
     pub(crate) known: BTreeMap<Member, Acquaintance>,
     pub(crate) alarms: Alarms,
@@ -225,6 +229,7 @@ impl Machine {
             registry: Registry::default(),
             requests: Requests::default(),
             streams: Streams::default(),
+            bundles: Bundles::default(),
             neighbours: BTreeMap::new(),
             known: BTreeMap::new(),
             alarms: Alarms::default(),

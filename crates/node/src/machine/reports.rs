@@ -179,7 +179,7 @@ impl Machine {
     fn row(&self, now: Now, ticket: Ticket, rank: Option<i64>) -> Option<Row> {
         let request = self.requests.get(ticket)?;
         Some(Row {
-            id: request.asked.id.clone().unwrap_or_else(|| format!("~{}", ticket.0)),
+            id: self.id_of(ticket),
             owner: request.asked.owner.clone(),
             state: request.state,
             units: request.asked.units.unwrap_or(1),

@@ -7,6 +7,7 @@ use meshlock_api::{Expiry, NewRequest, OutOfReach, State, Urgency};
 use meshlock_core::{Demand, RequestId, Slots};
 
 use super::Now;
+use super::bundle::Role;
 use super::clients::Ticket;
 use super::streams::{StreamId, ToldPlace};
 use crate::wire::Number;
@@ -16,6 +17,8 @@ use crate::wire::Number;
 pub(crate) struct Request {
     /// What was asked for.
     pub(crate) asked: NewRequest,
+    /// Whether it stands alone, has parts, or is one.
+    pub(crate) role: Role,
     /// How urgent it is now; changes of it do not change what was asked for.
     pub(crate) urgency: Option<Urgency>,
     /// The resource, once it is known.
@@ -66,6 +69,7 @@ impl Request {
     /// One that waits, with nothing known of it but what was asked for.
     pub(crate) fn new(now: Now, asked: NewRequest) -> Self {
         Self {
+            role: Role::Single,
             urgency: asked.urgency,
             resource: None,
             demand: None,
@@ -141,7 +145,7 @@ impl Requests {
     pub(crate) fn find(&self, id: &str) -> Option<Ticket> {
         if let Some(number) = id.strip_prefix('~') {
             let ticket = Ticket(number.parse().ok()?);
-            return self.table.get(&ticket).filter(|request| request.asked.id.is_none()).map(|_| ticket);
+            return self.table.get(&ticket).filter(|it| it.asked.id.is_none() && !it.role.is_part()).map(|_| ticket);
         }
         self.by_id.get(id).copied()
     }
@@ -164,7 +168,7 @@ impl Requests {
         if let Some(id) = &request.asked.id {
             self.by_id.insert(id.clone(), ticket);
         }
-        if request.resource.is_none() {
+        if request.resource.is_none() && request.role.may_wait_for_resource() {
             self.unknown.entry(request.asked.resource.clone()).or_default().insert(ticket);
         }
         self.table.insert(ticket, request);
@@ -202,7 +206,11 @@ impl Requests {
                 self.unknown.remove(&request.asked.resource);
             }
         }
-        let named = request.asked.id.is_some();
+        // Parts are remembered beside their bundle, and no longer.
+        let named = match request.role {
+            Role::Part { of, .. } => self.table.get(&of).is_some_and(|bundle| bundle.asked.id.is_some()),
+            Role::Single | Role::Bundle(_) => request.asked.id.is_some(),
+        };
         let (list, most) =
             if named { (&mut self.over, MOST_REMEMBERED) } else { (&mut self.over_unnamed, MOST_UNNAMED) };
         list.push_back((now, ticket));

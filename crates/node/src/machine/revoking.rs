@@ -65,6 +65,7 @@ impl Machine {
             }
             self.leave_stream(ticket);
             self.requests.retire(now, ticket);
+            self.end_lingering_bundle(now, ticket);
             self.uncount_holder(now);
         }
     }
@@ -80,7 +81,7 @@ impl Machine {
         let ticket = self.meant(wanted)?;
         let request = self.requests.get(ticket)?;
         Some(Fact::Revocable {
-            resource: request.asked.resource.clone(),
+            resource: request.asked.names(),
             owner: request.asked.owner.clone(),
             state: request.state,
             stopped: request.state.is_over() && !self.lingers(ticket),

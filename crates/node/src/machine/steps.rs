@@ -49,6 +49,7 @@ impl Machine {
         if resource == REGISTRY {
             self.use_registry(now);
         }
+        self.advance_bundles(now);
         Ok(())
     }
 
@@ -120,7 +121,7 @@ impl Machine {
         }
     }
 
-    fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>, slots: Slots) {
+    pub(super) fn let_in(&mut self, now: Now, ticket: Ticket, fence: Option<u64>, slots: Slots) {
         let standing = self.standing_until();
         let Some(request) = self.requests.get_mut(ticket) else { return };
         request.state = State::Granted;
@@ -142,10 +143,13 @@ impl Machine {
         if let Some(request) = self.requests.get(ticket) {
             self.promise(request.alive_until);
         }
-        self.count_holder();
-        self.count_grant(now, ticket);
+        if self.requests.get(ticket).is_some_and(|request| !request.role.is_bundle()) {
+            self.count_holder();
+            self.count_grant(now, ticket);
+        }
         self.note_change(ticket);
         self.tell_request(now, ticket);
+        self.part_granted(ticket);
     }
 
     /// Lets a request into the session that a client of this node attends already. False if it has to wait.
@@ -175,6 +179,7 @@ impl Machine {
             let number = known.entry.number;
             known.desk.add(priority, ticket, request.demand.and_then(|demand| demand.session));
             self.join(now, number, ticket);
+            self.advance_bundles(now);
             return;
         }
         self.hand_over(now, ticket);
@@ -272,6 +277,12 @@ impl Machine {
         if !self.events.anybody_listens() {
             return;
         }
+        let bundle = self.bundle_of(ticket);
+        // The end of a bundle is told once, and not for each part besides.
+        if bundle.and_then(|bundle| self.requests.get(bundle)).is_some_and(|bundle| bundle.state.is_over()) {
+            return;
+        }
+        let ticket = bundle.unwrap_or(ticket);
         if let Ok(request) = self.look(now, ticket) {
             self.events.tell(now, || What::Request { request });
         }

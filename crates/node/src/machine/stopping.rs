@@ -11,6 +11,7 @@ use meshlock_api::{Problem, Reason, State};
 use meshlock_core::Event;
 
 use super::alarms::Alarm;
+use super::bundle::Role;
 use super::clients::Ticket;
 use super::registry::REGISTRY;
 use super::saved::{Saved, SavedError};
@@ -82,12 +83,18 @@ impl Machine {
 
     /// Whether this was taken back from a client that has not answered.
     pub(crate) fn lingers(&self, ticket: Ticket) -> bool {
-        let resource = self.requests.get(ticket).and_then(|request| request.resource);
-        resource.is_some_and(|resource| self.lingering.contains(&(resource, ticket)))
+        let Some(request) = self.requests.get(ticket) else { return false };
+        if let Role::Bundle(parts) = &request.role {
+            return parts.iter().any(|part| self.lingers(*part));
+        }
+        request.resource.is_some_and(|resource| self.lingering.contains(&(resource, ticket)))
     }
 
     /// A client that was told to stop has done so, or its lease is over.
     pub(crate) fn end_lingering_of(&mut self, now: Now, ticket: Ticket) {
+        for part in self.parts(ticket) {
+            self.end_lingering_of(now, part);
+        }
         let Some(request) = self.requests.get(ticket) else { return };
         let Some(resource) = request.resource.filter(|resource| self.lingering.remove(&(*resource, ticket))) else {
             return;
@@ -99,6 +106,7 @@ impl Machine {
         self.give_back(now, ticket, State::Granted);
         self.leave_stream(ticket);
         self.requests.retire(now, ticket);
+        self.end_lingering_bundle(now, ticket);
         if self.stopping {
             self.leave_unless_used(now, resource);
         } else {

@@ -205,3 +205,35 @@ async fn releasing_twice_does_no_harm() {
         node.delete("/v1/requests/a").await.is(200, "RELEASED");
     }
 }
+
+#[tokio::test]
+async fn several_resources_are_one_request() {
+    let node = Node::start().await;
+    node.post("/v1/requests", json!({"id": "other", "resource": "lift"})).await.is(200, "GRANTED");
+    let body = json!({"id": "both", "all": [{"resource": "lift"}, {"resource": "dock", "units": 1}]});
+    let waits = node.post("/v1/requests", body.clone()).await;
+    waits.is(202, "QUEUED");
+    assert_eq!(waits.json()["resource"], "lift + dock");
+    assert_eq!(
+        (&waits.json()["parts"][0]["state"], &waits.json()["parts"][1]["state"]),
+        (&"QUEUED".into(), &"GRANTED".into())
+    );
+    node.delete("/v1/requests/other").await.is(200, "RELEASED");
+    let granted = node.post("/v1/requests?block_for=30s", body).await;
+    granted.is(200, "GRANTED");
+    let granted = granted.json();
+    assert!(granted.get("fence").is_none(), "each part has its own");
+    for part in [&granted["parts"][0], &granted["parts"][1]] {
+        assert_eq!(
+            (&part["state"], part["fence"].to_string()),
+            (&"GRANTED".into(), part["fence_text"].as_str().expect("text").to_owned())
+        );
+    }
+    node.post("/v1/requests/both/renew", json!({})).await.is(200, "GRANTED");
+    assert_eq!(node.get("/v1/requests").await.json().as_array().expect("a list").len(), 1, "parts are not listed");
+    node.delete("/v1/requests/both").await.is(200, "RELEASED");
+    let both = json!({"resource": "dock", "all": [{"resource": "lift"}]});
+    node.post("/v1/requests", both).await.is_problem(400, "bad-request");
+    let many = json!({"all": [{"resource": "dock"}, {"resource": "lift", "units": 9}]});
+    node.post("/v1/requests", many).await.is_problem(409, "conflict");
+}

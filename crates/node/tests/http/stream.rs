@@ -122,6 +122,27 @@ async fn a_stream_says_hello_answers_lines_and_pushes_what_changes() {
 }
 
 #[tokio::test]
+async fn several_resources_end_with_the_connection_as_one_does() {
+    let node = Node::start().await;
+    let (mut ann, mut bob) = (node.stream().await, node.stream().await);
+    let both = |id: &str| json!({"id": id, "all": [{"resource": "s"}, {"resource": "r"}], "lease_ms": 3_600_000});
+    let held = ann.ask(json!({"n": 1, "do": "acquire", "request": both("a")})).await;
+    assert_eq!(held["request"]["parts"][1]["state"], "GRANTED", "{held}");
+    let waits = bob.ask(json!({"n": 1, "do": "acquire", "request": both("b")})).await;
+    assert_eq!(waits["request"]["state"], "QUEUED", "{waits}");
+    drop(ann);
+    loop {
+        let pushed = bob.next().await;
+        if pushed["request"]["state"] == "GRANTED" {
+            assert!(pushed["request"]["parts"][0]["fence"].is_u64(), "{pushed}");
+            break;
+        }
+    }
+    drop(bob);
+    assert_eq!(node.leaves("b", State::Granted).await, State::Expired);
+}
+
+#[tokio::test]
 async fn a_release_and_the_next_acquire_need_no_answer_in_between() {
     let node = Node::start().await;
     let mut ann = node.stream().await;

@@ -1,6 +1,7 @@
 //! Whole nodes on a network of vectors: no socket, no clock, every run the same.
 
 mod backfill;
+mod bundles;
 mod chaos;
 mod clients;
 mod contrib;
