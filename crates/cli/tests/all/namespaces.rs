@@ -113,20 +113,14 @@ fn a_member_that_was_removed_loses_its_links_and_gets_nothing() {
     wired.world.mesh(&dir, &["remove", "cy"]);
     wired.until_neighbours(0, &["bob"]);
     wired.until_neighbours(1, &["ann"]);
-    wired.until_neighbours(2, &[]);
+    assert_eq!(wired.world.ended(2), Some(77), "{}", wired.world.log(2));
     for node in [1, 0] {
         wired.locks(node);
     }
-    let gets_nothing = |wired: &Wired| {
-        let ran = wired.world.run(2, &["lock", "gate", "-w", "1s", "--", "echo", "held"]);
-        assert!(ran.code != Some(0) && ran.out.is_empty(), "{}", ran.err);
-    };
-    gets_nothing(&wired);
     // Another start does not help it.
-    wired.world.stop(2);
-    wired.begin(&[2]);
-    gets_nothing(&wired);
-    assert!(wired.neighbours(2).is_empty() && wired.neighbours(0) == ["bob"]);
+    let again = wired.world.fails_to_start(2);
+    assert!(again.code == Some(77) && again.err.contains("removed from mesh"), "{}", again.err);
+    assert_eq!(wired.neighbours(0), ["bob"]);
 }
 
 #[test]
