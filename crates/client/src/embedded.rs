@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use meshlock_api::{NewRequest, State};
+use meshlock_api::{NewRequest, PartInfo, State};
 use meshlock_node::hub::Hub;
-use meshlock_node::machine::Ticket;
+use meshlock_node::machine::{Machine, Now, Ticket};
 use tokio::time::timeout;
 
 use crate::backend::{Granted, Key, ended};
@@ -14,19 +14,39 @@ use crate::error::Error;
 /// Asks, and waits until there is an answer. Dropped before, it takes the request back.
 pub(crate) async fn obtain(hub: &Arc<Hub>, asked: NewRequest) -> Result<Granted, Error> {
     let before = Instant::now();
-    let (ticket, state, fence, lease) = hub.with(|machine, now| {
-        let ticket = machine.ask(now, asked)?;
-        let glance = machine.glance(ticket);
-        let (state, fence, until) = glance.unwrap_or((State::Expired, None, now));
-        Ok::<_, Error>((ticket, state, fence, Duration::from_nanos(until.0.saturating_sub(now.0))))
-    })?;
-    if state == State::Granted {
-        return granted(hub, ticket, fence, lease, before);
+    let (ticket, seen) = hub.with_then(
+        |machine, now| machine.ask(now, asked),
+        |machine, now, ticket| ticket.map(|ticket| (ticket, Seen::of(machine, now, ticket))),
+    )?;
+    if seen.state == State::Granted {
+        return granted(hub, ticket, seen, before);
     }
-    wait(hub, ticket, state, lease).await
+    wait(hub, ticket, seen).await
 }
 
-async fn wait(hub: &Arc<Hub>, ticket: Ticket, mut state: State, lease: Duration) -> Result<Granted, Error> {
+/// How a request is doing.
+struct Seen {
+    state: State,
+    fence: Option<u64>,
+    lease: Duration,
+    parts: Vec<PartInfo>,
+    slots: (Vec<u32>, Vec<String>),
+}
+
+impl Seen {
+    fn of(machine: &Machine, now: Now, ticket: Ticket) -> Self {
+        let (state, fence, until) = machine.glance(ticket).unwrap_or((State::Expired, None, now));
+        let lease = Duration::from_nanos(until.0.saturating_sub(now.0));
+        let (parts, slots) = if state == State::Granted {
+            (machine.part_infos(ticket), machine.slots(ticket))
+        } else {
+            Default::default()
+        };
+        Self { state, fence, lease, parts, slots }
+    }
+}
+
+async fn wait(hub: &Arc<Hub>, ticket: Ticket, Seen { mut state, lease, .. }: Seen) -> Result<Granted, Error> {
     let began = Instant::now();
     let mut cancel = Cancel { hub, ticket: Some(ticket) };
     while state == State::Queued {
@@ -36,33 +56,37 @@ async fn wait(hub: &Arc<Hub>, ticket: Ticket, mut state: State, lease: Duration)
         }
     }
     let before = Instant::now();
-    match renew(hub, ticket) {
-        (State::Granted, fence) => {
+    match renewed(hub, ticket) {
+        seen if seen.state == State::Granted => {
             cancel.ticket = None;
-            granted(hub, ticket, fence, lease, before)
+            granted(hub, ticket, Seen { lease, ..seen }, before)
         }
         _ => Err(ended(hub.with(|machine, now| machine.look(now, ticket))?, began)),
     }
 }
 
-fn granted(hub: &Hub, ticket: Ticket, fence: Option<u64>, lease: Duration, before: Instant) -> Result<Granted, Error> {
-    let parts = hub.with(|machine, _| machine.part_infos(ticket));
+fn granted(hub: &Hub, ticket: Ticket, seen: Seen, before: Instant) -> Result<Granted, Error> {
+    let Seen { fence, lease, parts, slots, .. } = seen;
     let Some(fence) = fence.or_else(|| parts.first().and_then(|part| part.fence)) else {
         release(hub, ticket);
         let (place, cause) = ("the node in this program".to_owned(), "a grant without a fence".to_owned());
         return Err(Error::Garbled { place, cause });
     };
-    let slots = hub.with(|machine, _| machine.slots(ticket));
     Ok(Granted { key: Key::Ticket(ticket), fence, parts, slots, lease, expires: before + lease })
 }
 
 /// Renews, and says how the request is doing.
 pub(crate) fn renew(hub: &Hub, ticket: Ticket) -> (State, Option<u64>) {
-    hub.with(|machine, now| {
+    let Seen { state, fence, .. } = renewed(hub, ticket);
+    (state, fence)
+}
+
+fn renewed(hub: &Hub, ticket: Ticket) -> Seen {
+    hub.with_then(
         // Without a lease of its own there is nothing to refuse.
-        let _ = machine.renew(now, ticket, None);
-        machine.glance(ticket).map_or((State::Expired, None), |(state, fence, _)| (state, fence))
-    })
+        |machine, now| drop(machine.renew(now, ticket, None)),
+        |machine, now, ()| Seen::of(machine, now, ticket),
+    )
 }
 
 /// Gives back, and says how the request ended.

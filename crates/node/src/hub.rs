@@ -101,7 +101,7 @@ impl Inner {
         };
         if let Err(error) = noted {
             tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
-            self.machine.suspend(now, "this node cannot note what its clients hold; see its log");
+            self.machine.suspend_early(now, "this node cannot note what its clients hold; see its log");
         }
     }
 }
@@ -171,6 +171,16 @@ impl Hub {
     /// Does something with the machine, and sends what comes of it.
     pub fn with<R>(&self, what: impl FnOnce(&mut Machine, Now) -> R) -> R {
         self.with_inner(|inner, now| what(&mut inner.machine, now))
+    }
+
+    /// Does something with the machine, and then says what a client may hear of it: what it was promised is noted in between,
+    /// and what could not be noted is not promised.
+    pub fn with_then<T, R>(
+        &self,
+        what: impl FnOnce(&mut Machine, Now) -> T,
+        tell: impl FnOnce(&Machine, Now, T) -> R,
+    ) -> R {
+        self.apply(|inner, now| what(&mut inner.machine, now), |inner, now, done| tell(&inner.machine, now, done))
     }
 
     fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
@@ -309,26 +319,34 @@ impl Hub {
 
     /// A client asks; see [`Machine::ask`].
     pub fn ask(&self, asked: NewRequest) -> Result<RequestInfo, Problem> {
-        self.with(|machine, now| machine.ask(now, asked).and_then(|ticket| machine.look(now, ticket)))
+        self.with_then(|machine, now| machine.ask(now, asked), |machine, now, ticket| machine.look(now, ticket?))
     }
 
     /// Asks, and says only what a program in this process needs.
     pub fn ask_briefly(&self, asked: NewRequest) -> Result<(Ticket, State, Option<u64>), Problem> {
-        self.with(|machine, now| {
-            let ticket = machine.ask(now, asked)?;
-            let (state, fence, _) = machine.glance(ticket).unwrap_or((State::Queued, None, now));
-            Ok((ticket, state, fence))
-        })
+        self.with_then(
+            |machine, now| machine.ask(now, asked),
+            |machine, now, ticket| {
+                let ticket = ticket?;
+                let (state, fence, _) = machine.glance(ticket).unwrap_or((State::Queued, None, now));
+                Ok((ticket, state, fence))
+            },
+        )
     }
 
     /// Asks, and says by which number protocols and recordings know the request. One that waits in front of a protocol
     /// which serves one request of a node at a time, or attends the session of another, has none.
     pub fn ask_numbered(&self, asked: NewRequest) -> Result<(RequestInfo, Option<u64>), Problem> {
-        self.with(|machine, now| {
-            let ticket = machine.ask(now, asked)?;
-            let number = machine.requests.get(ticket).and_then(|request| request.number);
-            Ok((machine.look(now, ticket)?, number.map(|number| number.0)))
-        })
+        self.with_then(
+            |machine, now| {
+                let ticket = machine.ask(now, asked)?;
+                Ok((ticket, machine.requests.get(ticket).and_then(|request| request.number)))
+            },
+            |machine, now, asked: Result<_, Problem>| {
+                let (ticket, number) = asked?;
+                Ok((machine.look(now, ticket)?, number.map(|number| number.0)))
+            },
+        )
     }
 
     /// The names of sessions that clients of this node asked for lately, with the numbers that protocols and recordings
@@ -347,11 +365,13 @@ impl Hub {
 
     /// The client is still there.
     pub fn renew(&self, id: &str, lease_ms: Option<u64>) -> Result<RequestInfo, Problem> {
-        self.with(|machine, now| {
-            let ticket = machine.find(id)?;
-            machine.renew(now, ticket, lease_ms)?;
-            machine.look(now, ticket)
-        })
+        self.with_then(
+            |machine, now| {
+                let ticket = machine.find(id)?;
+                machine.renew(now, ticket, lease_ms).map(|()| ticket)
+            },
+            |machine, now, ticket: Result<_, Problem>| machine.look(now, ticket?),
+        )
     }
 
     /// Changes how urgent a waiting request is.

@@ -67,14 +67,27 @@ impl Machine {
         }
     }
 
-    /// Grants nothing from now on: clients lose what they hold, those that wait go on waiting.
+    /// Grants nothing from now on: clients lose what they hold, those that wait go on waiting. No lease is longer than a
+    /// node's standing, so what they held is over.
     pub fn suspend(&mut self, now: Now, reason: &str) {
+        self.suspend_by(now, reason, Self::end);
+    }
+
+    /// The same while leases still run: what clients hold goes back when they say that they have stopped, or with the end of
+    /// their leases, and never before.
+    pub fn suspend_early(&mut self, now: Now, reason: &str) {
+        self.suspend_by(now, reason, Self::end_when_stopped);
+    }
+
+    fn suspend_by(&mut self, now: Now, reason: &str, end: fn(&mut Self, Now, Ticket, State, Option<String>)) {
         let Some(recovery) = self.recovery.as_mut() else { return };
         let was = recovery.suspended.replace(reason.to_owned());
         if was.is_some() {
             return;
         }
-        self.end_grants(now, reason);
+        for ticket in self.granted_ones() {
+            end(self, now, ticket, State::Revoked, Some(reason.to_owned()));
+        }
         self.withhold(now);
     }
 
@@ -89,11 +102,14 @@ impl Machine {
 
     /// Ends all that clients hold.
     pub(crate) fn end_grants(&mut self, now: Now, reason: &str) {
-        let granted = |ticket: &_| self.requests.get(*ticket).is_some_and(|request| request.state == State::Granted);
-        let tickets: Vec<_> = self.requests.alive_ones().into_iter().filter(granted).collect();
-        for ticket in tickets {
+        for ticket in self.granted_ones() {
             self.end(now, ticket, State::Revoked, Some(reason.to_owned()));
         }
+    }
+
+    fn granted_ones(&self) -> Vec<Ticket> {
+        let granted = |ticket: &_| self.requests.get(*ticket).is_some_and(|request| request.state == State::Granted);
+        self.requests.alive_ones().into_iter().filter(granted).collect()
     }
 
     /// Takes all that waits out of the protocols. What a client was told to give back stays: it is granted there until the

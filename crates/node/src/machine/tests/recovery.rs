@@ -194,6 +194,35 @@ fn with_voters_a_node_that_is_cut_off_stops_before_others_take_over() {
     assert_eq!(mesh.state(1, stays), State::Granted);
 }
 
+#[test]
+fn what_cannot_be_noted_any_more_goes_to_nobody_before_its_lease_is_over() {
+    for resource in ["dock", "room"] {
+        let mut mesh = Mesh::voting(3);
+        let room =
+            NewResource { kind: Some(Kind::Sessions), protocol: Some(Protocol::Group), ..NewResource::default() };
+        mesh.net.define(0, "room", room);
+        let wants = |session: &str| NewRequest {
+            session: (resource == "room").then(|| session.into()),
+            lease_ms: Some(3_000),
+            ..wants(resource)
+        };
+        let (held, stops) = (mesh.net.ask(1, wants("plan")), mesh.net.ask(1, wants("plan")));
+        mesh.run_ms(100);
+        let next = mesh.net.ask(2, wants("other"));
+        mesh.run_ms(100);
+        assert_eq!((mesh.state(1, held), mesh.state(2, next)), (State::Granted, State::Queued));
+        mesh.net.machines[1].suspend_early(mesh.net.now, "the disk is full");
+        mesh.net.collect(1);
+        mesh.run_ms(500);
+        assert_eq!(mesh.state(1, held), State::Revoked, "its client is told to stop");
+        assert_eq!(mesh.state(2, next), State::Queued, "{resource}: the client may rely on its lease");
+        mesh.net.release(1, held);
+        mesh.net.release(1, stops);
+        mesh.run_ms(500);
+        assert_eq!(mesh.state(2, next), State::Granted, "{resource}: it has stopped");
+    }
+}
+
 /// The lease of a client that renews ends with the standing of its node. Both are over in the same moment.
 #[test]
 fn what_was_revoked_goes_back_although_its_node_loses_its_standing_meanwhile() {
