@@ -20,7 +20,7 @@ from datetime import datetime
 from typing import Any
 
 from . import aio
-from .client import TRY_PATIENCE, Client, Grant, Lost, Request, default_client
+from .client import TRY_PATIENCE, Client, Request, default_client
 from .errors import (
     BadAddress,
     ClientClosed,
@@ -35,6 +35,7 @@ from .errors import (
     Timeout,
     Untrusted,
 )
+from .grants import Grant, Lost
 from .locks import BoundedSemaphore, Condition, Lock, ReadersWriterLock, RLock, Semaphore, Session
 
 __version__ = "0.1.0"

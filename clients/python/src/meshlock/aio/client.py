@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Any, Callable, TypeVar
 
 from .. import client as _sync
+from .. import grants as _grants
 from .._ask import HELD, Ask, Info
-from ..client import OnLoss, loss_after, loss_of
 from ..errors import LockLost
+from ..grants import OnLoss, loss_after, loss_of
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class Client:
         """Waits for a lock and returns it: see :meth:`meshlock.Client.acquire`."""
         _sync._check_timeout(timeout)
         body = self.sync._body(name, units, priority, deadline, session, shared, lease, owner)
-        signals = _LoopSignals(asyncio.get_running_loop(), _sync._Signals())
+        signals = _LoopSignals(asyncio.get_running_loop(), _grants.Signals())
         request = self.sync._submit(body, signals.threads, signals)
         try:
             await signals.settles(timeout)
@@ -132,7 +133,7 @@ async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
 class _LoopSignals:
     """Tells tasks of one event loop what happened to a request, and threads as well."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, threads: _sync._Signals) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, threads: _grants.Signals) -> None:
         self.loop = loop
         self.threads = threads
         self.is_settled: asyncio.Future[None] = loop.create_future()
@@ -199,7 +200,7 @@ class Grant:
         self._client = client
         self._signals = signals
         self._ask = ask
-        self._grant = _sync.Grant(client.sync, ask, signals.threads)
+        self._grant = _grants.Grant(client.sync, ask, signals.threads)
         self.name = self._grant.name
         self.fence = self._grant.fence
         self.slots = self._grant.slots
@@ -280,7 +281,7 @@ class Grant:
             self._signals._soon(lambda: None if answered.done() else answered.set_result(said))
 
         if self._start_release(is_wanted, done):
-            patience = min(_sync.PATIENCE, max(self._ask.remaining(), 0.1))
+            patience = min(_grants.PATIENCE, max(self._ask.remaining(), 0.1))
             await asyncio.wait([answered], timeout=patience)
             loss = loss_after(self._ask, answered.result() if answered.done() else {})
             if is_wanted and loss is not None:
