@@ -73,6 +73,9 @@ class Ask:
 
     @property
     def resource(self) -> str:
+        """Of several, their names as the node writes them: ``dock-3 + lifts``."""
+        if "all" in self.body:
+            return " + ".join(part["resource"] for part in self.body["all"])
         return str(self.body["resource"])
 
     def remaining(self) -> float:

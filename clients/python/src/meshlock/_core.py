@@ -34,6 +34,7 @@ from ._address import Address
 from ._ask import HELD, LOST, OVER, RELEASING, WAITING, Ask, Done, Info, Line
 from ._http import upgrade
 from .errors import ClientClosed, Garbled, LockLost, MeshlockError, NodeSilent, NoNode, Refused, RequestOver
+from .parts import HeldPart, held_parts
 
 DIAL_PATIENCE = 10.0
 """How long a node may take to accept a connection."""
@@ -87,7 +88,7 @@ class Core:
     def submit(self, ask: Ask) -> None:
         """Asks."""
         if len(json.dumps(ask.body)) > LONGEST_REQUEST:
-            raise Refused("too-large", "the request is too long for a line of the stream: shorten its texts")
+            raise Refused("too-large", "the request is too long for a line of the stream: shorten its texts or list")
         with self._mutex:
             if self._closed:
                 raise ClientClosed
@@ -397,7 +398,10 @@ class Core:
                     ask.renewing = 0.0
                     return self._on_waiting(ask, state, before)
                 return []
-            int(ask.info["fence"])  # a grant without a fence is none
+            if "all" in ask.body:
+                held_parts(ask.body, ask.info)
+            else:
+                HeldPart.of(ask.info)
             ask.renewing = 0.0
             ask.granted = ask.info
             ask.state = HELD

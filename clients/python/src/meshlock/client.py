@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from time import monotonic
 from types import TracebackType
-from typing import Any, Callable, Union
+from typing import Any, Callable, Generic, TypeVar, Union
 from urllib.parse import quote, urlencode
 
 from . import _http
@@ -19,12 +19,14 @@ from ._address import choose, token_of
 from ._ask import HELD, WAITING, Ask, Info, Listener
 from ._core import Core
 from .errors import Garbled, LockLost, MeshlockError, NodeSilent, Refused, Timeout
-from .grants import PATIENCE, Grant, Signals, wait_for_answer
+from .grants import PATIENCE, Grant, GrantAll, H, Signals, wait_for_answer
+from .parts import Part, Parts, bodies
 
 TRY_PATIENCE = 0.5
 """How long a try may take: the right to grant an idle lock may be at another node, and has to travel."""
 LONGEST_OWNER = 256
 
+R = TypeVar("R", bound="Asking[Any]")
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -72,28 +74,40 @@ class Client:
         owner: str | None = None,
     ) -> Request:
         """Asks, and does not wait: see :class:`Request`. The arguments are those of :meth:`acquire`."""
-        body = self._body(name, units, priority, deadline, session, shared, lease, owner)
+        body = {**Part(name, units, session, shared).body(), **self._common(priority, deadline, lease, owner)}
         signals = Signals()
-        return self._submit(body, signals, signals)
+        return self._submit(Request, body, signals, signals)
 
-    def _submit(self, body: Info, signals: Signals, listener: Listener) -> Request:
+    def request_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> RequestAll:
+        """Asks for several, and does not wait: see :class:`RequestAll` and :meth:`acquire_all`."""
+        body = {"all": bodies(parts), **self._common(priority, deadline, lease, owner)}
+        signals = Signals()
+        return self._submit(RequestAll, body, signals, signals)
+
+    def _submit(self, kind: type[R], body: Info, signals: Signals, listener: Listener) -> R:
         ask = Ask(body, listener)
-        request = Request(self, ask, signals)
+        request = kind(self, ask, signals)
         self._core.submit(ask)
         return request
 
-    def _body(
-        self,
-        name: str,
-        units: int | None,
-        priority: int | None,
-        deadline: int | datetime | None,
-        session: str | None,
-        shared: bool | None,
-        lease: float | None,
-        owner: str | None,
+    def _common(
+        self, priority: int | None, deadline: int | datetime | None, lease: float | None, owner: str | None
     ) -> Info:
-        return _body(name, units, priority, deadline, session, shared, lease, owner or self._owner or _program())
+        """What is said once, for one resource or for several."""
+        body = {
+            "urgency": _urgency(priority, deadline),
+            "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
+            "owner": owner or self._owner or _program(),
+        }
+        return {key: value for key, value in body.items() if value is not None}
 
     def acquire(
         self,
@@ -161,6 +175,44 @@ class Client:
         with grant:
             yield grant
 
+    def acquire_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> GrantAll:
+        """Waits for several resources, all or none, and returns them as one; up to 16, each named once.
+
+        No deadlock: the node asks for them in the order of their names, whatever the order of the list is. What is
+        granted first is held while the others are waited for, so keep the list short.
+
+        :param parts: names, or :class:`Part` with units, a session, or as a reader.
+        :param timeout: for all of them together.
+        :param lease: as for :meth:`acquire`; the shortest of the resources' own if not said.
+        """
+        request = self.request_all(parts, priority=priority, deadline=deadline, lease=lease, owner=owner)
+        return request.result(timeout)
+
+    @contextmanager
+    def lock_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> Iterator[GrantAll]:
+        """The same for ``with``. Raises :class:`LockLost` at the end if one was lost meanwhile, and so all were."""
+        grant = self.acquire_all(parts, priority=priority, deadline=deadline, timeout=timeout, lease=lease, owner=owner)
+        with grant:
+            yield grant
+
     def close(self) -> None:
         """Ends the connection, and with it everything that is held or waited for."""
         self._core.close()
@@ -209,10 +261,14 @@ class Client:
         lease: float | None = None,
         protocol: str | None = None,
         slots: Sequence[str] | None = None,
+        policy: str | None = None,
     ) -> Info:
         """Makes a resource for the whole mesh. One that is there with the same definition is left as it is.
 
         :param kind: ``mutex``, ``semaphore``, ``sessions`` or ``readers-writer``.
+        :param slots: names for the units of a semaphore, which has as many units then.
+        :param policy: ``backfill`` lets smaller requests that fit pass one that waits for more units than
+            are free; ``strict`` if not said.
         :raises Refused: it is there with another definition, or makes no sense.
         """
         if by_deadline and aging is not None:
@@ -226,6 +282,7 @@ class Client:
             "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
             "protocol": protocol,
             "slots": None if slots is None else list(slots),
+            "policy": policy,
         }
         said = {key: value for key, value in body.items() if value is not None}
         return self._object("PUT", f"/v1/resources/{quote(name, safe='')}", said)
@@ -250,8 +307,10 @@ class Client:
         return found
 
 
-class Request:
-    """What was asked for. It waits in the queue until it is granted, cancelled or dropped."""
+class Asking(Generic[H]):
+    """What requests for one and for several have in common."""
+
+    _kind: type[H]
 
     def __init__(self, client: Client, ask: Ask, signals: Signals) -> None:
         self._client = client
@@ -260,7 +319,7 @@ class Request:
         self._taken = False
 
     def __repr__(self) -> str:
-        return f"<meshlock.Request for {self._ask.resource!r}, {self._ask.state}>"
+        return f"<meshlock.{type(self).__name__} for {self._ask.resource!r}, {self._ask.state}>"
 
     @property
     def id(self) -> str:
@@ -276,11 +335,11 @@ class Request:
         """Whether it is granted, or failed."""
         return self._signals.is_settled.is_set()
 
-    def when_done(self, call: Callable[[Request], object]) -> None:
+    def when_done(self: R, call: Callable[[R], object]) -> None:
         """Calls back when it is granted or failed, on another thread; at once if it is already."""
         self._signals.when_settled(lambda: call(self))
 
-    def result(self, timeout: float | None = None) -> Grant:
+    def result(self, timeout: float | None = None) -> H:
         """Waits for the grant. If it does not come in time, or is interrupted, the request is cancelled."""
         _check_timeout(timeout)
         try:
@@ -295,13 +354,13 @@ class Request:
             raise
         return self.take()
 
-    def take(self) -> Grant:
+    def take(self) -> H:
         """The grant of a request that is done, once."""
         self._check_failed()
         if self._taken or not self.done():
             raise RuntimeError("there is nothing to take: the request waits, or its grant was taken before")
         self._taken = True
-        return Grant(self._client, self._ask, self._signals)
+        return self._kind(self._client, self._ask, self._signals)
 
     def _check_failed(self) -> None:
         if self._ask.error is not None and not isinstance(self._ask.error, LockLost):
@@ -354,6 +413,18 @@ class Request:
             self._client._core.drop(self._ask)
 
 
+class Request(Asking[Grant]):
+    """What was asked for. It waits in the queue until it is granted, cancelled or dropped."""
+
+    _kind = Grant
+
+
+class RequestAll(Asking[GrantAll]):
+    """Several resources that were asked for together; ``info["parts"]`` has the state of each."""
+
+    _kind = GrantAll
+
+
 def _check_timeout(timeout: float | None) -> None:
     if timeout is None:
         return
@@ -361,32 +432,6 @@ def _check_timeout(timeout: float | None) -> None:
         raise ValueError("a timeout is not negative; None waits without limit")
     if timeout > threading.TIMEOUT_MAX:
         raise OverflowError("the timeout is too large")
-
-
-def _body(
-    name: str,
-    units: int | None,
-    priority: int | None,
-    deadline: int | datetime | None,
-    session: str | None,
-    shared: bool | None,
-    lease: float | None,
-    owner: str,
-) -> Info:
-    if units is not None and units < 1:
-        raise ValueError("give at least 1 unit")
-    if session is not None and shared is not None:
-        raise ValueError("a resource has sessions or readers, not both")
-    body = {
-        "resource": name,
-        "units": units,
-        "urgency": _urgency(priority, deadline),
-        "session": session,
-        "mode": None if shared is None else "read" if shared else "write",
-        "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
-        "owner": owner,
-    }
-    return {key: value for key, value in body.items() if value is not None}
 
 
 def _urgency(priority: int | None, deadline: int | datetime | None) -> Info | None:

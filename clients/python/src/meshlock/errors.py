@@ -70,7 +70,10 @@ class Timeout(MeshlockError, TimeoutError):
     def _why(self) -> str:
         lost = self.info.get("out_of_reach")
         if lost is None:
-            return f"others hold it; `meshlock status {self.resource}` shows them"
+            # Of several, the node asks for one after the other, in the order of their names as bytes.
+            waiting = [str(part["resource"]) for part in self.info.get("parts", []) if part.get("state") == "QUEUED"]
+            name = min(waiting, key=str.encode, default=self.resource)
+            return f"others hold {repr(name) if waiting else 'it'}; `meshlock status {name}` shows them"
         seen = lost.get("last_seen")
         where = f", last seen at {seen}: bring {seen} back, or the links to it" if seen else ""
         return f"its token is out of reach{where}"

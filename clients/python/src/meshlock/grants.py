@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+from collections.abc import Mapping
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 from ._ask import HELD, Ask, Info
 from .errors import LockLost
+from .parts import HeldPart, held_parts
 
 if TYPE_CHECKING:
     from .client import Client
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 PATIENCE = 10.0
 """How long the node may take for an answer that is not a grant."""
 
+H = TypeVar("H", bound="Holding")
 OnLoss = Callable[[LockLost], object]
 
 
@@ -118,35 +121,23 @@ def loss_of(ask: Ask) -> LockLost | None:
     return None
 
 
-class Grant:
-    """What is held. It is renewed in the background; release it, or leave its ``with``."""
+class Holding:
+    """What one and several have in common."""
 
     def __init__(self, client: Client, ask: Ask, signals: Signals) -> None:
         self._client = client
         self._ask = ask
         self._signals = signals
         self._released = False
-        info = ask.granted
         self.name = ask.resource
-        """The resource."""
-        self.fence = int(info["fence"])
-        """Larger than that of every earlier grant of the resource: pass it to what the lock guards."""
-        slots = info.get("slots")
-        self.slots: tuple[int, ...] | None = None if slots is None else tuple(int(slot) for slot in slots)
-        """Which units of a semaphore, from 0; ``None`` if the node does not number them."""
-        names = info.get("slot_names")
-        self.slot_names: tuple[str, ...] | None = None if names is None else tuple(str(name) for name in names)
-        """Their names, if the resource has names for them."""
-        self.units = int(info.get("units", 1))
-        self.session: str | None = info.get("session")
-        self.waited = int(info.get("waited_ms", 0)) / 1000
+        """The resource; of several, their names: ``dock-3 + lifts``."""
+        self.waited = int(ask.granted.get("waited_ms", 0)) / 1000
         """Seconds in the queue."""
         self.lost = Lost(ask, signals)
         """Like :class:`threading.Event`: set when it is lost."""
 
-    def __repr__(self) -> str:
-        state = "released" if self._released else "lost" if self.lost.is_set() else "held"
-        return f"<meshlock.Grant of {self.name!r}, fence {self.fence}, {state}>"
+    def _state(self) -> str:
+        return "released" if self._released else "lost" if self.lost.is_set() else "held"
 
     @property
     def id(self) -> str:
@@ -201,7 +192,7 @@ class Grant:
             if loss is not None:
                 raise loss
 
-    def __enter__(self) -> Grant:
+    def __enter__(self: H) -> H:
         return self
 
     def __exit__(
@@ -218,6 +209,37 @@ class Grant:
                     f"{self!r} was not released before it was dropped", ResourceWarning, stacklevel=2, source=self
                 )
             self._client._core.drop(self._ask)
+
+
+class Grant(Holding):
+    """What is held. It is renewed in the background; release it, or leave its ``with``."""
+
+    def __init__(self, client: Client, ask: Ask, signals: Signals) -> None:
+        super().__init__(client, ask, signals)
+        held = HeldPart.of(ask.granted)
+        self.fence = held.fence
+        """Larger than that of every earlier grant of the resource: pass it to what the lock guards."""
+        self.slots = held.slots
+        """Which units of a semaphore, from 0; ``None`` if the node does not number them."""
+        self.slot_names = held.slot_names
+        """Their names, if the resource has names for them."""
+        self.units = held.units
+        self.session = held.session
+
+    def __repr__(self) -> str:
+        return f"<meshlock.Grant of {self.name!r}, fence {self.fence}, {self._state()}>"
+
+
+class GrantAll(Holding):
+    """Several resources that are held together. One lease, one release; the loss of one is the loss of all."""
+
+    def __init__(self, client: Client, ask: Ask, signals: Signals) -> None:
+        super().__init__(client, ask, signals)
+        self.parts: Mapping[str, HeldPart] = held_parts(ask.body, ask.granted)
+        """What is held of each, by name, in the order of asking: ``grant.parts["lifts"].fence``."""
+
+    def __repr__(self) -> str:
+        return f"<meshlock.GrantAll of {self.name!r}, {self._state()}>"
 
 
 def loss_after(ask: Ask, said: Info) -> LockLost | None:
