@@ -242,6 +242,17 @@ def test_a_grant_of_something_else_is_none(parts: Any) -> None:
             request.result(PATIENCE)
 
 
+def test_a_node_that_knows_no_parts_is_too_old() -> None:
+    with FakeNode() as node, meshlock.Client(**node.address) as client:
+        request = client.request_all(["b", "a"])
+        connection = node.accepts().upgrades()
+        said = connection.hears()
+        message = "the line is not what belongs here: unknown field `all`, expected one of `id`, `resource`"
+        connection.says({"n": said["n"], "problem": {"reason": "bad-request", "message": message}})
+        with pytest.raises(meshlock.NodeTooOld, match=r"several resources.*upgrade"):
+            request.result(PATIENCE)
+
+
 def test_tasks_hold_all_and_lose_all(ann: Node, client: meshlock.Client, dock: str, lifts: str) -> None:
     async def work() -> None:
         async with aio.Client(socket=ann.socket, try_patience=PATIENCE) as own:

@@ -33,7 +33,7 @@ from . import _processes
 from ._address import Address
 from ._ask import HELD, LOST, OVER, RELEASING, WAITING, Ask, Done, Info, Line
 from ._http import upgrade
-from .errors import ClientClosed, Garbled, LockLost, MeshlockError, NodeSilent, NoNode, Refused, RequestOver
+from .errors import ClientClosed, Garbled, LockLost, MeshlockError, NodeSilent, NodeTooOld, NoNode, Refused, RequestOver
 from .parts import HeldPart, held_parts
 
 DIAL_PATIENCE = 10.0
@@ -359,6 +359,8 @@ class Core:
         if line.verb == "release":
             self._forget(ask)
             return []
+        if ask.state == WAITING and "all" in ask.body and "unknown field `all`" in error.message:
+            return self._fail(ask, NodeTooOld(str(self.address), "requests for several resources"))
         if ask.state == WAITING:
             return self._fail(ask, error)
         if ask.state == HELD:

@@ -36,11 +36,11 @@ class NodeSilent(NoNode):
 
 
 class NodeTooOld(MeshlockError):
-    """The node does not know `/v1/stream`."""
+    """The node does not know what this client needs."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, what: str = "/v1/stream") -> None:
         self.place = place
-        super().__init__(f"the node at {place} does not know /v1/stream, which this client needs: upgrade the node")
+        super().__init__(f"the node at {place} does not know {what}, which this client needs: upgrade the node")
 
 
 class Untrusted(MeshlockError):
