@@ -185,6 +185,23 @@ def test_over_tcp_a_broken_connection_loses_nothing(ann: Node, dock: str, lifts:
             assert second.id == identity and second.parts[dock].fence > grant.parts[dock].fence
 
 
+def test_over_tcp_a_node_that_was_killed_and_started_does_not_grant_anew() -> None:
+    mesh = Mesh(["gus"], tcp=True)
+    try:
+        node = mesh.nodes[0]
+        with meshlock.Client(url=node.url, token_file=node.token_file) as client, node.client() as other:
+            grant = client.acquire_all(["b", "a"], lease=600)
+            node.kill()
+            node.start()
+            assert grant.lost.wait(PATIENCE) and "no longer knows it" in str(grant.loss)
+            ids = [row["id"] for each in "ab" for row in holders(other, each) + waiters(other, each)]
+            assert grant.id not in ids
+            with pytest.raises(meshlock.LockLost):
+                grant.release()
+    finally:
+        mesh.close()
+
+
 def test_there_are_at_most_16(client: meshlock.Client, name: str) -> None:
     names = [f"{name}-{number}" for number in range(17)]
     with pytest.raises(meshlock.Refused, match="17 resources at once: at most 16 can be asked for together") as caught:

@@ -9,7 +9,8 @@ All that is decided here is decided under one mutex. Listeners are called withou
 - A grant that is pushed after a long wait has no such moment. It is renewed first, and told to the caller after that.
 - Unix: a connection that closes has released everything at the node, so every grant is lost at once. Requests that
   wait are asked anew.
-- TCP: the client comes back with the same ids, and takes its requests over.
+- TCP: the client comes back with the same ids, and takes its requests over. What it holds is renewed first: a node
+  that was started anew does not know it, and it is lost.
 - After `fork` the child has a core without connection or requests. The descriptors of the parent are closed there:
   as long as one is open, the death of the parent would not close the connection.
 """
@@ -243,8 +244,14 @@ class Core:
             self._heard_at = monotonic()
             self._pinged = False
             for ask in sorted(self._asks.values(), key=lambda ask: ask.number):
-                if ask.state == RELEASING:
+                if ask.state in (RELEASING, LOST):
                     self._send("release", ask, id=ask.id)
+                elif ask.state == HELD:
+                    # Not taken over before the node has said that it knows it: one that was started anew would make
+                    # a second request.
+                    ask.is_away = True
+                    ask.renewing = monotonic()
+                    self._send("renew", ask, id=ask.id)
                 else:
                     self._send_acquire(ask)
             return self._take_lines()
@@ -378,8 +385,13 @@ class Core:
                 ask.renewing = 0.0
             if state != "GRANTED":
                 return self._lose(ask, f"{state}: {info.get('reason') or 'it was given back by its id'}")
+            if _fences(info) != _fences(ask.granted):
+                return self._lose(ask, "the node has granted it anew, with another fence")
             if line is not None and verb in ("acquire", "renew"):
                 self._extend(ask, line.before)
+            if ask.is_away and verb == "renew":
+                ask.is_away = False
+                self._send_acquire(ask)
         if verb == "release":
             self._forget(ask)
         return []
@@ -641,6 +653,10 @@ def _left(info: Info) -> float:
     """How much of a lease was left when the node spoke, in seconds."""
     left = info.get("expires_in_ms")
     return int(info["lease_ms"] if left is None else left) / 1000
+
+
+def _fences(info: Info) -> list[Any]:
+    return [info.get("fence"), *(part.get("fence") for part in info.get("parts") or ())]
 
 
 def _bind(done: Done, said: Info) -> Callable[[], None]:
