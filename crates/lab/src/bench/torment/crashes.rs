@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use meshlock_api::NewRequest;
+use meshlock_api::{NewRequest, ResourceInfo};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -130,12 +130,32 @@ impl Conductor {
         let until = Instant::now() + SERVED_WITHIN;
         while Instant::now() < until {
             if self.resize(0, cast::MOST_CAPACITY).await {
-                return None;
+                return self.all_hear_of_the_size(until).await;
             }
             sleep(Duration::from_millis(100)).await;
         }
         let text = format!("the capacity of {} cannot be changed although all faults are over", cast::RESIZED);
         Some(Finding::new("registry", text))
+    }
+
+    /// A change is told from node to node; one that has not heard of it yet rightly refuses what does not fit.
+    async fn all_hear_of_the_size(&mut self, until: Instant) -> Option<Finding> {
+        let path = format!("/v1/resources/{}", cast::RESIZED);
+        for node in 0..self.mesh.len() {
+            loop {
+                let answer = self.scene.line(node).ask("GET", &path, "", SERVED_WITHIN).await;
+                let known = answer.and_then(|answer| serde_json::from_slice::<ResourceInfo>(&answer.body).ok());
+                if known.is_some_and(|known| known.definition.capacity == cast::MOST_CAPACITY) {
+                    break;
+                }
+                if Instant::now() > until {
+                    let text = format!("n{node} does not hear of the new capacity of {}", cast::RESIZED);
+                    return Some(Finding::new("registry", text));
+                }
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+        None
     }
 
     /// Makes a resource and lets a client of another node use it. If the registry is out of reach, nothing is made; the
