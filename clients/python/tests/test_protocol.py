@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import threading
+import time
 
 import pytest
 from fake_node import FakeNode, aside, granted, pushed, queued
@@ -309,11 +310,64 @@ def test_over_tcp_a_client_comes_back_with_the_same_id() -> None:
         grant = held.result(PATIENCE)
         connection.close()
         connection = node.accepts().upgrades()
-        again = [connection.hears(), connection.hears()]
-        assert [said["request"] for said in again] == [first["request"], second["request"]]
-        connection.says(granted(again[0]), granted(again[1], fence=8))
+        renewal, again = connection.hears(), connection.hears()
+        assert (renewal["do"], renewal["id"]) == ("renew", grant.id)
+        assert again["request"] == second["request"]
+        connection.says(granted(renewal), granted(again, fence=8))
+        taken = connection.hears()
+        assert (taken["do"], taken["request"]) == ("acquire", first["request"])
+        connection.says(granted(taken))
         assert waiting.result(PATIENCE).fence == 8
         assert not grant.lost.is_set()
+
+
+def test_over_tcp_a_node_that_was_started_anew_is_not_asked_for_a_second_grant() -> None:
+    with FakeNode(tcp=True) as node, meshlock.Client(**node.address) as client:
+        request = client.request("dock")
+        connection = node.accepts().upgrades()
+        connection.says(granted(connection.hears()))
+        grant = request.result(PATIENCE)
+        connection.close()
+        connection = node.accepts().upgrades()
+        said = connection.hears()
+        assert said["do"] == "renew"
+        connection.says({"n": said["n"], "problem": {"reason": "unknown", "message": "no such request"}})
+        assert grant.lost.wait(PATIENCE) and "no longer knows it" in str(grant.loss)
+        ending = aside(grant.release)
+        said = connection.hears()
+        assert (said["do"], said["id"]) == ("release", grant.id)
+        connection.says({"n": said["n"], "problem": {"reason": "unknown", "message": "no such request"}})
+        with pytest.raises(meshlock.LockLost):
+            ending()
+
+
+def test_over_tcp_what_was_lost_while_the_node_was_away_is_not_asked_for_again() -> None:
+    with FakeNode(tcp=True) as node, meshlock.Client(**node.address) as client:
+        request = client.request("dock")
+        connection = node.accepts().upgrades()
+        connection.says(granted(connection.hears()))
+        grant = request.result(PATIENCE)
+        connection.close()
+        connection = node.accepts()  # it does not answer yet
+        with client._core._mutex:  # the lease ends
+            grant._ask.expires = time.monotonic()
+            client._core._set_timer(grant._ask, grant._ask.expires)
+        until(lambda: grant._ask.state == _core.LOST)
+        connection.upgrades()
+        said = connection.hears()
+        assert (said["do"], said["id"]) == ("release", grant.id)
+
+
+def test_another_fence_is_another_grant() -> None:
+    with FakeNode(tcp=True) as node, meshlock.Client(**node.address) as client:
+        request = client.request("dock")
+        connection = node.accepts().upgrades()
+        connection.says(granted(connection.hears(), fence=7))
+        grant = request.result(PATIENCE)
+        connection.close()
+        connection = node.accepts().upgrades()
+        connection.says(granted(connection.hears(), fence=8))
+        assert grant.lost.wait(PATIENCE) and "another fence" in str(grant.loss)
 
 
 def test_over_tcp_what_the_node_has_ended_meanwhile_is_lost() -> None:

@@ -7,6 +7,7 @@
 
 ===============  ====================================================================================
 ``lock``         holds a lock for a ``with``, through the node of this machine
+``lock_all``     holds several, all or none; ``Part`` is one of them, with units, say
 ``Client``       a client of a certain node; ``Grant`` is what it holds, ``Request`` what it waits for
 ``Lock``, ...    objects with the interface of :mod:`threading`
 ``aio``          the same for :mod:`asyncio`
@@ -20,7 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from . import aio
-from .client import TRY_PATIENCE, Client, Grant, Lost, Request, default_client
+from .client import TRY_PATIENCE, Client, Request, RequestAll, default_client
 from .errors import (
     BadAddress,
     ClientClosed,
@@ -35,7 +36,9 @@ from .errors import (
     Timeout,
     Untrusted,
 )
+from .grants import Grant, GrantAll, Lost
 from .locks import BoundedSemaphore, Condition, Lock, ReadersWriterLock, RLock, Semaphore, Session
+from .parts import HeldPart, Part, Parts
 
 __version__ = "0.1.0"
 
@@ -48,6 +51,8 @@ __all__ = [
     "Condition",
     "Garbled",
     "Grant",
+    "GrantAll",
+    "HeldPart",
     "Lock",
     "LockLost",
     "Lost",
@@ -55,10 +60,12 @@ __all__ = [
     "NoNode",
     "NodeSilent",
     "NodeTooOld",
+    "Part",
     "RLock",
     "ReadersWriterLock",
     "Refused",
     "Request",
+    "RequestAll",
     "RequestOver",
     "Semaphore",
     "Session",
@@ -67,6 +74,7 @@ __all__ = [
     "aio",
     "default_client",
     "lock",
+    "lock_all",
     "make_resource",
     "resources",
     "status",
@@ -96,6 +104,21 @@ def lock(
         timeout=timeout,
         lease=lease,
         owner=owner,
+    )
+
+
+def lock_all(
+    parts: Parts,
+    *,
+    priority: int | None = None,
+    deadline: int | datetime | None = None,
+    timeout: float | None = None,
+    lease: float | None = None,
+    owner: str | None = None,
+) -> AbstractContextManager[GrantAll]:
+    """Holds several resources for a ``with``, all or none. The arguments are those of :meth:`Client.acquire_all`."""
+    return default_client().lock_all(
+        parts, priority=priority, deadline=deadline, timeout=timeout, lease=lease, owner=owner
     )
 
 

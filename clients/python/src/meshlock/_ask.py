@@ -43,6 +43,7 @@ class Ask:
         "granted",
         "id",
         "info",
+        "is_away",
         "known_at",
         "lease",
         "listener",
@@ -64,6 +65,7 @@ class Ask:
         self.asked_at = monotonic()
         self.number = 0  # the order of asking
         self.sent = False  # on some connection; then it is worth to come back for it
+        self.is_away = False  # held, on a connection that is gone, and not taken over yet
         self.known_at = 0.0  # a moment that is certainly before the grant
         self.lease = body.get("lease_ms", 1000 * DEFAULT_LEASE) / 1000
         self.expires = 0.0
@@ -73,6 +75,9 @@ class Ask:
 
     @property
     def resource(self) -> str:
+        """Of several, their names as the node writes them: ``dock-3 + lifts``."""
+        if "all" in self.body:
+            return " + ".join(part["resource"] for part in self.body["all"])
         return str(self.body["resource"])
 
     def remaining(self) -> float:

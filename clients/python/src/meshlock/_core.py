@@ -9,7 +9,8 @@ All that is decided here is decided under one mutex. Listeners are called withou
 - A grant that is pushed after a long wait has no such moment. It is renewed first, and told to the caller after that.
 - Unix: a connection that closes has released everything at the node, so every grant is lost at once. Requests that
   wait are asked anew.
-- TCP: the client comes back with the same ids, and takes its requests over.
+- TCP: the client comes back with the same ids, and takes its requests over. What it holds is renewed first: a node
+  that was started anew does not know it, and it is lost.
 - After `fork` the child has a core without connection or requests. The descriptors of the parent are closed there:
   as long as one is open, the death of the parent would not close the connection.
 """
@@ -33,7 +34,8 @@ from . import _processes
 from ._address import Address
 from ._ask import HELD, LOST, OVER, RELEASING, WAITING, Ask, Done, Info, Line
 from ._http import upgrade
-from .errors import ClientClosed, Garbled, LockLost, MeshlockError, NodeSilent, NoNode, Refused, RequestOver
+from .errors import ClientClosed, Garbled, LockLost, MeshlockError, NodeSilent, NodeTooOld, NoNode, Refused, RequestOver
+from .parts import HeldPart, held_parts
 
 DIAL_PATIENCE = 10.0
 """How long a node may take to accept a connection."""
@@ -87,7 +89,7 @@ class Core:
     def submit(self, ask: Ask) -> None:
         """Asks."""
         if len(json.dumps(ask.body)) > LONGEST_REQUEST:
-            raise Refused("too-large", "the request is too long for a line of the stream: shorten its texts")
+            raise Refused("too-large", "the request is too long for a line of the stream: shorten its texts or list")
         with self._mutex:
             if self._closed:
                 raise ClientClosed
@@ -242,8 +244,14 @@ class Core:
             self._heard_at = monotonic()
             self._pinged = False
             for ask in sorted(self._asks.values(), key=lambda ask: ask.number):
-                if ask.state == RELEASING:
+                if ask.state in (RELEASING, LOST):
                     self._send("release", ask, id=ask.id)
+                elif ask.state == HELD:
+                    # Not taken over before the node has said that it knows it: one that was started anew would make
+                    # a second request.
+                    ask.is_away = True
+                    ask.renewing = monotonic()
+                    self._send("renew", ask, id=ask.id)
                 else:
                     self._send_acquire(ask)
             return self._take_lines()
@@ -358,6 +366,8 @@ class Core:
         if line.verb == "release":
             self._forget(ask)
             return []
+        if ask.state == WAITING and "all" in ask.body and "unknown field `all`" in error.message:
+            return self._fail(ask, NodeTooOld(str(self.address), "requests for several resources"))
         if ask.state == WAITING:
             return self._fail(ask, error)
         if ask.state == HELD:
@@ -375,8 +385,13 @@ class Core:
                 ask.renewing = 0.0
             if state != "GRANTED":
                 return self._lose(ask, f"{state}: {info.get('reason') or 'it was given back by its id'}")
+            if _fences(info) != _fences(ask.granted):
+                return self._lose(ask, "the node has granted it anew, with another fence")
             if line is not None and verb in ("acquire", "renew"):
                 self._extend(ask, line.before)
+            if ask.is_away and verb == "renew":
+                ask.is_away = False
+                self._send_acquire(ask)
         if verb == "release":
             self._forget(ask)
         return []
@@ -397,7 +412,10 @@ class Core:
                     ask.renewing = 0.0
                     return self._on_waiting(ask, state, before)
                 return []
-            int(ask.info["fence"])  # a grant without a fence is none
+            if "all" in ask.body:
+                held_parts(ask.body, ask.info)
+            else:
+                HeldPart.of(ask.info)
             ask.renewing = 0.0
             ask.granted = ask.info
             ask.state = HELD
@@ -635,6 +653,10 @@ def _left(info: Info) -> float:
     """How much of a lease was left when the node spoke, in seconds."""
     left = info.get("expires_in_ms")
     return int(info["lease_ms"] if left is None else left) / 1000
+
+
+def _fences(info: Info) -> list[Any]:
+    return [info.get("fence"), *(part.get("fence") for part in info.get("parts") or ())]
 
 
 def _bind(done: Done, said: Info) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""Finding a node, asking, holding."""
+"""Finding a node, asking."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 import sys
 import threading
 import unicodedata
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from time import monotonic
 from types import TracebackType
-from typing import Any, Callable, Union
+from typing import Any, Callable, Generic, TypeVar, Union
 from urllib.parse import quote, urlencode
 
 from . import _http
@@ -20,14 +19,14 @@ from ._address import choose, token_of
 from ._ask import HELD, WAITING, Ask, Info, Listener
 from ._core import Core
 from .errors import Garbled, LockLost, MeshlockError, NodeSilent, Refused, Timeout
+from .grants import PATIENCE, Grant, GrantAll, H, Signals, wait_for_answer
+from .parts import Part, Parts, bodies
 
 TRY_PATIENCE = 0.5
 """How long a try may take: the right to grant an idle lock may be at another node, and has to travel."""
-PATIENCE = 10.0
-"""How long the node may take for an answer that is not a grant."""
 LONGEST_OWNER = 256
 
-OnLoss = Callable[[LockLost], object]
+R = TypeVar("R", bound="Asking[Any]")
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -75,28 +74,40 @@ class Client:
         owner: str | None = None,
     ) -> Request:
         """Asks, and does not wait: see :class:`Request`. The arguments are those of :meth:`acquire`."""
-        body = self._body(name, units, priority, deadline, session, shared, lease, owner)
-        signals = _Signals()
-        return self._submit(body, signals, signals)
+        body = {**Part(name, units, session, shared).body(), **self._common(priority, deadline, lease, owner)}
+        signals = Signals()
+        return self._submit(Request, body, signals, signals)
 
-    def _submit(self, body: Info, signals: _Signals, listener: Listener) -> Request:
+    def request_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> RequestAll:
+        """Asks for several, and does not wait: see :class:`RequestAll` and :meth:`acquire_all`."""
+        body = {"all": bodies(parts), **self._common(priority, deadline, lease, owner)}
+        signals = Signals()
+        return self._submit(RequestAll, body, signals, signals)
+
+    def _submit(self, kind: type[R], body: Info, signals: Signals, listener: Listener) -> R:
         ask = Ask(body, listener)
-        request = Request(self, ask, signals)
+        request = kind(self, ask, signals)
         self._core.submit(ask)
         return request
 
-    def _body(
-        self,
-        name: str,
-        units: int | None,
-        priority: int | None,
-        deadline: int | datetime | None,
-        session: str | None,
-        shared: bool | None,
-        lease: float | None,
-        owner: str | None,
+    def _common(
+        self, priority: int | None, deadline: int | datetime | None, lease: float | None, owner: str | None
     ) -> Info:
-        return _body(name, units, priority, deadline, session, shared, lease, owner or self._owner or _program())
+        """What is said once, for one resource or for several."""
+        body = {
+            "urgency": _urgency(priority, deadline),
+            "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
+            "owner": owner or self._owner or _program(),
+        }
+        return {key: value for key, value in body.items() if value is not None}
 
     def acquire(
         self,
@@ -164,6 +175,44 @@ class Client:
         with grant:
             yield grant
 
+    def acquire_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> GrantAll:
+        """Waits for several resources, all or none, and returns them as one; up to 16, each named once.
+
+        No deadlock: the node asks for them in the order of their names, whatever the order of the list is. What is
+        granted first is held while the others are waited for, so keep the list short.
+
+        :param parts: names, or :class:`Part` with units, a session, or as a reader.
+        :param timeout: for all of them together.
+        :param lease: as for :meth:`acquire`; the shortest of the resources' own if not said.
+        """
+        request = self.request_all(parts, priority=priority, deadline=deadline, lease=lease, owner=owner)
+        return request.result(timeout)
+
+    @contextmanager
+    def lock_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> Iterator[GrantAll]:
+        """The same for ``with``. Raises :class:`LockLost` at the end if one was lost meanwhile, and so all were."""
+        grant = self.acquire_all(parts, priority=priority, deadline=deadline, timeout=timeout, lease=lease, owner=owner)
+        with grant:
+            yield grant
+
     def close(self) -> None:
         """Ends the connection, and with it everything that is held or waited for."""
         self._core.close()
@@ -212,10 +261,14 @@ class Client:
         lease: float | None = None,
         protocol: str | None = None,
         slots: Sequence[str] | None = None,
+        policy: str | None = None,
     ) -> Info:
         """Makes a resource for the whole mesh. One that is there with the same definition is left as it is.
 
         :param kind: ``mutex``, ``semaphore``, ``sessions`` or ``readers-writer``.
+        :param slots: names for the units of a semaphore, which has as many units then.
+        :param policy: ``backfill`` lets smaller requests that fit pass one that waits for more units than
+            are free; ``strict`` if not said.
         :raises Refused: it is there with another definition, or makes no sense.
         """
         if by_deadline and aging is not None:
@@ -229,6 +282,7 @@ class Client:
             "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
             "protocol": protocol,
             "slots": None if slots is None else list(slots),
+            "policy": policy,
         }
         said = {key: value for key, value in body.items() if value is not None}
         return self._object("PUT", f"/v1/resources/{quote(name, safe='')}", said)
@@ -253,69 +307,19 @@ class Client:
         return found
 
 
-class _Signals:
-    """Tells threads what happened to a request. It knows neither request nor grant, so that these can be dropped."""
+class Asking(Generic[H]):
+    """What requests for one and for several have in common."""
 
-    def __init__(self) -> None:
-        self.is_settled = threading.Event()
-        self.has_news = threading.Event()
-        self.is_lost = threading.Event()
-        self._mutex = threading.Lock()
-        self._on_settled: list[Callable[[], object]] = []
-        self._on_lost: list[Callable[[], object]] = []
+    _kind: type[H]
 
-    def news(self) -> None:
-        self.has_news.set()
-
-    def settled(self) -> None:
-        self.is_settled.set()
-        self.has_news.set()
-        self._tell(self._on_settled, self.is_settled)
-
-    def lost(self) -> None:
-        self.is_lost.set()
-        self._tell(self._on_lost, self.is_lost)
-
-    def when_settled(self, call: Callable[[], object]) -> None:
-        self._add(self._on_settled, call, self.is_settled)
-
-    def when_lost(self, call: Callable[[], object]) -> None:
-        self._add(self._on_lost, call, self.is_lost)
-
-    def _add(self, calls: list[Callable[[], object]], call: Callable[[], object], event: threading.Event) -> None:
-        with self._mutex:
-            calls.append(call)
-        if event.is_set():
-            self._tell(calls, event)
-
-    def _tell(self, calls: list[Callable[[], object]], event: threading.Event) -> None:
-        """On a thread of its own: what a callback does must not delay renewals, nor the callbacks of others."""
-        with self._mutex:
-            due = calls[:]
-            calls.clear()
-        if due:
-            threading.Thread(target=_call_all, args=(due,), name="meshlock-callback", daemon=True).start()
-
-
-def _call_all(calls: list[Callable[[], object]]) -> None:
-    for call in calls:
-        try:
-            call()
-        except Exception:
-            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
-
-
-class Request:
-    """What was asked for. It waits in the queue until it is granted, cancelled or dropped."""
-
-    def __init__(self, client: Client, ask: Ask, signals: _Signals) -> None:
+    def __init__(self, client: Client, ask: Ask, signals: Signals) -> None:
         self._client = client
         self._ask = ask
         self._signals = signals
         self._taken = False
 
     def __repr__(self) -> str:
-        return f"<meshlock.Request for {self._ask.resource!r}, {self._ask.state}>"
+        return f"<meshlock.{type(self).__name__} for {self._ask.resource!r}, {self._ask.state}>"
 
     @property
     def id(self) -> str:
@@ -331,11 +335,11 @@ class Request:
         """Whether it is granted, or failed."""
         return self._signals.is_settled.is_set()
 
-    def when_done(self, call: Callable[[Request], object]) -> None:
+    def when_done(self: R, call: Callable[[R], object]) -> None:
         """Calls back when it is granted or failed, on another thread; at once if it is already."""
         self._signals.when_settled(lambda: call(self))
 
-    def result(self, timeout: float | None = None) -> Grant:
+    def result(self, timeout: float | None = None) -> H:
         """Waits for the grant. If it does not come in time, or is interrupted, the request is cancelled."""
         _check_timeout(timeout)
         try:
@@ -350,13 +354,13 @@ class Request:
             raise
         return self.take()
 
-    def take(self) -> Grant:
+    def take(self) -> H:
         """The grant of a request that is done, once."""
         self._check_failed()
         if self._taken or not self.done():
             raise RuntimeError("there is nothing to take: the request waits, or its grant was taken before")
         self._taken = True
-        return Grant(self._client, self._ask, self._signals)
+        return self._kind(self._client, self._ask, self._signals)
 
     def _check_failed(self) -> None:
         if self._ask.error is not None and not isinstance(self._ask.error, LockLost):
@@ -409,161 +413,16 @@ class Request:
             self._client._core.drop(self._ask)
 
 
-def wait_for_answer(start: Callable[[Callable[[Info], None]], None], patience: float = PATIENCE) -> Info:
-    """Calls with a callback, and waits until that is called with the answer; nothing if it is not."""
-    answers: list[Info] = []
-    answered = threading.Event()
+class Request(Asking[Grant]):
+    """What was asked for. It waits in the queue until it is granted, cancelled or dropped."""
 
-    def done(said: Info) -> None:
-        answers.append(said)
-        answered.set()
-
-    start(done)
-    answered.wait(patience)
-    return answers[0] if answers else {}
+    _kind = Grant
 
 
-class Lost:
-    """Like :class:`threading.Event`: set when the lock is lost."""
+class RequestAll(Asking[GrantAll]):
+    """Several resources that were asked for together; ``info["parts"]`` has the state of each."""
 
-    def __init__(self, ask: Ask, signals: _Signals) -> None:
-        self._ask = ask
-        self._signals = signals
-
-    def is_set(self) -> bool:
-        """By our own clock: also right at the moment when a program wakes that was stopped."""
-        return loss_of(self._ask) is not None
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Waits until it is lost."""
-        until = None if timeout is None else monotonic() + timeout
-        while not self.is_set():
-            left = None if until is None else until - monotonic()
-            if (left is not None and left <= 0) or self._ask.state != HELD:
-                break
-            self._signals.is_lost.wait(min(self._ask.remaining() + 0.001, PATIENCE if left is None else left))
-        return self.is_set()
-
-
-def loss_of(ask: Ask) -> LockLost | None:
-    """Why a grant is lost, as far as can be known at this moment."""
-    if isinstance(ask.error, LockLost):
-        return ask.error
-    if ask.state == HELD and ask.remaining() <= 0:
-        return LockLost(ask.resource, "the lease ended before it could be renewed")
-    return None
-
-
-class Grant:
-    """What is held. It is renewed in the background; release it, or leave its ``with``."""
-
-    def __init__(self, client: Client, ask: Ask, signals: _Signals) -> None:
-        self._client = client
-        self._ask = ask
-        self._signals = signals
-        self._released = False
-        info = ask.granted
-        self.name = ask.resource
-        """The resource."""
-        self.fence = int(info["fence"])
-        """Larger than that of every earlier grant of the resource: pass it to what the lock guards."""
-        slots = info.get("slots")
-        self.slots: tuple[int, ...] | None = None if slots is None else tuple(int(slot) for slot in slots)
-        """Which units of a semaphore, from 0; ``None`` if the node does not number them."""
-        names = info.get("slot_names")
-        self.slot_names: tuple[str, ...] | None = None if names is None else tuple(str(name) for name in names)
-        """Their names, if the resource has names for them."""
-        self.units = int(info.get("units", 1))
-        self.session: str | None = info.get("session")
-        self.waited = int(info.get("waited_ms", 0)) / 1000
-        """Seconds in the queue."""
-        self.lost = Lost(ask, signals)
-        """Like :class:`threading.Event`: set when it is lost."""
-
-    def __repr__(self) -> str:
-        state = "released" if self._released else "lost" if self.lost.is_set() else "held"
-        return f"<meshlock.Grant of {self.name!r}, fence {self.fence}, {state}>"
-
-    @property
-    def id(self) -> str:
-        """The id of its request at the node."""
-        return self._ask.id
-
-    @property
-    def loss(self) -> LockLost | None:
-        """Why it is lost, if it is."""
-        return loss_of(self._ask)
-
-    def remaining(self) -> float:
-        """Seconds for which it is certainly held if nothing more is heard of the node. Grows with every renewal."""
-        return self._ask.remaining()
-
-    def check(self) -> None:
-        """Raises :class:`LockLost` if it is lost, as far as can be known at this moment."""
-        loss = self.loss
-        if loss is not None:
-            raise loss
-        if self._released:
-            raise RuntimeError(f"{self.name!r} was released")
-
-    def on_loss(self, call: OnLoss) -> None:
-        """Calls back when it is lost, on a thread of its own; at once if it is already. Not after a release."""
-        ask = self._ask
-
-        def tell() -> None:
-            if isinstance(ask.error, LockLost):
-                call(ask.error)
-
-        self._signals.when_lost(tell)
-
-    def release(self) -> None:
-        """Gives it back, and waits until the node has heard it. Once: a second time is a ``RuntimeError``.
-
-        :raises LockLost: it was lost before. The node is told all the same: it may wait for that.
-        """
-        self._release(True)
-
-    def _release(self, is_wanted: bool) -> None:
-        if self._released:
-            if is_wanted:
-                raise RuntimeError(f"{self.name!r} was released before")
-            return
-        self._released = True
-        core = self._client._core
-        patience = min(PATIENCE, max(self.remaining(), 0.1))
-        said = wait_for_answer(lambda done: core.release(self._ask, done), patience)
-        if is_wanted:
-            loss = loss_after(self._ask, said)
-            if loss is not None:
-                raise loss
-
-    def __enter__(self) -> Grant:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # An error of the work says more than the loss, which may be its cause.
-        self._release(error is None and not self._released)
-
-    def __del__(self) -> None:
-        if not getattr(self, "_released", True):
-            self._released = True
-            if self._ask.state == HELD:
-                warnings.warn(
-                    f"{self!r} was not released before it was dropped", ResourceWarning, stacklevel=2, source=self
-                )
-            self._client._core.drop(self._ask)
-
-
-def loss_after(ask: Ask, said: Info) -> LockLost | None:
-    """Whether the answer to a release, or what was known before, says that it was lost."""
-    if isinstance(ask.error, LockLost):
-        return ask.error
-    info = said.get("request") or {}
-    if info.get("state", "RELEASED") == "RELEASED":
-        return None
-    return LockLost(ask.resource, f"{info['state']}: {info.get('reason') or 'it was ended at its node'}")
+    _kind = GrantAll
 
 
 def _check_timeout(timeout: float | None) -> None:
@@ -573,32 +432,6 @@ def _check_timeout(timeout: float | None) -> None:
         raise ValueError("a timeout is not negative; None waits without limit")
     if timeout > threading.TIMEOUT_MAX:
         raise OverflowError("the timeout is too large")
-
-
-def _body(
-    name: str,
-    units: int | None,
-    priority: int | None,
-    deadline: int | datetime | None,
-    session: str | None,
-    shared: bool | None,
-    lease: float | None,
-    owner: str,
-) -> Info:
-    if units is not None and units < 1:
-        raise ValueError("give at least 1 unit")
-    if session is not None and shared is not None:
-        raise ValueError("a resource has sessions or readers, not both")
-    body = {
-        "resource": name,
-        "units": units,
-        "urgency": _urgency(priority, deadline),
-        "session": session,
-        "mode": None if shared is None else "read" if shared else "write",
-        "lease_ms": None if lease is None else _milliseconds(lease, "lease"),
-        "owner": owner,
-    }
-    return {key: value for key, value in body.items() if value is not None}
 
 
 def _urgency(priority: int | None, deadline: int | datetime | None) -> Info | None:

@@ -36,11 +36,11 @@ class NodeSilent(NoNode):
 
 
 class NodeTooOld(MeshlockError):
-    """The node does not know `/v1/stream`."""
+    """The node does not know what this client needs."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, what: str = "/v1/stream") -> None:
         self.place = place
-        super().__init__(f"the node at {place} does not know /v1/stream, which this client needs: upgrade the node")
+        super().__init__(f"the node at {place} does not know {what}, which this client needs: upgrade the node")
 
 
 class Untrusted(MeshlockError):
@@ -70,7 +70,10 @@ class Timeout(MeshlockError, TimeoutError):
     def _why(self) -> str:
         lost = self.info.get("out_of_reach")
         if lost is None:
-            return f"others hold it; `meshlock status {self.resource}` shows them"
+            # Of several, the node asks for one after the other, in the order of their names as bytes.
+            waiting = [str(part["resource"]) for part in self.info.get("parts", []) if part.get("state") == "QUEUED"]
+            name = min(waiting, key=str.encode, default=self.resource)
+            return f"others hold {repr(name) if waiting else 'it'}; `meshlock status {name}` shows them"
         seen = lost.get("last_seen")
         where = f", last seen at {seen}: bring {seen} back, or the links to it" if seen else ""
         return f"its token is out of reach{where}"

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from .client import Client, Grant, default_client
+from .client import Client, default_client
 from .errors import LockLost, Refused, Timeout
+from .grants import Grant
 
 
 class _Named:

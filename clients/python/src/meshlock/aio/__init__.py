@@ -13,7 +13,8 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
-from .client import Client, Grant, Lost, default_client
+from ..parts import Parts
+from .client import Client, Grant, GrantAll, Lost, default_client
 from .locks import BoundedSemaphore, Condition, Lock, ReadersWriterLock, RLock, Semaphore, Session
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Client",
     "Condition",
     "Grant",
+    "GrantAll",
     "Lock",
     "Lost",
     "RLock",
@@ -29,6 +31,7 @@ __all__ = [
     "Session",
     "default_client",
     "lock",
+    "lock_all",
 ]
 
 
@@ -55,4 +58,19 @@ def lock(
         timeout=timeout,
         lease=lease,
         owner=owner,
+    )
+
+
+def lock_all(
+    parts: Parts,
+    *,
+    priority: int | None = None,
+    deadline: int | datetime | None = None,
+    timeout: float | None = None,
+    lease: float | None = None,
+    owner: str | None = None,
+) -> AbstractAsyncContextManager[GrantAll]:
+    """Holds several for an ``async with``, all or none: see :meth:`meshlock.Client.acquire_all`."""
+    return default_client().lock_all(
+        parts, priority=priority, deadline=deadline, timeout=timeout, lease=lease, owner=owner
     )

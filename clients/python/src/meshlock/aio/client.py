@@ -11,11 +11,14 @@ from types import TracebackType
 from typing import Any, Callable, TypeVar
 
 from .. import client as _sync
+from .. import grants as _grants
 from .._ask import HELD, Ask, Info
-from ..client import OnLoss, loss_after, loss_of
 from ..errors import LockLost
+from ..grants import OnLoss, loss_after, loss_of
+from ..parts import Part, Parts, bodies
 
 T = TypeVar("T")
+H = TypeVar("H", bound="Holding")
 
 
 class Client:
@@ -43,9 +46,28 @@ class Client:
     ) -> Grant:
         """Waits for a lock and returns it: see :meth:`meshlock.Client.acquire`."""
         _sync._check_timeout(timeout)
-        body = self.sync._body(name, units, priority, deadline, session, shared, lease, owner)
-        signals = _LoopSignals(asyncio.get_running_loop(), _sync._Signals())
-        request = self.sync._submit(body, signals.threads, signals)
+        common = self.sync._common(priority, deadline, lease, owner)
+        body = {**Part(name, units, session, shared).body(), **common}
+        return Grant(self, *await self._settle(body, timeout))
+
+    async def acquire_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> GrantAll:
+        """Waits for several resources, all or none: see :meth:`meshlock.Client.acquire_all`."""
+        _sync._check_timeout(timeout)
+        body = {"all": bodies(parts), **self.sync._common(priority, deadline, lease, owner)}
+        return GrantAll(self, *await self._settle(body, timeout))
+
+    async def _settle(self, body: Info, timeout: float | None) -> tuple[Ask, _LoopSignals]:
+        signals = _LoopSignals(asyncio.get_running_loop(), _grants.Signals())
+        request = self.sync._submit(_sync.Request, body, signals.threads, signals)
         try:
             await signals.settles(timeout)
             if timeout is not None and not request.done():
@@ -58,7 +80,7 @@ class Client:
             raise
         request._check_failed()
         request._taken = True
-        return Grant(self, request._ask, signals)
+        return request._ask, signals
 
     async def _try_on(self, request: _sync.Request, signals: _LoopSignals, timeout: float) -> None:
         loop = asyncio.get_running_loop()
@@ -99,6 +121,24 @@ class Client:
         async with grant:
             yield grant
 
+    @asynccontextmanager
+    async def lock_all(
+        self,
+        parts: Parts,
+        *,
+        priority: int | None = None,
+        deadline: int | datetime | None = None,
+        timeout: float | None = None,
+        lease: float | None = None,
+        owner: str | None = None,
+    ) -> AsyncIterator[GrantAll]:
+        """The same for ``async with``. Raises :class:`meshlock.LockLost` at the end if one was lost meanwhile."""
+        grant = await self.acquire_all(
+            parts, priority=priority, deadline=deadline, timeout=timeout, lease=lease, owner=owner
+        )
+        async with grant:
+            yield grant
+
     async def close(self) -> None:
         """Ends the connection, and with it everything that is held or waited for; not that of a shared client."""
         if self._is_ours:
@@ -132,7 +172,7 @@ async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
 class _LoopSignals:
     """Tells tasks of one event loop what happened to a request, and threads as well."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, threads: _sync._Signals) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, threads: _grants.Signals) -> None:
         self.loop = loop
         self.threads = threads
         self.is_settled: asyncio.Future[None] = loop.create_future()
@@ -192,22 +232,17 @@ class Lost:
         return True
 
 
-class Grant:
-    """What is held: as :class:`meshlock.Grant`, for tasks of one event loop."""
+class Holding:
+    """What one and several have in common."""
 
-    def __init__(self, client: Client, ask: Ask, signals: _LoopSignals) -> None:
+    def __init__(self, client: Client, signals: _LoopSignals, grant: _grants.Holding) -> None:
         self._client = client
         self._signals = signals
-        self._ask = ask
-        self._grant = _sync.Grant(client.sync, ask, signals.threads)
-        self.name = self._grant.name
-        self.fence = self._grant.fence
-        self.slots = self._grant.slots
-        self.slot_names = self._grant.slot_names
-        self.units = self._grant.units
-        self.session = self._grant.session
-        self.waited = self._grant.waited
-        self.lost = Lost(ask, signals)
+        self._ask = grant._ask
+        self._grant = grant
+        self.name = grant.name
+        self.waited = grant.waited
+        self.lost = Lost(grant._ask, signals)
         """Like :class:`asyncio.Event`: set when it is lost."""
 
     def __repr__(self) -> str:
@@ -280,7 +315,7 @@ class Grant:
             self._signals._soon(lambda: None if answered.done() else answered.set_result(said))
 
         if self._start_release(is_wanted, done):
-            patience = min(_sync.PATIENCE, max(self._ask.remaining(), 0.1))
+            patience = min(_grants.PATIENCE, max(self._ask.remaining(), 0.1))
             await asyncio.wait([answered], timeout=patience)
             loss = loss_after(self._ask, answered.result() if answered.done() else {})
             if is_wanted and loss is not None:
@@ -305,13 +340,35 @@ class Grant:
         if loss is not None:
             raise loss
 
-    async def __aenter__(self) -> Grant:
+    async def __aenter__(self: H) -> H:
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._release(error is None and not self._grant._released)
+
+
+class Grant(Holding):
+    """What is held: as :class:`meshlock.Grant`, for tasks of one event loop."""
+
+    def __init__(self, client: Client, ask: Ask, signals: _LoopSignals) -> None:
+        grant = _grants.Grant(client.sync, ask, signals.threads)
+        super().__init__(client, signals, grant)
+        self.fence = grant.fence
+        self.slots = grant.slots
+        self.slot_names = grant.slot_names
+        self.units = grant.units
+        self.session = grant.session
+
+
+class GrantAll(Holding):
+    """Several that are held together: as :class:`meshlock.GrantAll`, for tasks of one event loop."""
+
+    def __init__(self, client: Client, ask: Ask, signals: _LoopSignals) -> None:
+        grant = _grants.GrantAll(client.sync, ask, signals.threads)
+        super().__init__(client, signals, grant)
+        self.parts = grant.parts
 
 
 _default: Client | None = None
