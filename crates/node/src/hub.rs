@@ -94,14 +94,18 @@ impl Inner {
     /// Notes what clients were promised, before any of them hears of it.
     fn note_promises(&mut self, now: Now) {
         let Some((promises, clients)) = &mut self.promises else { return };
+        if self.machine.take_try_again() && promises.try_to_write().is_ok() {
+            self.machine.can_note(now);
+        }
         let noted = match self.machine.take_promise() {
             None => return,
-            Some(Promise::Nothing) => promises.clear(),
+            // Left out, the next start only waits for longer than it must.
+            Some(Promise::Nothing) => return drop(promises.clear()),
             Some(Promise::Until(until)) => promises.note(Duration::from_nanos(until.0.saturating_sub(now.0)), *clients),
         };
         if let Err(error) = noted {
             tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
-            self.machine.suspend_early(now, "this node cannot note what its clients hold; see its log");
+            self.machine.cannot_note(now, "this node cannot note what its clients hold; see its log");
         }
     }
 }

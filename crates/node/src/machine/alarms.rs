@@ -26,6 +26,8 @@ pub(crate) enum Alarm {
     Promises,
     /// Clients that wait are told of their places.
     Places,
+    /// What clients hold could not be noted: whether that works again.
+    Noting,
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

@@ -310,6 +310,7 @@ impl Machine {
                 alarms::Alarm::Promises => self.promises_due(),
                 alarms::Alarm::Voting => self.voting_due(now),
                 alarms::Alarm::Places => self.places_due(now),
+                alarms::Alarm::Noting => self.noting_due(now),
             }
         }
         self.requests.forget_old(now);

@@ -145,6 +145,12 @@ impl Promises {
         durable::write(&self.path, &record.to_bytes(), Readers::Owner)
     }
 
+    /// Whether notes can be written: writes again what was noted last.
+    pub fn try_to_write(&self) -> Result<(), MeshError> {
+        self.put(&self.record)?;
+        durable::sync_in_place(&self.file, &self.path)
+    }
+
     fn put(&self, record: &Record) -> Result<(), MeshError> {
         durable::write_in_place(&self.file, &self.path, &record.to_bytes())
     }

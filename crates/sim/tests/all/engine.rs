@@ -73,11 +73,11 @@ const RANDOM: Shape = Shape::Random { connectivity: 0.3 };
 fn pinned() -> Vec<(Scenario, u64)> {
     let printed = |name| ProtocolChoice { text: Text::PRINTED, ..protocol(name, Over::Links) };
     vec![
-        (radio(protocol(Name::ReverseLink, Over::Links)), 8_268_823_955_061_652_265),
+        (radio(protocol(Name::ReverseLink, Over::Links)), 10_534_680_813_891_969_074),
         (radio(protocol(Name::Flood, Over::Links)), 4_118_028_825_352_902_653),
         (radio(protocol(Name::Group, Over::Relay)), 6_425_645_548_652_432_307),
         (radio(protocol(Name::NaimiTrehel, Over::Routing)), 16_754_857_570_688_609_670),
-        (wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 15_088_316_305_272_352_175),
+        (wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 12_476_897_135_995_519_756),
         (wired(printed(Name::ReverseLink), RANDOM), 4_988_167_234_257_547_265),
         (wired(protocol(Name::Raymond, Over::Routing), RANDOM), 11_418_822_247_127_315_872),
     ]

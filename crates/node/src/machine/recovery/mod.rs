@@ -71,6 +71,8 @@ pub(crate) struct Recovery {
     silent_until: Option<Now>,
     /// Nothing new is granted before a link is up.
     waits_for_link: bool,
+    /// What clients hold could not be noted. Nothing is granted until that works again.
+    cannot_note: bool,
     /// When the census grew last.
     pub(crate) grew: Now,
     /// Resources whose tokens this node made anew.
@@ -198,6 +200,7 @@ impl Machine {
             suspended,
             silent_until: None,
             waits_for_link: false,
+            cannot_note: false,
             grew: Now::default(),
             remade: 0,
             facts: 0,

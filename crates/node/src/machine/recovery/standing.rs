@@ -36,10 +36,15 @@ pub(crate) struct Promises {
     over: bool,
     /// It is looked soon whether anything is held: one alarm, however many locks come and go.
     is_watched: bool,
+    /// It is time to try whether notes can be written again.
+    try_again: bool,
 }
 
 /// A note reaches this much further than it has to, so that it is not written for every lease.
 const FURTHER_MS: u64 = 1_000;
+
+/// So long after a note that could not be written it is tried again.
+const NOTE_AGAIN_MS: u64 = 1_000;
 
 /// Nothing must have been held for so long before that is noted.
 const OVER_MS: u64 = 100;
@@ -73,10 +78,40 @@ impl Machine {
         self.suspend_by(now, reason, Self::end);
     }
 
-    /// The same while leases still run: what clients hold goes back when they say that they have stopped, or with the end of
-    /// their leases, and never before.
-    pub fn suspend_early(&mut self, now: Now, reason: &str) {
+    /// What clients hold cannot be noted, so they lose it, and nothing is granted until notes can be written again. Their
+    /// leases still run: what they hold goes back when they say that they have stopped, or with the end of their leases,
+    /// and never before.
+    pub fn cannot_note(&mut self, now: Now, reason: &str) {
+        let Some(recovery) = self.recovery.as_mut() else { return };
+        if !std::mem::replace(&mut recovery.cannot_note, true) {
+            self.alarms.set(now.plus_ms(NOTE_AGAIN_MS), Alarm::Noting);
+        }
+        self.promises.noted = Now::default(); // it was not
         self.suspend_by(now, reason, Self::end_when_stopped);
+    }
+
+    pub(crate) fn noting_due(&mut self, now: Now) {
+        if self.recovery.as_ref().is_some_and(|recovery| recovery.cannot_note) {
+            self.promises.try_again = true;
+            self.alarms.set(now.plus_ms(NOTE_AGAIN_MS), Alarm::Noting);
+        }
+    }
+
+    /// Whether it is to be tried now if notes can be written.
+    pub fn take_try_again(&mut self) -> bool {
+        std::mem::take(&mut self.promises.try_again)
+    }
+
+    /// Notes can be written again.
+    pub fn can_note(&mut self, now: Now) {
+        let Some(recovery) = self.recovery.as_mut() else { return };
+        recovery.cannot_note = false;
+        let by_itself = recovery.voting.is_none() && recovery.silent_until.is_none() && !recovery.waits_for_link;
+        if !by_itself {
+            self.look_at_standing(now); // or another reason lasts
+        } else if !self.is_expelled() {
+            self.resume_granting(now);
+        }
     }
 
     fn suspend_by(&mut self, now: Now, reason: &str, end: fn(&mut Self, Now, Ticket, State, Option<String>)) {
@@ -94,7 +129,7 @@ impl Machine {
     /// Grants again.
     pub(crate) fn resume_granting(&mut self, now: Now) {
         let Some(recovery) = self.recovery.as_mut() else { return };
-        if recovery.suspended.take().is_some() {
+        if !recovery.cannot_note && recovery.suspended.take().is_some() {
             self.submit_all(now);
             self.seek_registry(now);
         }

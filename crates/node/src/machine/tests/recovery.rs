@@ -211,7 +211,7 @@ fn what_cannot_be_noted_any_more_goes_to_nobody_before_its_lease_is_over() {
         let next = mesh.net.ask(2, wants("other"));
         mesh.run_ms(100);
         assert_eq!((mesh.state(1, held), mesh.state(2, next)), (State::Granted, State::Queued));
-        mesh.net.machines[1].suspend_early(mesh.net.now, "the disk is full");
+        mesh.net.machines[1].cannot_note(mesh.net.now, "the disk is full");
         mesh.net.collect(1);
         mesh.run_ms(500);
         assert_eq!(mesh.state(1, held), State::Revoked, "its client is told to stop");
@@ -220,6 +220,25 @@ fn what_cannot_be_noted_any_more_goes_to_nobody_before_its_lease_is_over() {
         mesh.net.release(1, stops);
         mesh.run_ms(500);
         assert_eq!(mesh.state(2, next), State::Granted, "{resource}: it has stopped");
+    }
+}
+
+#[test]
+fn a_node_that_could_not_note_grants_again_when_it_can() {
+    for voting in [true, false] {
+        let mut mesh = if voting { Mesh::voting(3) } else { Mesh::full(3) };
+        mesh.run_ms(100);
+        mesh.net.machines[1].cannot_note(mesh.net.now, "the disk is full");
+        let waits = mesh.net.ask(1, wants("dock"));
+        mesh.run_ms(9_000);
+        assert_eq!(mesh.state(1, waits), State::Queued, "voters: {voting}: also after rounds of the voters");
+        let machine = &mut mesh.net.machines[1];
+        assert!(machine.take_try_again() && !machine.take_try_again(), "once a second");
+        machine.can_note(mesh.net.now);
+        mesh.net.collect(1);
+        mesh.run_ms(1_000);
+        assert_eq!(mesh.state(1, waits), State::Granted, "voters: {voting}");
+        assert!(mesh.net.machines[1].take_promise().is_some(), "what was not noted before is noted now");
     }
 }
 
