@@ -73,7 +73,6 @@ impl Conductor {
         if node >= self.mesh.len() {
             return Ok(None); // too few for that
         }
-        self.done.replaced += 1;
         let vouched = farewell != Farewell::Crash || self.mesh.recovery() == Recovery::Restart;
         if farewell == Farewell::CleanStop {
             if let Some(finding) = self.stop(node).await {
@@ -88,7 +87,13 @@ impl Conductor {
             let over = self.scene.history.held_until(node);
             sleep(over.saturating_sub(self.scene.history.now())).await;
         }
-        self.mesh.expel(node, vouched)?;
+        if self.mesh.expel(node, vouched).is_err() {
+            // A voter leaves only when others vote in its place, which takes a majority of them; the command says so. Then
+            // it comes back as itself.
+            self.done.kept += 1;
+            return Ok(self.begin(node).await);
+        }
+        self.done.replaced += 1;
         sleep(away).await;
         self.mesh.admit_another(node)?;
         Ok(self.begin(node).await)

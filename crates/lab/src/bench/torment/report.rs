@@ -89,6 +89,7 @@ impl Report {
             ("recovery", self.recovery.clone()),
             ("nodes killed, in blackouts", format!("{}, {}", self.done.node_kills, self.done.blackouts)),
             ("nodes isolated, replaced", format!("{}, {}", self.done.isolated, self.done.replaced)),
+            ("removals that were refused", self.done.kept.to_string()),
             ("tokens made anew", self.remade.to_string()),
             ("nodes that began anew", self.begun_anew.to_string()),
             ("resources made, resized", format!("{}, {}", self.done.made, self.done.resizes)),

@@ -53,6 +53,8 @@ pub(super) struct Done {
     pub(super) isolated: u64,
     /// Members that ended for good, with another in their place.
     pub(super) replaced: u64,
+    /// Members that were not removed, because their removal was refused.
+    pub(super) kept: u64,
     pub(super) resizes: u64,
     pub(super) made: u64,
 }
