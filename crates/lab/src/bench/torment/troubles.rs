@@ -24,6 +24,9 @@ use crate::bench::processes::{Mesh, ended, first_line, send};
 pub(super) const SERVED_WITHIN: Duration = Duration::from_secs(60);
 /// The lease of a waiter that is killed: what it blocks must be seen.
 const LONG_LEASE: Duration = Duration::from_secs(120);
+/// How long a scene may wait for its first holder: a node without voters that was killed while a client held with a long
+/// lease waits for its end when it comes back, and the others wait for that node.
+const FIRST_WITHIN: Duration = LONG_LEASE.saturating_add(SERVED_WITHIN);
 /// The lease of a holder that is killed or paused.
 const SHORT_LEASE: Duration = Duration::from_secs(1);
 /// How long a node may take to notice that a waiting client is gone.
@@ -179,7 +182,7 @@ impl Conductor {
         let scene = self.scene.clone();
         let (held, waits) = (of_mutex(&name, LONG_LEASE), of_mutex(&name, LONG_LEASE));
         let mut user = User::new(&scene, holder, self.id("holder"), &held);
-        let Ok(Some(safe_until)) = timeout(SERVED_WITHIN, user.obtain()).await else {
+        let Ok(Some(safe_until)) = timeout(FIRST_WITHIN, user.obtain()).await else {
             return Ok(Some(unserved(&name, holder, "before anything was done")));
         };
         let id = self.id("waiter");
@@ -210,7 +213,7 @@ impl Conductor {
         let scene = self.scene.clone();
         let held = of_mutex(name, LONG_LEASE);
         let mut user = User::new(&scene, holder, self.id("holder"), &held);
-        let Ok(Some(safe_until)) = timeout(SERVED_WITHIN, user.obtain()).await else {
+        let Ok(Some(safe_until)) = timeout(FIRST_WITHIN, user.obtain()).await else {
             return Ok(Some(unserved(name, holder, "before anything was done")));
         };
         let mut child = self.mesh.client(waiter, &["lock", name, "--lease", "120s"])?;
@@ -303,7 +306,7 @@ impl Conductor {
         let scene = self.scene.clone();
         let held = of_mutex(name, LONG_LEASE);
         let mut user = User::new(&scene, node, self.id("holder"), &held);
-        let Ok(Some(safe_until)) = timeout(SERVED_WITHIN, user.obtain()).await else {
+        let Ok(Some(safe_until)) = timeout(FIRST_WITHIN, user.obtain()).await else {
             return Ok(Some(unserved(name, node, "before anything was done")));
         };
         let mut line = scene.line(node);
