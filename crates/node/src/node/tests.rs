@@ -201,7 +201,7 @@ async fn a_removal_that_cannot_be_stored_is_obeyed_and_stored_later() {
     let line = links(&[(0, 1), (1, 2)]);
     let mesh = LocalMesh::start(&LocalOptions::new(3, place.path()), &line).await.unwrap();
     mesh.wait_for_links(&line).await;
-    let disk = FailingDisk::new(&place.path().join("n2"), |_, _, _| true);
+    let disk = FailingDisk::new(&place.path().join("n2"), |_, _, path| path.to_string_lossy().contains("remov"));
     Authority::remove(&place.path().join("n1"), Some(Member(0)), "n3").unwrap();
     mesh.wait_for_links(&links(&[(0, 1)])).await;
     until("a try to store it", || disk.failed() > 0).await;
