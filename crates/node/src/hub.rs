@@ -96,6 +96,7 @@ impl Inner {
         let Some((promises, clients)) = &mut self.promises else { return };
         if self.machine.take_try_again() && promises.try_to_write().is_ok() {
             self.machine.can_note(now);
+            tracing::info!("what clients hold can be noted again");
         }
         let noted = match self.machine.take_promise() {
             None => return,
@@ -104,8 +105,10 @@ impl Inner {
             Some(Promise::Until(until)) => promises.note(Duration::from_nanos(until.0.saturating_sub(now.0)), *clients),
         };
         if let Err(error) = noted {
-            tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
-            self.machine.cannot_note(now, "this node cannot note what its clients hold; see its log");
+            // Once, and not for every request that comes meanwhile: a full disk often has the log on it, too.
+            if self.machine.cannot_note(now, "this node cannot note what its clients hold; see its log") {
+                tracing::error!("what clients hold cannot be noted, so they lose it: {error}");
+            }
         }
     }
 }

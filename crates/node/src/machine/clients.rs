@@ -67,25 +67,33 @@ impl Machine {
             }
             let definition = &resource.entry.definition;
             let demand = demand::demand(name, definition, asked, self.settings.id)?;
-            return Ok(Admitted { known, demand: Some(demand), lease_ms: definition.lease_ms, implied: None });
+            let lease_ms = definition.lease_ms;
+            return Ok(Admitted { known, demand: Some(demand), lease_ms, first_use: FirstUse::Known });
         }
-        self.may_be_made(name)?;
-        let implied = match self.settings.declared.get(name) {
-            Some(declared) => demand::demand(name, declared, asked, self.settings.id).map(|_| None)?,
-            None => Some(implied(asked, self.settings.id)?),
+        let first_use = match self.settings.declared.get(name) {
+            Some(declared) => demand::demand(name, declared, asked, self.settings.id).map(|_| FirstUse::Declared)?,
+            None => match self.may_be_made(name).and_then(|()| implied(asked, self.settings.id)) {
+                Ok(definition) => FirstUse::Make(definition),
+                // Only with the registry's token does a node know of all resources. One that has just joined knows of none.
+                Err(problem) if problem.reason != Reason::BadRequest && !self.knows_all_resources() => {
+                    FirstUse::Find(problem)
+                }
+                Err(problem) => return Err(problem),
+            },
         };
-        Ok(Admitted { known: None, demand: None, lease_ms: meshlock_api::resource::DEFAULT_LEASE_MS, implied })
+        Ok(Admitted { known: None, demand: None, lease_ms: meshlock_api::resource::DEFAULT_LEASE_MS, first_use })
     }
 
     /// Hands a request over to the protocol of its resource, or sees to it that this is made.
     pub(super) fn hand_in(&mut self, now: Now, ticket: Ticket, admitted: Admitted) {
         self.count_ask(now, ticket);
         let name = self.requests.get(ticket).map(|request| request.asked.resource.clone()).unwrap_or_default();
-        match (admitted.known, admitted.implied) {
-            (Some(_), _) => self.submit(now, ticket),
+        match admitted.first_use {
+            FirstUse::Known => self.submit(now, ticket),
             // It may be made at once, and then the request is handed over.
-            (None, Some(definition)) => self.want_resource(now, &name, definition, ticket),
-            (None, None) => self.seek_registry(now),
+            FirstUse::Make(definition) => self.want_resource(now, &name, definition, ticket),
+            FirstUse::Find(problem) => self.find_resource(now, &name, problem, ticket),
+            FirstUse::Declared => self.seek_registry(now),
         }
     }
 
@@ -498,8 +506,20 @@ pub(super) struct Admitted {
     pub(super) demand: Option<Demand>,
     /// How long a lease of this resource is, unless the request says otherwise.
     pub(super) lease_ms: u64,
-    /// The resource that it makes, if there is none and none is declared.
-    implied: Option<Definition>,
+    first_use: FirstUse,
+}
+
+/// What becomes of the resource of a request.
+#[derive(Debug)]
+enum FirstUse {
+    /// It is there.
+    Known,
+    /// The file of this node declares it, so it is being made.
+    Declared,
+    /// The request makes it.
+    Make(Definition),
+    /// The request makes none. It waits until it is certain that there is none, and is rejected for this reason.
+    Find(Problem),
 }
 
 /// How far those ahead of a request are counted.

@@ -159,6 +159,17 @@ impl Machine {
         self.seek_registry(now);
     }
 
+    /// A client asks for a resource that is not known here, and cannot make it: it is rejected if there is none.
+    pub(crate) fn find_resource(&mut self, now: Now, name: &str, problem: Problem, asker: Ticket) {
+        self.registry.wishes.add_for(name, Deed::Find(problem), Some(asker));
+        self.seek_registry(now);
+    }
+
+    /// Whether every resource of the mesh is known here: what was made travels ahead of the registry's token.
+    pub(crate) fn knows_all_resources(&self) -> bool {
+        self.resources.get(&REGISTRY).is_some_and(|registry| registry.instance.holds_token())
+    }
+
     /// Makes a resource. One that is there already with the same definition is fine; with another it is refused.
     pub fn define(&mut self, now: Now, name: &str, wanted: &NewResource) -> Result<Making, Problem> {
         check_name(name).map_err(Problem::bad_request)?;
@@ -286,6 +297,10 @@ impl Machine {
         while self.registry.is_granted {
             if let Some((number, wish)) = self.registry.wishes.take_first() {
                 let result = match wish.to {
+                    Deed::Find(problem) => {
+                        self.found_or_not(now, &wish.name, problem, wish.asker);
+                        continue; // under the same grant, since nothing is made
+                    }
                     Deed::Make(definition) => self.make(now, &wish.name, definition, wish.asker),
                     Deed::Retire { ticket, instead } => self.retire_now(now, &wish.name, ticket, instead),
                     Deed::Change(change) => self.make_change(now, &wish.name, &change),
@@ -302,6 +317,15 @@ impl Machine {
             self.seek_registry(now);
         }
         self.registry.is_busy = false;
+    }
+
+    /// All resources are known now. A request that found its own has been handed over to it.
+    fn found_or_not(&mut self, now: Now, name: &str, problem: Problem, asker: Option<Ticket>) {
+        let is_unknown = !self.names.contains_key(name) && !self.registry.wishes.makes(name);
+        let waits = |ticket: &Ticket| self.requests.get(*ticket).is_some_and(|asked| asked.state == State::Queued);
+        if let Some(ticket) = asker.filter(waits).filter(|_| is_unknown) {
+            self.end(now, ticket, State::Rejected, Some(problem.message));
+        }
     }
 
     /// A resource could not be made: requests that wait for it would wait in vain.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshlock_api::{Definition, ResourceChange};
+use meshlock_api::{Definition, Problem, ResourceChange};
 
 use super::clients::Ticket;
 
@@ -11,13 +11,15 @@ use super::clients::Ticket;
 pub(super) struct Wish {
     pub(super) name: String,
     pub(super) to: Deed,
-    /// The request for which a resource is made.
+    /// The request for which a resource is made or looked for.
     pub(super) asker: Option<Ticket>,
 }
 
 #[derive(Debug)]
 pub(super) enum Deed {
     Make(Definition),
+    /// Nothing but to know all resources; a request for one that is not there is rejected for this reason.
+    Find(Problem),
     Change(ResourceChange),
     /// Removes what this request holds, or puts another one in its place.
     Retire {
@@ -81,7 +83,7 @@ impl Wishes {
         let numbers = self.makes.remove(name).unwrap_or_default();
         let definition = |number| match self.line.remove(&number)?.to {
             Deed::Make(definition) => Some((number, definition)),
-            Deed::Change(_) | Deed::Retire { .. } => None,
+            Deed::Find(_) | Deed::Change(_) | Deed::Retire { .. } => None,
         };
         numbers.into_iter().filter_map(definition).collect()
     }

@@ -80,14 +80,16 @@ impl Machine {
 
     /// What clients hold cannot be noted, so they lose it, and nothing is granted until notes can be written again. Their
     /// leases still run: what they hold goes back when they say that they have stopped, or with the end of their leases,
-    /// and never before.
-    pub fn cannot_note(&mut self, now: Now, reason: &str) {
-        let Some(recovery) = self.recovery.as_mut() else { return };
-        if !std::mem::replace(&mut recovery.cannot_note, true) {
+    /// and never before. Whether that is news.
+    pub fn cannot_note(&mut self, now: Now, reason: &str) -> bool {
+        let Some(recovery) = self.recovery.as_mut() else { return true };
+        let is_news = !std::mem::replace(&mut recovery.cannot_note, true);
+        if is_news {
             self.alarms.set(now.plus_ms(NOTE_AGAIN_MS), Alarm::Noting);
         }
         self.promises.noted = Now::default(); // it was not
         self.suspend_by(now, reason, Self::end_when_stopped);
+        is_news
     }
 
     pub(crate) fn noting_due(&mut self, now: Now) {

@@ -228,7 +228,8 @@ fn a_node_that_could_not_note_grants_again_when_it_can() {
     for voting in [true, false] {
         let mut mesh = if voting { Mesh::voting(3) } else { Mesh::full(3) };
         mesh.run_ms(100);
-        mesh.net.machines[1].cannot_note(mesh.net.now, "the disk is full");
+        assert!(mesh.net.machines[1].cannot_note(mesh.net.now, "the disk is full"));
+        assert!(!mesh.net.machines[1].cannot_note(mesh.net.now, "the disk is full"), "that is no news");
         let waits = mesh.net.ask(1, wants("dock"));
         mesh.run_ms(9_000);
         assert_eq!(mesh.state(1, waits), State::Queued, "voters: {voting}: also after rounds of the voters");

@@ -79,6 +79,43 @@ fn a_mesh_can_forbid_making_on_first_use() {
 }
 
 #[test]
+fn only_a_node_that_knows_all_resources_says_that_there_is_none() {
+    let two = |name: &str| NewRequest { units: Some(2), ..wants(name) };
+    let mut strict = settings(1);
+    strict.create_on_first_use = false;
+    let mut net = Net::with_settings([settings(0), strict, settings(2)]);
+    net.define(0, "tank", semaphore(3));
+    // They have just joined, and have heard of nothing.
+    let (strict, early) = (net.ask(1, wants("tank")), net.ask(2, two("tank")));
+    let (unknown, unclear) = (net.ask(1, wants("none")), net.ask(2, two("none")));
+    net.settle();
+    assert_eq!((net.state(1, strict), net.state(2, early)), (State::Queued, State::Queued));
+    net.link(0, 1);
+    net.link(1, 2);
+    net.settle();
+    assert_eq!((net.state(1, strict), net.state(2, early)), (State::Granted, State::Granted));
+    assert_eq!((net.state(1, unknown), net.state(2, unclear)), (State::Rejected, State::Rejected));
+    let reason = net.look(2, unclear).reason.expect("told");
+    assert!(reason.contains("meshlock resource make none --capacity 2"), "{reason}");
+    // Where the registry's token is, nothing needs to be waited for.
+    let knows = net.machines.iter().position(|machine| machine.knows_all_resources()).expect("it is somewhere");
+    let refused = net.machines[knows].ask(net.now, two("none")).expect_err("there is none");
+    assert!(refused.message.contains("there is no resource \"none\""), "{refused}");
+}
+
+#[test]
+fn who_cannot_make_a_resource_waits_for_one_who_can() {
+    let mut net = Net::line(2);
+    net.settle();
+    // Asked at a node without the registry's token, one after the other.
+    let unclear = net.ask(1, NewRequest { units: Some(2), ..wants("dock") });
+    let clear = net.ask(1, wants("dock"));
+    net.settle();
+    assert_eq!(net.state(1, clear), State::Granted);
+    assert_eq!(net.state(1, unclear), State::Rejected, "a mutex has no two units");
+}
+
+#[test]
 fn capacity_can_be_raised_and_lowered_while_in_use() {
     let mut net = Net::line(3);
     net.define(0, "gpus", semaphore(2));
