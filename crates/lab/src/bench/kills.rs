@@ -18,7 +18,7 @@ use meshlock_cli::status_line::{Destination, StatusLine};
 
 use self::faults::{Fault, Scene};
 use self::report::Report;
-use super::processes::{Mesh, Plan, Recovery, Ways};
+use super::processes::{Mesh, Plan, Recovery};
 
 const LONG_ABOUT: &str = "\
 Measure how long a lock is out of service when something happens to a node.
@@ -122,11 +122,11 @@ async fn measure(args: &Args, place: &Path, report: &mut Report, line: &mut Stat
     let binary = args.binary.clone().map_or_else(std::env::current_exe, Ok)?;
     let plan = Plan {
         nodes: args.fault.nodes(),
-        ways: Ways::Direct,
+        ways: args.fault.ways(),
         recovery: args.recovery,
         standing: args.standing,
         loss_after: None,
-        resources: String::new(),
+        resources: "[resources.pair]\nkind = \"semaphore\"\ncapacity = 2\n".to_owned(),
     };
     let mesh = Mesh::start(&binary, place, plan).await.context("the mesh cannot be started")?;
     let mut scene = Scene::new(mesh).await?;

@@ -208,6 +208,11 @@ impl Mesh {
         &self.place
     }
 
+    /// The member at this place.
+    pub(super) fn name(&self, index: usize) -> &str {
+        &self.nodes[index].name
+    }
+
     pub(super) fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -190,7 +190,7 @@ impl<'a> Torment<'a> {
         let (pids, sockets) = (mesh.pids(), mesh.sockets());
         let scene = Scene { history: Arc::new(History::new(self.began)), sockets: sockets.clone().into() };
         let mut conductor = Conductor::new(mesh, scene);
-        report.findings.extend(health::complete(&conductor.scene).await);
+        report.findings.extend(health::complete(&conductor.scene, Duration::ZERO).await);
         report.findings.extend(conductor.make_resized().await?);
         let mut baseline = Baseline::take(&pids, &sockets).await;
         let mut floors = Floors::new();
@@ -214,6 +214,7 @@ impl<'a> Torment<'a> {
                 std::fs::write(self.place.join("history.json"), serde_json::to_vec(&claims)?)?;
             }
             report.done = conductor.done;
+            report.refusals.clone_from(&conductor.refusals);
             report.remade = conductor.mesh.logged("was lost and is made anew here");
             report.declared = conductor.mesh.logged(" is gone: what it held");
             report.begun_anew = conductor.mesh.logged("this node begins anew");

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::bench::processes::{Mesh, Recovery};
+use crate::bench::processes::{Mesh, Recovery, Ways};
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -28,6 +28,14 @@ pub(super) enum Fault {
     Heir,
     /// kill -9 of all nodes, which are started again at once
     Power,
+    /// The holder's node loses all links for 1.5 standings; then its client gives back
+    Partition,
+    /// kill -9 of a node whose client has a unit of a semaphore, the token being elsewhere; started again after a second
+    GrantOnly,
+    /// kill -9 of the holder's node, while another one cannot write to its disk, for 1.5 standings
+    FullDisk,
+    /// SIGTERM of the holder's node, whose client stops when it is told to
+    CleanStop,
 }
 
 impl Fault {
@@ -41,12 +49,21 @@ impl Fault {
             Self::Paused => "paused",
             Self::Heir => "heir",
             Self::Power => "power",
+            Self::Partition => "partition",
+            Self::GrantOnly => "grant-only",
+            Self::FullDisk => "full-disk",
+            Self::CleanStop => "clean-stop",
         }
     }
 
     /// How many nodes it needs. Two of three voters must be left, and the heir votes.
     pub(super) fn nodes(self) -> usize {
         if self == Self::Heir { 5 } else { 3 }
+    }
+
+    /// How nodes reach each other. Links that are cut go over relays.
+    pub(super) fn ways(self) -> Ways {
+        if self == Self::Partition { Ways::Relayed(vec![(0, 1), (0, 2), (1, 2)], 1) } else { Ways::Direct }
     }
 }
 
@@ -59,6 +76,10 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// How often it is looked whether a round can begin.
 const LOOK: Duration = Duration::from_millis(20);
 const RESOURCE: &str = "dock";
+/// With two units: one of them is held where the token is not.
+const PAIR: &str = "pair";
+/// How long a link is cut, a disk is full or a node is paused, in standings.
+const LASTS: f64 = 1.5;
 /// As long as clients ask for that name none.
 const LEASE: Duration = Duration::from_millis(meshlock_api::resource::DEFAULT_LEASE_MS);
 
@@ -128,7 +149,7 @@ impl Scene {
                 served(waiter, began).await
             }
             Fault::Bystander => {
-                let next = (0..nodes).find(|node| *node != victim && *node != other).context("too few nodes")?;
+                let next = third(nodes, victim, other)?;
                 self.lock(other).await?.release().await?;
                 let began = Instant::now();
                 self.mesh.kill(victim).await?;
@@ -140,9 +161,9 @@ impl Scene {
                 let (held, waiter) = self.contend(victim, other).await?;
                 let began = Instant::now();
                 self.mesh.signal(victim, Signal::STOP);
-                let standing = self.mesh.plan().standing;
+                let lasts = self.mesh.plan().standing.mul_f64(LASTS);
                 let went_on = async {
-                    sleep(standing.mul_f64(1.5)).await;
+                    sleep(lasts).await;
                     self.mesh.signal(victim, Signal::CONT);
                     // Without voters it still holds; with them it has lost it.
                     let _ = held.release().await;
@@ -182,6 +203,71 @@ impl Scene {
                 drop(held);
                 Ok(took)
             }
+            Fault::Partition => {
+                let (held, waiter) = self.contend(victim, other).await?;
+                let began = Instant::now();
+                let lasts = self.mesh.plan().standing.mul_f64(LASTS);
+                self.mesh.links_of(victim).for_each(|link| link.lose(100, true, lasts));
+                let healed = async {
+                    sleep(lasts).await;
+                    // Without voters it still holds; with them it has lost it.
+                    let _ = held.release().await;
+                };
+                let (took, ()) = tokio::join!(served(waiter, began), healed);
+                took
+            }
+            Fault::GrantOnly => {
+                let next = third(nodes, victim, other)?;
+                let held = self.lock_of(victim, PAIR).await?;
+                let also = self.lock_of(other, PAIR).await?;
+                let waiter = self.wait_for(next, PAIR);
+                let holder = self.mesh.name(other).to_owned();
+                self.until(next, |status| {
+                    let pair = status.resources.iter().find(|resource| resource.name == PAIR);
+                    pair.is_some_and(|pair| pair.token_at.as_ref() == Some(&holder) && !pair.waiters.is_empty())
+                })
+                .await
+                .context("the token is not where it should be")?;
+                let began = Instant::now();
+                self.mesh.kill(victim).await?;
+                sleep(SUPERVISED).await;
+                self.mesh.begin(victim).await?;
+                let took = served(waiter, began).await?;
+                drop(held);
+                also.release().await?;
+                Ok(took)
+            }
+            Fault::FullDisk => {
+                let full = third(nodes, victim, other)?;
+                let (held, waiter) = self.contend(victim, other).await?;
+                if !self.mesh.fill_disk(full, true) {
+                    bail!("this system lets no disk seem full");
+                }
+                let began = Instant::now();
+                self.mesh.kill(victim).await?;
+                sleep(SUPERVISED).await;
+                self.mesh.begin(victim).await?;
+                let freed = async {
+                    sleep(self.mesh.plan().standing.mul_f64(LASTS)).await;
+                    self.mesh.fill_disk(full, false);
+                };
+                let (took, ()) = tokio::join!(served(waiter, began), freed);
+                drop(held);
+                took
+            }
+            Fault::CleanStop => {
+                let (held, waiter) = self.contend(victim, other).await?;
+                let began = Instant::now();
+                let obeyed = async move {
+                    held.lost().await;
+                    let _ = held.release().await; // it has stopped
+                };
+                let (stopped, ()) = tokio::join!(self.mesh.stop(victim), obeyed);
+                stopped?;
+                let took = served(waiter, began).await?;
+                self.mesh.begin(victim).await?;
+                Ok(took)
+            }
         }
     }
 
@@ -199,12 +285,20 @@ impl Scene {
     }
 
     async fn lock(&self, node: usize) -> anyhow::Result<Guard> {
-        let held = timeout(PATIENCE, self.clients[node].lock(RESOURCE).lease(LEASE)).await;
+        self.lock_of(node, RESOURCE).await
+    }
+
+    async fn lock_of(&self, node: usize, resource: &str) -> anyhow::Result<Guard> {
+        let held = timeout(PATIENCE, self.clients[node].lock(resource).lease(LEASE)).await;
         Ok(held.context("a lock is not granted although all is well")??)
     }
 
     fn wait_at(&self, node: usize) -> Waiter {
-        let lock = self.clients[node].lock(RESOURCE).lease(LEASE);
+        self.wait_for(node, RESOURCE)
+    }
+
+    fn wait_for(&self, node: usize, resource: &str) -> Waiter {
+        let lock = self.clients[node].lock(resource).lease(LEASE);
         tokio::spawn(async move {
             let guard = lock.await?;
             Ok((guard, Instant::now()))
@@ -235,6 +329,11 @@ impl Scene {
         }
         Ok(())
     }
+}
+
+/// A node beside these two.
+fn third(nodes: usize, one: usize, other: usize) -> anyhow::Result<usize> {
+    (0..nodes).find(|node| *node != one && *node != other).context("too few nodes")
 }
 
 /// How long after the fault the waiter was served. It gives the lock back.

@@ -31,12 +31,15 @@ impl Report {
     pub(super) fn new(args: &Args) -> Self {
         let goal = match (args.fault, args.recovery) {
             (Fault::IdleRestarted, _) => Some(RESTARTED_GOAL),
-            (Fault::Killed | Fault::Restarted | Fault::Paused, Recovery::Voters) => {
-                Some(args.standing.mul_f64(1.1) + BEYOND_STANDING)
-            }
-            (Fault::Killed | Fault::Restarted | Fault::Paused | Fault::Bystander | Fault::Heir | Fault::Power, _) => {
-                None
-            }
+            (
+                Fault::Killed | Fault::Restarted | Fault::Paused | Fault::Partition | Fault::GrantOnly,
+                Recovery::Voters,
+            ) => Some(args.standing.mul_f64(1.1) + BEYOND_STANDING),
+            (
+                Fault::Killed | Fault::Restarted | Fault::Paused | Fault::Partition | Fault::GrantOnly,
+                Recovery::Restart | Recovery::None,
+            )
+            | (Fault::Bystander | Fault::Heir | Fault::Power | Fault::FullDisk | Fault::CleanStop, _) => None,
         };
         Self { command: args.command(), goal, times: Vec::new() }
     }

@@ -87,10 +87,11 @@ impl Conductor {
             let over = self.scene.history.held_until(node);
             sleep(over.saturating_sub(self.scene.history.now())).await;
         }
-        if self.mesh.expel(node, vouched).is_err() {
+        if let Err(refused) = self.mesh.expel(node, vouched) {
             // A voter leaves only when others vote in its place, which takes a majority of them; the command says so. Then
             // it comes back as itself.
             self.done.kept += 1;
+            self.refusals.insert(refused.to_string());
             return Ok(self.begin(node).await);
         }
         self.done.replaced += 1;

@@ -142,9 +142,10 @@ fn judge(before: &[Use], after: &[Use], lasted: Duration, baseline: &Baseline) -
     findings
 }
 
-/// Whether every node sees every other, when all are there.
-pub(super) async fn complete(scene: &Scene) -> Option<Finding> {
-    let until = Instant::now() + COMPLETE_WITHIN;
+/// Whether every node sees every other, when all are there. One that waits for the leases of former clients has no links.
+pub(super) async fn complete(scene: &Scene, former_leases: Duration) -> Option<Finding> {
+    let within = COMPLETE_WITHIN + former_leases;
+    let until = Instant::now() + within;
     let nodes = scene.sockets.len();
     for node in 0..nodes {
         let mut line = scene.line(node);
@@ -156,8 +157,7 @@ pub(super) async fn complete(scene: &Scene) -> Option<Finding> {
                 break;
             }
             if Instant::now() > until {
-                let text =
-                    format!("`status` at n{node} shows {seen} of {nodes} nodes, {} s after", COMPLETE_WITHIN.as_secs());
+                let text = format!("`status` at n{node} shows {seen} of {nodes} nodes, {} s after", within.as_secs());
                 return Some(Finding::new("status", text + " all faults were over"));
             }
             sleep(Duration::from_millis(200)).await;

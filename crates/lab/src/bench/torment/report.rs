@@ -1,5 +1,6 @@
 //! What came of it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(super) struct Report {
     pub(super) begun_anew: u64,
     #[serde(flatten)]
     pub(super) done: Done,
+    /// Why members were not removed.
+    pub(super) refusals: BTreeSet<String>,
     /// What each node used in the end.
     pub(super) uses: Vec<Use>,
     pub(super) findings: Vec<Finding>,
@@ -103,6 +106,9 @@ impl Report {
         ];
         for (what, how_many) in lines {
             writeln!(out, "  {what:<32} {how_many:>14}")?;
+        }
+        for refused in self.refusals.iter().take(SHOWN) {
+            writeln!(out, "\n  refused: {refused}")?;
         }
         if self.done.full_disks_skipped > 0 {
             writeln!(out, "\n  skipped: this system lets no disk seem full, so nothing was tried with one")?;

@@ -13,7 +13,7 @@ use super::cast;
 use super::health::{self, Baseline};
 use super::history::{Claim, How, Rules};
 use super::plan::{Kind, Plan};
-use super::troubles::{Conductor, plain};
+use super::troubles::{Conductor, former_leases, plain};
 use super::user::{Scene, live};
 use super::verdict::{self, Finding, Floors};
 
@@ -86,12 +86,13 @@ pub(super) async fn settle(
         ended?;
     }
     load.clients.spawn(async move { while crowd.join_next().await.is_some() {} });
-    let mut findings = drain(&scene, load.clients).await;
+    let former = former_leases(conductor.mesh.recovery());
+    let mut findings = drain(&scene, load.clients, STUCK_AFTER + former).await;
     findings.extend(health::quiet(&conductor.mesh.pids(), &scene.sockets, baseline).await);
     if findings.is_empty() {
-        findings.extend(health::complete(&scene).await);
+        findings.extend(health::complete(&scene, former).await);
         let probes = probe(conductor);
-        findings.extend(drain(&scene, probes).await);
+        findings.extend(drain(&scene, probes, STUCK_AFTER).await);
     }
     if findings.is_empty() {
         findings.extend(conductor.resize_at_last().await);
@@ -110,8 +111,8 @@ pub(super) async fn settle(
     Ok(findings)
 }
 
-/// Waits until all have ended, or some are stuck.
-async fn drain(scene: &Scene, mut clients: JoinSet<()>) -> Vec<Finding> {
+/// Waits until all have ended, or nothing has happened on a resource for so long.
+async fn drain(scene: &Scene, mut clients: JoinSet<()>, patience: Duration) -> Vec<Finding> {
     let mut findings = Vec::new();
     loop {
         while let Some(ended) = clients.try_join_next() {
@@ -122,10 +123,10 @@ async fn drain(scene: &Scene, mut clients: JoinSet<()>) -> Vec<Finding> {
         if clients.is_empty() {
             return findings;
         }
-        let stuck = scene.history.stuck(STUCK_AFTER);
+        let stuck = scene.history.stuck(patience);
         if !stuck.is_empty() {
             clients.shutdown().await;
-            findings.push(tell_stuck(&stuck));
+            findings.push(tell_stuck(&stuck, patience));
             for claim in stuck {
                 scene.history.end_open(&claim.resource, How::Killed);
             }
@@ -135,7 +136,7 @@ async fn drain(scene: &Scene, mut clients: JoinSet<()>) -> Vec<Finding> {
     }
 }
 
-fn tell_stuck(stuck: &[Claim]) -> Finding {
+fn tell_stuck(stuck: &[Claim], patience: Duration) -> Finding {
     let mut of: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for claim in stuck {
         of.entry(&claim.resource).or_default().push(format!("{} at n{}", claim.id, claim.node));
@@ -148,7 +149,7 @@ fn tell_stuck(stuck: &[Claim]) -> Finding {
             format!("{} wait for {name}: {}", who.len(), first.join(", "))
         })
         .collect();
-    let text = format!("with all faults over, nobody was served for {} s; {}", STUCK_AFTER.as_secs(), lines.join("; "));
+    let text = format!("with all faults over, nobody was served for {} s; {}", patience.as_secs(), lines.join("; "));
     Finding::new("stuck", text)
 }
 

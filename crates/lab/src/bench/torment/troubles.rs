@@ -1,5 +1,6 @@
 //! Troubles, carried out one after the other while clients go on.
 
+use std::collections::BTreeSet;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -17,15 +18,14 @@ use super::plan::{Ending, LONG_OWNER, Trouble, Use};
 use super::sizes::Sizes;
 use super::user::{Scene, User, live};
 use super::verdict::Finding;
-use crate::bench::processes::{Mesh, ended, first_line, send};
+use crate::bench::processes::{Mesh, Recovery, ended, first_line, send};
 
 /// How long the next one may wait for a resource that nobody holds. It is milliseconds; this is for busy machines and
 /// for links that come back, and nodes that lost their standing and get it again.
 pub(super) const SERVED_WITHIN: Duration = Duration::from_secs(60);
 /// The lease of a waiter that is killed: what it blocks must be seen.
 const LONG_LEASE: Duration = Duration::from_secs(120);
-/// How long a scene may wait for its first holder: a node without voters that was killed while a client held with a long
-/// lease waits for its end when it comes back, and the others wait for that node.
+/// How long a scene may wait for its first holder: see [`former_leases`].
 const FIRST_WITHIN: Duration = LONG_LEASE.saturating_add(SERVED_WITHIN);
 /// The lease of a holder that is killed or paused.
 const SHORT_LEASE: Duration = Duration::from_secs(1);
@@ -62,6 +62,15 @@ pub(super) struct Done {
     pub(super) made: u64,
 }
 
+/// How much longer everybody may wait for a node that was killed: without voters it waits at its next start until the leases
+/// of its former clients are over, and the others wait for that node. With voters no lease is longer than a standing.
+pub(super) fn former_leases(recovery: Recovery) -> Duration {
+    match recovery {
+        Recovery::Voters => Duration::ZERO,
+        Recovery::Restart | Recovery::None => LONG_LEASE,
+    }
+}
+
 /// Carries them out.
 pub(super) struct Conductor {
     pub(super) mesh: Mesh,
@@ -73,13 +82,16 @@ pub(super) struct Conductor {
     pub(super) serial: u64,
     /// What is known of the resource whose capacity changes.
     pub(super) sizes: Sizes,
+    /// Why members were not removed, in the words of the command.
+    pub(super) refusals: BTreeSet<String>,
 }
 
 pub(super) type Outcome = anyhow::Result<Option<Finding>>;
 
 impl Conductor {
     pub(super) fn new(mesh: Mesh, scene: Scene) -> Self {
-        Self { mesh, scene, done: Done::default(), crowd: JoinSet::new(), serial: 0, sizes: Sizes::default() }
+        let (done, sizes, refusals) = Default::default();
+        Self { mesh, scene, done, crowd: JoinSet::new(), serial: 0, sizes, refusals }
     }
 
     pub(super) async fn carry_out(&mut self, trouble: Trouble) -> Outcome {
