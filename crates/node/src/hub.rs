@@ -218,10 +218,10 @@ impl Hub {
             tracing::error!("{BROKEN}");
             panic::resume_unwind(cause) // and the mutex is poisoned
         });
-        let mut notes = Vec::new();
+        let (mut notes, mut remarks) = (Vec::new(), Vec::new());
         if inner.machine.has_output() {
             inner.flush();
-            notes = inner.machine.take_notes();
+            (notes, remarks) = (inner.machine.take_notes(), inner.machine.take_remarks());
         }
         if inner.machine.is_expelled() && !inner.senders.is_empty() {
             inner.senders.clear(); // this closes the links; the next ones are of the next incarnation
@@ -236,6 +236,9 @@ impl Hub {
         woken.into_iter().for_each(Waker::wake);
         if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.earlier.notify_one();
+        }
+        for remark in remarks {
+            tracing::info!("{remark}");
         }
         for note in notes {
             tracing::warn!("{note}");

@@ -217,6 +217,7 @@ pub struct Machine {
     pub(crate) woken: Vec<Waker>,
     outbox: Vec<(NodeId, Outgoing)>,
     notes: Vec<String>,
+    remarks: Vec<String>,
     removals: Vec<(NodeId, Removals)>,
 }
 
@@ -249,6 +250,7 @@ impl Machine {
             woken: Vec::new(),
             outbox: Vec::new(),
             notes: Vec::new(),
+            remarks: Vec::new(),
             removals: Vec::new(),
             settings,
         };
@@ -264,7 +266,7 @@ impl Machine {
 
     /// Whether there is something to be sent or to be logged.
     pub fn has_output(&self) -> bool {
-        !self.outbox.is_empty() || !self.notes.is_empty()
+        !self.outbox.is_empty() || !self.notes.is_empty() || !self.remarks.is_empty()
     }
 
     /// Those who waited for what has happened. Wake them after the machine was released: they may want it.
@@ -275,9 +277,14 @@ impl Machine {
         woken
     }
 
-    /// Lines for the log.
+    /// Lines for the log, which somebody should look at.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
+    }
+
+    /// Lines for the log that are as they should be.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     /// What neighbours said about removed members, to be verified with the authority's certificate.

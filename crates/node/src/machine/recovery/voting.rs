@@ -86,7 +86,7 @@ impl Machine {
                         self.disk_failed(now, &error);
                     }
                 }
-                Act::Registered => self.note("a majority of voters has this node on record".to_owned()),
+                Act::Registered => self.remarks.push("a majority of voters has this node on record".to_owned()),
                 Act::Rejected => self.expel(now, "voters know a later incarnation of this node than its disk does"),
                 Act::Ratified(census) => {
                     if let Some(recovery) = &mut self.recovery {
