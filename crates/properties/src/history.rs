@@ -15,25 +15,45 @@ use crate::{backfill, cancelled, exclusion, fences, forgotten, numbered, one_ses
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Occurrence {
     /// A client made a request.
-    Requested { node: NodeId, request: RequestId, rank: Rank, units: Units, session: Option<Session> },
+    Requested {
+        node: NodeId,
+        request: RequestId,
+        rank: Rank,
+        units: Units,
+        session: Option<Session>,
+    },
     /// It changed the urgency of a waiting request.
-    Reprioritized { node: NodeId, request: RequestId, rank: Rank },
-    /// The request was cancelled.
-    Cancelled { node: NodeId, request: RequestId },
-    /// The request was granted.
-    Granted { node: NodeId, grant: Grant },
+    Reprioritized {
+        node: NodeId,
+        request: RequestId,
+        rank: Rank,
+    },
+    Cancelled {
+        node: NodeId,
+        request: RequestId,
+    },
+    Granted {
+        node: NodeId,
+        grant: Grant,
+    },
     /// What was granted came in its turn, or past a more urgent request; see [`turns`](crate::turns).
     Turn {
         grant: GrantId,
         /// Whether a more urgent request was left waiting at its granter.
         passes: bool,
     },
-    /// The grant was released.
-    Released { node: NodeId, request: RequestId },
+    Released {
+        node: NodeId,
+        request: RequestId,
+    },
     /// The node crashed. Its clients ask no more; what they hold they still hold.
-    Crashed { node: NodeId },
+    Crashed {
+        node: NodeId,
+    },
     /// The clients of a node that crashed have nothing any more.
-    Ended { node: NodeId },
+    Ended {
+        node: NodeId,
+    },
     /// The heir of a census has decided.
     Decided {
         node: NodeId,
@@ -44,7 +64,9 @@ pub enum Occurrence {
     },
     /// The resource was defined anew: from now on grants may bring the units in use up to this. While some nodes know
     /// the new definition and others do not, that is the greater of both.
-    Resized { capacity: Units },
+    Resized {
+        capacity: Units,
+    },
 }
 
 /// What has to be remembered to watch the rules over occurrences.

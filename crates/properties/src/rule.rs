@@ -109,7 +109,6 @@ impl Rule {
         (Self::Starvation, "starvation", "no request starves on a fair run"),
     ];
 
-    /// All rules.
     pub const ALL: [Self; 25] = {
         let mut all = [Self::Exclusion; 25];
         let mut place = 0;
@@ -124,12 +123,10 @@ impl Rule {
         Self::TABLE[self as usize].1
     }
 
-    /// The rule in one sentence.
     pub const fn words(self) -> &'static str {
         Self::TABLE[self as usize].2
     }
 
-    /// The rule of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.name() == name)
     }
@@ -146,29 +143,23 @@ impl fmt::Display for Rule {
 pub struct RuleSet(u32);
 
 impl RuleSet {
-    /// No rule.
     pub const NONE: Self = Self(0);
-    /// Every rule.
     pub const ALL: Self = Self(u32::MAX);
 
-    /// This set and one rule more.
     #[must_use]
     pub const fn with(self, rule: Rule) -> Self {
         Self(self.0 | 1 << rule as u32)
     }
 
-    /// This set without a rule.
     #[must_use]
     pub const fn without(self, rule: Rule) -> Self {
         Self(self.0 & !(1 << rule as u32))
     }
 
-    /// Whether the rule is watched.
     pub const fn has(self, rule: Rule) -> bool {
         self.0 & (1 << rule as u32) != 0
     }
 
-    /// The rules of this set.
     pub fn iter(self) -> impl Iterator<Item = Rule> {
         Rule::ALL.into_iter().filter(move |rule| self.has(*rule))
     }
@@ -185,7 +176,6 @@ impl FromIterator<Rule> for RuleSet {
 pub struct Setting {
     /// The k of h-out-of-k.
     pub capacity: Units,
-    /// How requests are ordered.
     pub order: Order,
     /// How many same-session requests may pass a blocked front while one session lasts.
     pub joins: u32,
@@ -207,7 +197,6 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{rule} broken{}: {what}", .node.map(|n| format!(" at node {n}")).unwrap_or_default())]
 pub struct Violation {
-    /// Which rule.
     pub rule: Rule,
     /// Where it shows, if at one node.
     pub node: Option<NodeId>,

@@ -33,7 +33,6 @@ pub enum Cell {
     },
     /// A judgement, marked by a sign and by colour.
     Verdict {
-        /// Whether it is good news.
         good: bool,
         text: String,
     },

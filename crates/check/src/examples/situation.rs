@@ -223,32 +223,16 @@ pub(super) struct Edge<'a> {
 impl Edge<'_> {
     /// The messages that are lost in this step, with their channels.
     fn lost_messages(&self, space: &Space) -> Vec<(usize, u32)> {
-        match self.action {
-            Action::Lose { channel, place } => {
-                let channel = usize::from(channel);
-                let content = self.before[space.layout.channel(channel)];
-                space.channels.iter(content).nth(place.into()).map(|message| (channel, message)).into_iter().collect()
-            }
-            Action::Notice { link, end } => {
-                let channel = space.layout.links[usize::from(link)].channel_into(end);
-                let content = self.before[space.layout.channel(channel)];
-                space.channels.iter(content).map(|message| (channel, message)).collect()
-            }
-            Action::Deliver { .. }
-            | Action::Release { .. }
-            | Action::Expire { .. }
-            | Action::ExpireEarly { .. }
-            | Action::Request { .. }
-            | Action::Cancel { .. }
-            | Action::Reprioritize { .. }
-            | Action::Cut { .. }
-            | Action::Form { .. }
-            | Action::Resize { .. }
-            | Action::Learn { .. }
-            | Action::Leave { .. }
-            | Action::Stop { .. }
-            | Action::Start { .. }
-            | Action::Member { .. } => Vec::new(),
+        let in_channel = |channel: usize| {
+            let content = self.before[space.layout.channel(channel)];
+            space.channels.iter(content).map(move |message| (channel, message))
+        };
+        if let Action::Lose { channel, place } = self.action {
+            in_channel(channel.into()).nth(place.into()).into_iter().collect()
+        } else if let Action::Notice { link, end } = self.action {
+            in_channel(space.layout.links[usize::from(link)].channel_into(end)).collect()
+        } else {
+            Vec::new()
         }
     }
 }

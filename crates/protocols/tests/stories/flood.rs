@@ -4,7 +4,7 @@
 //! In every story ann starts with the token.
 
 use crate::story::Story;
-use meshlock_core::flood::{self, Message};
+use meshlock_core::flood;
 use meshlock_core::view::Origin;
 use meshlock_core::{Demand, Event, Misuse, NodeId, Protocol, RequestId, Units};
 use meshlock_protocols::printed::flood::{self as published, Defect, Repairs};
@@ -408,14 +408,6 @@ fn views_name_the_requests_of_the_callers_not_the_numbers_of_the_protocol() {
     story.event(ann, Event::Release { request: RequestId(70), units: Units(1) });
     story.event(ann, Event::Request { request: RequestId(70), demand: ONE });
     story.expect_refused(Misuse::RequestNumberUsed(RequestId(70)));
-}
-
-#[test]
-fn a_message_from_someone_without_a_link_is_rejected() {
-    let mut story = repaired(PAIR);
-    let heard = flood::Heard { number: 1, attempt: 0 };
-    let request = Message::Request { site: NodeId(3), heard };
-    story.forges("cy", "ann", request).expect_trace("ann REQUEST from cy -> reject cy: no link to this sender");
 }
 
 #[test]

@@ -19,12 +19,8 @@ fn members() -> Vec<NodeId> {
 
 /// The printed text with one defect: G6's repair stands on G7's, and with G8's the faulty line of G10 is never reached.
 fn printed_with(defect: Defect) -> Story<published::Node> {
-    let others = published::Repairs::all_but([defect]);
-    printed(match defect {
-        Defect::G7 => others.without(Defect::G6),
-        Defect::G10 => others.without(Defect::G8),
-        _ => others,
-    })
+    let also = [(Defect::G7, Defect::G6), (Defect::G10, Defect::G8)].into_iter().filter(|(left, _)| *left == defect);
+    printed(published::Repairs::all_but(also.map(|(_, other)| other).chain([defect])))
 }
 
 fn printed(repairs: published::Repairs) -> Story<published::Node> {
