@@ -33,6 +33,7 @@ pub enum Cell {
     },
     /// A judgement, marked by a sign and by colour.
     Verdict {
+        /// Whether it is good news.
         good: bool,
         text: String,
     },

@@ -49,6 +49,7 @@ pub trait Source: Send + Sync + 'static {
 /// What comes of an action.
 pub type Acting<'a> = Pin<Box<dyn Future<Output = Result<Done, Refusal>> + Send + 'a>>;
 
+/// What a source is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct About {
     /// Of the program.
@@ -64,6 +65,7 @@ pub struct About {
     pub notes: Vec<String>,
 }
 
+/// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -77,6 +79,7 @@ pub enum Kind {
     Check,
 }
 
+/// The name of a tape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TapeName {
     /// The resource, where there are several.
@@ -91,6 +94,7 @@ pub struct Playing {
     pub speed: f64,
     /// Where it is, in nanoseconds.
     pub now: u64,
+    /// The scenario is over.
     pub over: bool,
     /// Metres, where there is a radio.
     pub range: Option<f64>,
@@ -128,21 +132,15 @@ pub enum Action {
     /// Time stands still.
     Pause,
     /// So many events, while paused.
-    Step {
-        events: u32,
-    },
+    Step { events: u32 },
     /// Simulated seconds per second.
-    Speed {
-        factor: f64,
-    },
+    Speed { factor: f64 },
     /// A node is put somewhere else, and stays there.
-    Move {
-        node: NodeId,
-        to: Position,
-    },
+    Move { node: NodeId, to: Position },
     /// A link is cut or restored.
     Link {
         between: (NodeId, NodeId),
+        /// Whether it is to be there.
         up: bool,
     },
     /// A node comes.
@@ -150,39 +148,23 @@ pub enum Action {
         /// Where, in a network with places.
         at: Option<Position>,
     },
-    Remove {
-        node: NodeId,
-    },
+    /// A node goes.
+    Remove { node: NodeId },
     /// A node crashes: no goodbye.
-    Kill {
-        node: NodeId,
-    },
+    Kill { node: NodeId },
     /// A node that crashed is started again.
-    Restart {
-        node: NodeId,
-    },
-    Range {
-        metres: f64,
-    },
+    Restart { node: NodeId },
+    /// The range of the radio.
+    Range { metres: f64 },
     /// How fast nodes move.
     Pace {
         /// How many times as fast as the scenario says.
         factor: f64,
     },
     /// A client asks for the resource of a tape.
-    Request {
-        tape: usize,
-        node: NodeId,
-        units: u32,
-        priority: i32,
-        session: Option<u64>,
-    },
+    Request { tape: usize, node: NodeId, units: u32, priority: i32, session: Option<u64> },
     /// A client gives back a grant, or gives up a request that waits.
-    Release {
-        tape: usize,
-        node: NodeId,
-        request: u64,
-    },
+    Release { tape: usize, node: NodeId, request: u64 },
 }
 
 /// What came of an action: the node that was added, the request that was made.
