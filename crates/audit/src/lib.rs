@@ -21,7 +21,6 @@ use setup::Setup;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audited {
     pub protocol: String,
-    /// Events that were looked at.
     pub events: u64,
     /// Those that were run again.
     pub replayed: u64,

@@ -149,25 +149,11 @@ fn told(space: &mut Space, action: Action) -> Step {
         let message = space.local.message(vanished.message).clone();
         Vanished { from: channel.from, to: channel.to, message, fate: vanished.fate }
     });
-    let link = match action {
-        Action::Notice { link, .. } | Action::Cut { link } | Action::Form { link } => {
-            let link = space.layout.links[usize::from(link)].link;
-            Some((link.low(), link.high()))
-        }
-        Action::Deliver { .. }
-        | Action::Release { .. }
-        | Action::Expire { .. }
-        | Action::ExpireEarly { .. }
-        | Action::Request { .. }
-        | Action::Cancel { .. }
-        | Action::Reprioritize { .. }
-        | Action::Lose { .. }
-        | Action::Resize { .. }
-        | Action::Learn { .. }
-        | Action::Leave { .. }
-        | Action::Stop { .. }
-        | Action::Start { .. }
-        | Action::Member { .. } => None,
+    let link = if let Action::Notice { link, .. } | Action::Cut { link } | Action::Form { link } = action {
+        let link = space.layout.links[usize::from(link)].link;
+        Some((link.low(), link.high()))
+    } else {
+        None
     };
     Step { action, link, moves, sent, vanished: vanished.collect() }
 }

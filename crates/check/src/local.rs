@@ -128,39 +128,23 @@ impl Local {
         if let Some(record) = &mut self.record {
             record.push((node, event.clone()));
         }
-        let step = match event {
-            Event::Receive { from, message } => {
-                let key = (node, from.0, message);
-                match self.received.get(&key) {
-                    Some(&step) => step,
-                    None => {
-                        let step = self.compute(node, event);
-                        self.received.insert(key, step);
-                        step
-                    }
-                }
+        let step = if let Event::Receive { from, message } = event {
+            let key = (node, from.0, message);
+            if let Some(&step) = self.received.get(&key) {
+                step
+            } else {
+                let step = self.compute(node, event);
+                self.received.insert(key, step);
+                step
             }
-            Event::Request { .. }
-            | Event::Cancel { .. }
-            | Event::Reprioritize { .. }
-            | Event::Release { .. }
-            | Event::LinkUp { .. }
-            | Event::LinkDown { .. }
-            | Event::Expired { .. }
-            | Event::Resize { .. }
-            | Event::Leave
-            | Event::Resume
-            | Event::Census { .. }
-            | Event::Remake { .. } => {
-                let key = (node, self.events.insert_ref(&event));
-                match self.known.get(&key) {
-                    Some(&step) => step,
-                    None => {
-                        let step = self.compute(node, event);
-                        self.known.insert(key, step);
-                        step
-                    }
-                }
+        } else {
+            let key = (node, self.events.insert_ref(&event));
+            if let Some(&step) = self.known.get(&key) {
+                step
+            } else {
+                let step = self.compute(node, event);
+                self.known.insert(key, step);
+                step
             }
         };
         if step.misuse == NONE { Ok(step) } else { Err(self.misuses[step.misuse as usize]) }

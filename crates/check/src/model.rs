@@ -216,13 +216,6 @@ impl Workload {
         self.endless = true;
         self
     }
-
-    /// The same by applications that ask only while no channel holds more than `most` messages.
-    #[must_use]
-    pub fn patient(mut self, most: usize) -> Self {
-        self.patience = Some(most);
-        self
-    }
 }
 
 /// What the application of one node asks for.

@@ -114,22 +114,8 @@ impl Spec {
         }
     }
 
-    /// The same with the printed text read in these other ways.
-    #[must_use]
-    pub fn read_as(self, readings: &[&str]) -> Self {
-        Self { readings: readings.iter().map(ToString::to_string).collect(), ..self }
-    }
-
     pub fn watched(&self) -> RuleSet {
         self.rules.unwrap_or_else(|| rules::promised(self))
-    }
-
-    /// The same with requests that never run out, made only while no channel holds more than
-    /// `patience` messages.
-    #[must_use]
-    pub fn endless(mut self, patience: usize) -> Self {
-        self.workload = self.workload.endless().patient(patience);
-        self
     }
 
     /// The largest difference of clocks that can matter: what the spread of priorities is worth in grants.

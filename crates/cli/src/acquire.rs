@@ -74,7 +74,6 @@ pub struct RenewArgs {
     node: NodeOptions,
 }
 
-/// Runs `acquire`.
 pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
     let acquire = async {
         let mut signals = Signals::listen()?;
@@ -97,7 +96,6 @@ pub(crate) fn acquire(args: &AcquireArgs) -> Exit {
     block_on(acquire).unwrap_or_else(|error| fail(&error))
 }
 
-/// Runs `release`.
 pub(crate) fn release(args: &ReleaseArgs) -> Exit {
     let release = async {
         let info = args.node.connect().await?.release(&args.id).await?;
@@ -109,7 +107,6 @@ pub(crate) fn release(args: &ReleaseArgs) -> Exit {
     block_on(release).unwrap_or_else(|error| fail(&error))
 }
 
-/// Runs `renew`.
 pub(crate) fn renew(args: &RenewArgs) -> Exit {
     let renew = async {
         let info = args.node.connect().await?.renew(&args.id, args.lease).await?;

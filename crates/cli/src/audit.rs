@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::node_options::{NodeOptions, block_on};
 use crate::output;
 use crate::text::several;
+use crate::watch;
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock audit                    the latest 100 records of this node
@@ -37,7 +38,6 @@ pub struct Args {
     node: NodeOptions,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let ask = async { Ok(args.node.connect().await?.audit(args.name.as_deref(), args.last).await?) };
     let records = block_on(ask)?;
@@ -81,15 +81,8 @@ fn line(record: &AuditRecord) -> String {
 /// `2026-05-04 17:30:00.250`, in UTC.
 fn time(unix_ms: u64) -> String {
     let nanos = i128::from(unix_ms) * 1_000_000;
-    let Ok(time) = OffsetDateTime::from_unix_timestamp_nanos(nanos) else { return unix_ms.to_string() };
-    let (date, clock) = (time.date(), time.time());
-    let (hour, minute, second, ms) = clock.as_hms_milli();
-    format!(
-        "{:04}-{:02}-{:02} {hour:02}:{minute:02}:{second:02}.{ms:03}",
-        date.year(),
-        u8::from(date.month()),
-        date.day()
-    )
+    let date = OffsetDateTime::from_unix_timestamp_nanos(nanos).map(OffsetDateTime::date);
+    date.map_or_else(|_| unix_ms.to_string(), |date| format!("{date} {}", watch::time(unix_ms)))
 }
 
 #[cfg(test)]

@@ -73,7 +73,6 @@ impl Finding {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut findings = Vec::new();
     let here = machine::look(args, &mut findings);

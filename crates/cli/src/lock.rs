@@ -30,7 +30,6 @@ pub(crate) const NOT_IN_TIME: u8 = 124;
 /// Something other than the command failed.
 pub(crate) const FAILED: u8 = 125;
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Exit {
     block_on(lock(args)).unwrap_or_else(|error| fail(&error))
 }

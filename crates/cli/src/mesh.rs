@@ -159,7 +159,6 @@ fn peer(text: &str) -> Result<String, String> {
     config::check_peer(text).map(|()| text.to_owned())
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let at = Place { dir: args.dir.clone().unwrap_or_else(directory::find), json: args.json };
     match &args.command {

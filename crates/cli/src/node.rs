@@ -31,7 +31,6 @@ pub(crate) use self::args::Args;
 pub use self::args::Carrier;
 use self::tapes::Tapes;
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = NodeConfig::load(args.settings()?, args.config.as_deref())?;
     let mut problems = config.check();

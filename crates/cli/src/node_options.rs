@@ -24,7 +24,6 @@ pub(crate) struct NodeOptions {
 }
 
 impl NodeOptions {
-    /// Finds the node.
     pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
         self.connect_within(None).await
     }

@@ -5,12 +5,12 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use meshlock_report::table::{Cell, Column, Table};
 use serde::Serialize;
 
 use crate::style::{self, styled};
 use crate::text::fold;
 
-/// One JSON document on standard output.
 pub fn json<T: Serialize + ?Sized>(document: &T) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let text = serde_json::to_string_pretty(document)?;
@@ -30,6 +30,21 @@ pub fn labelled(out: &mut impl Write, label: &str, text: &str) -> io::Result<()>
         writeln!(out, "{part}")?;
     }
     Ok(())
+}
+
+/// The word that stands in files and documents.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+/// A table, with one line end at its end. The names of its columns are divided by ` | `; those of numbers end in `#`.
+pub(crate) fn table(columns: &str, rows: Vec<Vec<Cell>>, width: usize) -> String {
+    let column = |name: &str| Column { name: name.trim_end_matches('#').to_owned(), numeric: name.ends_with('#') };
+    let table = Table { columns: columns.split(" | ").map(column).collect(), rows };
+    format!("{}\n", table.text(width).trim_end())
 }
 
 /// A file to write into. One that is there already is replaced only with `--force`.

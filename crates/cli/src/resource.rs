@@ -6,12 +6,11 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
 use meshlock_api::{Kind, NewResource, Order, Policy, Protocol, ResourceChange, ResourceInfo, duration};
-use meshlock_report::table::{Cell, Column, Table};
+use meshlock_report::table::Cell;
 
 use crate::exit::Exit;
 use crate::node_options::{NodeOptions, block_on};
-use crate::output::{self, table_width};
-use crate::status::kind;
+use crate::output::{self, table_width, word};
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock resource make gpu --capacity 4
@@ -159,7 +158,6 @@ enum Name {
     Group,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.what {
         What::Make(args) => {
@@ -238,26 +236,12 @@ fn tell(info: &ResourceInfo, json: bool) -> anyhow::Result<()> {
 }
 
 fn table(all: &[ResourceInfo]) -> String {
-    let heads = [
-        ("resource", false),
-        ("kind", false),
-        ("capacity", true),
-        ("protocol", false),
-        ("order", false),
-        ("lease", true),
-    ];
-    let columns = heads.map(|(name, numeric)| Column { name: name.to_owned(), numeric }).into();
-    let table = Table { columns, rows: all.iter().map(row).collect() };
-    format!("{}\n", table.text(table_width()).trim_end())
+    let columns = "resource | kind | capacity# | protocol | order | lease#";
+    output::table(columns, all.iter().map(row).collect(), table_width())
 }
 
 fn row(info: &ResourceInfo) -> Vec<Cell> {
     let definition = &info.definition;
-    let protocol = match definition.protocol {
-        Protocol::ReverseLink => "reverse-link",
-        Protocol::Flood => "flood",
-        Protocol::Group => "group",
-    };
     let order = match definition.order {
         Order::Priority { aging: 0 } => "priority, strict".to_owned(),
         Order::Priority { aging } => format!("priority, aging {aging}"),
@@ -271,9 +255,9 @@ fn row(info: &ResourceInfo) -> Vec<Cell> {
     let lease = duration::display(Duration::from_millis(definition.lease_ms));
     let cells = [
         format!("{}{conflict}", info.name),
-        kind(definition).to_owned(),
+        word(&definition.kind),
         definition.capacity.to_string(),
-        protocol.to_owned(),
+        word(&definition.protocol),
         order,
         lease,
     ];

@@ -51,7 +51,6 @@ pub struct Args {
 /// How long the node waits in one question.
 const AT_ONCE: Duration = Duration::from_secs(30);
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let revoked = block_on(revoke(args))?;
     if args.json {

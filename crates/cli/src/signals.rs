@@ -24,7 +24,6 @@ impl Signals {
             .map(Self)
     }
 
-    /// The next one.
     pub async fn next(&mut self) -> Signal {
         poll_fn(|context| {
             let mut arrived = self.0.iter_mut().filter_map(|(signal, stream)| match stream.poll_recv(context) {

@@ -6,14 +6,14 @@ use std::time::Duration;
 use meshlock_api::resource::MANY;
 use meshlock_api::text::visible;
 use meshlock_api::{
-    Definition, Kind, MeshStatus, Missing, Mode, OutOfReach, Policy, RecoveryStatus, ResourceStatus, Row, State,
-    Urgency, duration,
+    Definition, MeshStatus, Missing, Mode, OutOfReach, Policy, RecoveryStatus, ResourceStatus, Row, State, Urgency,
+    duration,
 };
-use meshlock_report::table::{Cell, Column, Table};
+use meshlock_report::table::Cell;
 
 use crate::exit::Exit;
 use crate::node_options::{NodeOptions, block_on};
-use crate::output::{self, table_width};
+use crate::output::{self, table, table_width, word};
 use crate::text::{count, several};
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -42,7 +42,6 @@ pub struct Args {
     node: NodeOptions,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let patience = if args.local { Duration::ZERO } else { args.patience };
     let ask = async { Ok(args.node.connect().await?.status_of(args.name.as_deref(), patience).await?) };
@@ -93,17 +92,8 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
     if status.resources.is_empty() {
         return text + "no resources yet: the first `meshlock lock NAME` makes one\n";
     }
-    let resources = Table {
-        columns: columns(&[
-            ("resource", false),
-            ("kind", false),
-            ("in use", true),
-            ("waiting", true),
-            ("token at", false),
-        ]),
-        rows: status.resources.iter().map(resource).collect(),
-    };
-    text += &lines(&resources.text(width));
+    let resources = status.resources.iter().map(resource).collect();
+    text += &table("resource | kind | in use# | waiting# | token at", resources, width);
     for (name, lost) in status.resources.iter().filter_map(|r| Some((&r.name, r.out_of_reach.as_ref()?))) {
         text += &format!("\n{name}: the token is {lost}. Until then nobody is served\n");
     }
@@ -116,22 +106,9 @@ pub(crate) fn render(status: &MeshStatus, width: usize) -> String {
         let where_asked = if status.complete { "" } else { " at the nodes that answered" };
         return text + &format!("\nnobody holds anything, nobody waits{where_asked}\n");
     }
-    let heads = [
-        ("resource", false),
-        ("state", false),
-        ("node", false),
-        ("owner", false),
-        ("urgency", false),
-        ("units", true),
-        ("slots", false),
-        ("session", false),
-        ("for", true),
-        ("fence", true),
-        ("request", false),
-    ];
-    let requests = Table { columns: columns(&heads), rows };
+    let columns = "resource | state | node | owner | urgency | units# | slots | session | for# | fence# | request";
     text += "\n";
-    text += &lines(&requests.text(width));
+    text += &table(columns, rows, width);
     for resource in &status.resources {
         for (more, what) in [(resource.more_holders, "hold"), (resource.more_waiters, "wait")] {
             if more > 0 {
@@ -150,15 +127,6 @@ fn absent(missing: &Missing) -> String {
     } else {
         format!("{} (heard of {} ago)", missing.name, duration::display(ago))
     }
-}
-
-/// With one line end at the end.
-fn lines(text: &str) -> String {
-    format!("{}\n", text.trim_end())
-}
-
-fn columns(heads: &[(&str, bool)]) -> Vec<Column> {
-    heads.iter().map(|(name, numeric)| Column { name: (*name).to_owned(), numeric: *numeric }).collect()
 }
 
 fn resource(resource: &ResourceStatus) -> Vec<Cell> {
@@ -181,20 +149,11 @@ fn token(resource: &ResourceStatus) -> String {
     }
 }
 
-/// The word for its kind.
-pub(crate) fn kind(definition: &Definition) -> &'static str {
-    match definition.kind {
-        Kind::Mutex => "mutex",
-        Kind::Semaphore => "semaphore",
-        Kind::Sessions => "sessions",
-        Kind::ReadersWriter => "readers-writer",
-    }
-}
-
 fn kind_and_policy(definition: &Definition) -> String {
+    let kind = word(&definition.kind);
     match definition.policy {
-        Policy::Strict => kind(definition).to_owned(),
-        Policy::Backfill => format!("{}, backfill", kind(definition)),
+        Policy::Strict => kind,
+        Policy::Backfill => format!("{kind}, backfill"),
     }
 }
 
@@ -267,6 +226,8 @@ pub(crate) fn urgency(urgency: Urgency) -> String {
 
 #[cfg(test)]
 mod tests {
+    use meshlock_api::Kind;
+
     use super::*;
 
     fn row(id: &str, state: State, fence: Option<u64>) -> Row {

@@ -20,7 +20,6 @@ pub const STRONG: Style = Style::new().bold();
 /// What can be passed over.
 pub const FAINT: Style = Style::new().dimmed();
 
-/// A text in a style.
 pub fn styled<T: Display>(style: Style, text: T) -> Styled<T> {
     Styled { style, text }
 }

@@ -34,7 +34,6 @@ pub struct Args {
     node: NodeOptions,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
         bail!("top needs a terminal; `meshlock status` and `meshlock watch` do not");

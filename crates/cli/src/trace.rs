@@ -58,7 +58,6 @@ enum Command {
     },
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Merge { inputs, output, force } => run_merge(output, inputs, *force),

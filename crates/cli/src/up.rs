@@ -187,7 +187,6 @@ kind = "readers-writer"
 kind = "sessions"
 "#;
 
-/// What is told of a node.
 struct Told {
     name: String,
     socket: PathBuf,

@@ -7,8 +7,8 @@ use meshlock_api::{RequestInfo, duration};
 use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use crate::exit::Exit;
+use crate::output::word;
 use crate::signals::{Signals, code};
-use crate::status::kind;
 use crate::status_line::{Destination, StatusLine};
 use crate::wish::Wish;
 
@@ -76,7 +76,7 @@ pub(crate) async fn tell_what_was_made(client: &Client, id: &str) {
     let parts = parts.into_iter().map(|part| (part.resource, part.made));
     for (name, made) in std::iter::once((resource, made)).chain(parts) {
         if let Some(made) = made {
-            anstream::eprintln!("meshlock: {name} is new: made as a {}, for the whole mesh", kind(&made));
+            anstream::eprintln!("meshlock: {name} is new: made as a {}, for the whole mesh", word(&made.kind));
         }
     }
 }

@@ -7,8 +7,8 @@ use meshlock_api::{Event, RequestInfo, What};
 
 use crate::exit::Exit;
 use crate::node_options::{NodeOptions, block_on};
+use crate::output::word;
 use crate::signals::Signals;
-use crate::status::kind;
 use crate::style::{self, styled};
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -82,7 +82,7 @@ fn line(event: &Event) -> String {
         What::Resource { resource } => {
             let conflict = if resource.conflict.is_some() { ", in conflict with this node's file" } else { "" };
             let definition = &resource.definition;
-            format!("{}: {} with capacity {}{conflict}", resource.name, kind(definition), definition.capacity)
+            format!("{}: {} with capacity {}{conflict}", resource.name, word(&definition.kind), definition.capacity)
         }
         What::Broken { resource, what } => format!("{resource}: A RULE IS BROKEN, please report this: {what}"),
     };
@@ -97,7 +97,7 @@ fn request(request: &RequestInfo) -> String {
 }
 
 /// `17:30:00.250`.
-fn time(unix_ms: u64) -> String {
+pub(crate) fn time(unix_ms: u64) -> String {
     let (seconds, ms) = (unix_ms / 1_000, unix_ms % 1_000);
     format!("{:02}:{:02}:{:02}.{ms:03}", seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60)
 }

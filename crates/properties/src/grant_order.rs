@@ -32,7 +32,6 @@ pub(crate) struct Step<'a> {
     pub(crate) granted: &'a [Grant],
 }
 
-/// Checks one step.
 pub(crate) fn check<M>(step: &Step<'_>, event: &Event<M>) -> Result<(), Violation> {
     step.check(|request| step.rank_of(event, request))
 }
@@ -46,24 +45,16 @@ impl Step<'_> {
 
     /// The rank that a request had when it was granted.
     fn rank_of<M>(&self, event: &Event<M>, request: RequestId) -> Option<Rank> {
-        let wish = match event {
-            Event::Request { request, demand } => Some((*request, demand.urgency)),
-            Event::Reprioritize { request, urgency } => Some((*request, *urgency)),
-            Event::Cancel { .. }
-            | Event::Release { .. }
-            | Event::LinkUp { .. }
-            | Event::LinkDown { .. }
-            | Event::Receive { .. }
-            | Event::Expired { .. }
-            | Event::Resize { .. }
-            | Event::Leave
-            | Event::Resume
-            | Event::Census { .. }
-            | Event::Remake { .. } => None,
+        let urgency = if let Event::Request { request: wished, demand } = event {
+            (*wished == request).then_some(demand.urgency)
+        } else if let Event::Reprioritize { request: wished, urgency } = event {
+            (*wished == request).then_some(*urgency)
+        } else {
+            None
         };
-        match wish {
-            Some((wished, urgency)) if wished == request => timeless_rank(self.setting.order, urgency),
-            Some(_) | None => self.rank_before(request),
+        match urgency {
+            Some(urgency) => timeless_rank(self.setting.order, urgency),
+            None => self.rank_before(request),
         }
     }
 

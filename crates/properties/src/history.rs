@@ -16,67 +16,46 @@ use crate::{backfill, cancelled, exclusion, fences, forgotten, numbered, one_ses
 pub enum Occurrence {
     /// A client made a request.
     Requested {
-        /// At which node.
         node: NodeId,
-        /// Its number.
         request: RequestId,
-        /// Its rank.
         rank: Rank,
-        /// How many units.
         units: Units,
-        /// Which session.
         session: Option<Session>,
     },
     /// It changed the urgency of a waiting request.
     Reprioritized {
-        /// At which node.
         node: NodeId,
-        /// Its number.
         request: RequestId,
-        /// The new rank.
         rank: Rank,
     },
-    /// The request was cancelled.
     Cancelled {
-        /// At which node.
         node: NodeId,
-        /// Its number.
         request: RequestId,
     },
-    /// The request was granted.
     Granted {
-        /// At which node.
         node: NodeId,
-        /// The grant, with its fence.
         grant: Grant,
     },
     /// What was granted came in its turn, or past a more urgent request; see [`turns`](crate::turns).
     Turn {
-        /// The grant.
         grant: GrantId,
         /// Whether a more urgent request was left waiting at its granter.
         passes: bool,
     },
-    /// The grant was released.
     Released {
-        /// At which node.
         node: NodeId,
-        /// Its number.
         request: RequestId,
     },
     /// The node crashed. Its clients ask no more; what they hold they still hold.
     Crashed {
-        /// Which node.
         node: NodeId,
     },
     /// The clients of a node that crashed have nothing any more.
     Ended {
-        /// Which node.
         node: NodeId,
     },
     /// The heir of a census has decided.
     Decided {
-        /// Which node.
         node: NodeId,
         /// Where the numbers of that census begin.
         first: u64,
@@ -86,7 +65,6 @@ pub enum Occurrence {
     /// The resource was defined anew: from now on grants may bring the units in use up to this. While some nodes know
     /// the new definition and others do not, that is the greater of both.
     Resized {
-        /// The k of h-out-of-k.
         capacity: Units,
     },
 }

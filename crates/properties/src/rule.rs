@@ -60,100 +60,73 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules.
-    pub const ALL: [Self; 25] = [
-        Self::Exclusion,
-        Self::OneToken,
-        Self::Conservation,
-        Self::NobodyWaits,
-        Self::GrantOrder,
-        Self::MostUrgentKnown,
-        Self::NoIdleUnits,
-        Self::Overtaking,
-        Self::Backfill,
-        Self::Numbered,
-        Self::OneSession,
-        Self::Occupancy,
-        Self::Followers,
-        Self::Fences,
-        Self::Cancelled,
-        Self::UnwantedGrant,
-        Self::Forgotten,
-        Self::Queues,
-        Self::Roles,
-        Self::Leaving,
-        Self::Ledger,
-        Self::Repaired,
-        Self::Ranks,
-        Self::MessagesEnd,
-        Self::Starvation,
+    /// Each with its name on the command line and in reports, and the rule in one sentence; in the order of the rules.
+    const TABLE: [(Self, &'static str, &'static str); 25] = [
+        (Self::Exclusion, "exclusion", "at most k units are in use"),
+        (Self::OneToken, "one-token", "there is at most one usable token, held or on its way"),
+        (Self::Conservation, "conservation", "free units, units in use and units on their way back add up to k"),
+        (Self::NobodyWaits, "nobody-waits", "when nothing is in flight, no request waits that could be served"),
+        (Self::GrantOrder, "grant-order", "a grant goes to the most urgent request that the granter knows"),
+        (
+            Self::MostUrgentKnown,
+            "most-urgent-known",
+            "when nothing is in flight, the holder knows the most urgent request of all",
+        ),
+        (
+            Self::NoIdleUnits,
+            "no-idle-units",
+            "when nothing is in flight, the most urgent request does not wait beside free units",
+        ),
+        (Self::Overtaking, "overtaking", "a waiting request sees only a bounded number of grants to later ones"),
+        (
+            Self::Backfill,
+            "backfill",
+            "between two grants in their turn, only a bounded number pass a front that waits for units",
+        ),
+        (Self::Numbered, "numbered", "no unit is granted twice at a time, where units are numbered"),
+        (Self::OneSession, "one-session", "only one session is in use at a time"),
+        (
+            Self::Occupancy,
+            "occupancy",
+            "when nothing is in flight, no request waits for the only session in use or wanted",
+        ),
+        (Self::Followers, "followers", "a captain counts the followers that are there, and no others"),
+        (Self::Fences, "fences", "fences strictly grow"),
+        (Self::Cancelled, "cancelled", "a cancelled request is never granted"),
+        (Self::UnwantedGrant, "unwanted-grant", "no node is granted what it does not wait for"),
+        (Self::Forgotten, "forgotten", "a request that waits is known to its own node"),
+        (Self::Queues, "queues", "a queue names a neighbour once, and says of it what it wants"),
+        (Self::Roles, "roles", "the state that a process names is the one it is in"),
+        (Self::Leaving, "leaving", "when nothing is in flight, a node that leaves has nothing that others need"),
+        (Self::Ledger, "ledger", "where members crash, the ledger has everything in use"),
+        (
+            Self::Repaired,
+            "repaired",
+            "when nothing is in flight and no member is missing, one token says what is in use",
+        ),
+        (Self::Ranks, "ranks", "every decision of an heir begins above all that was given before"),
+        (Self::MessagesEnd, "messages-end", "messages alone come to an end"),
+        (Self::Starvation, "starvation", "no request starves on a fair run"),
     ];
 
-    /// The name used on the command line and in reports.
+    pub const ALL: [Self; 25] = {
+        let mut all = [Self::Exclusion; 25];
+        let mut place = 0;
+        while place < all.len() {
+            all[place] = Self::TABLE[place].0;
+            place += 1;
+        }
+        all
+    };
+
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exclusion => "exclusion",
-            Self::OneToken => "one-token",
-            Self::Conservation => "conservation",
-            Self::NobodyWaits => "nobody-waits",
-            Self::GrantOrder => "grant-order",
-            Self::MostUrgentKnown => "most-urgent-known",
-            Self::NoIdleUnits => "no-idle-units",
-            Self::Overtaking => "overtaking",
-            Self::Backfill => "backfill",
-            Self::Numbered => "numbered",
-            Self::OneSession => "one-session",
-            Self::Occupancy => "occupancy",
-            Self::Followers => "followers",
-            Self::Fences => "fences",
-            Self::Cancelled => "cancelled",
-            Self::UnwantedGrant => "unwanted-grant",
-            Self::Forgotten => "forgotten",
-            Self::Queues => "queues",
-            Self::Roles => "roles",
-            Self::Leaving => "leaving",
-            Self::Ledger => "ledger",
-            Self::Repaired => "repaired",
-            Self::Ranks => "ranks",
-            Self::MessagesEnd => "messages-end",
-            Self::Starvation => "starvation",
-        }
+        Self::TABLE[self as usize].1
     }
 
-    /// The rule in one sentence.
     pub const fn words(self) -> &'static str {
-        match self {
-            Self::Exclusion => "at most k units are in use",
-            Self::OneToken => "there is at most one usable token, held or on its way",
-            Self::Conservation => "free units, units in use and units on their way back add up to k",
-            Self::NobodyWaits => "when nothing is in flight, no request waits that could be served",
-            Self::GrantOrder => "a grant goes to the most urgent request that the granter knows",
-            Self::MostUrgentKnown => "when nothing is in flight, the holder knows the most urgent request of all",
-            Self::NoIdleUnits => "when nothing is in flight, the most urgent request does not wait beside free units",
-            Self::Overtaking => "a waiting request sees only a bounded number of grants to later ones",
-            Self::Backfill => {
-                "between two grants in their turn, only a bounded number pass a front that waits for units"
-            }
-            Self::Numbered => "no unit is granted twice at a time, where units are numbered",
-            Self::OneSession => "only one session is in use at a time",
-            Self::Occupancy => "when nothing is in flight, no request waits for the only session in use or wanted",
-            Self::Followers => "a captain counts the followers that are there, and no others",
-            Self::Fences => "fences strictly grow",
-            Self::Cancelled => "a cancelled request is never granted",
-            Self::UnwantedGrant => "no node is granted what it does not wait for",
-            Self::Forgotten => "a request that waits is known to its own node",
-            Self::Queues => "a queue names a neighbour once, and says of it what it wants",
-            Self::Leaving => "when nothing is in flight, a node that leaves has nothing that others need",
-            Self::Ledger => "where members crash, the ledger has everything in use",
-            Self::Repaired => "when nothing is in flight and no member is missing, one token says what is in use",
-            Self::Ranks => "every decision of an heir begins above all that was given before",
-            Self::Roles => "the state that a process names is the one it is in",
-            Self::MessagesEnd => "messages alone come to an end",
-            Self::Starvation => "no request starves on a fair run",
-        }
+        Self::TABLE[self as usize].2
     }
 
-    /// The rule of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.name() == name)
     }
@@ -170,29 +143,23 @@ impl fmt::Display for Rule {
 pub struct RuleSet(u32);
 
 impl RuleSet {
-    /// No rule.
     pub const NONE: Self = Self(0);
-    /// Every rule.
     pub const ALL: Self = Self(u32::MAX);
 
-    /// This set and one rule more.
     #[must_use]
     pub const fn with(self, rule: Rule) -> Self {
         Self(self.0 | 1 << rule as u32)
     }
 
-    /// This set without a rule.
     #[must_use]
     pub const fn without(self, rule: Rule) -> Self {
         Self(self.0 & !(1 << rule as u32))
     }
 
-    /// Whether the rule is watched.
     pub const fn has(self, rule: Rule) -> bool {
         self.0 & (1 << rule as u32) != 0
     }
 
-    /// The rules of this set.
     pub fn iter(self) -> impl Iterator<Item = Rule> {
         Rule::ALL.into_iter().filter(move |rule| self.has(*rule))
     }
@@ -209,7 +176,6 @@ impl FromIterator<Rule> for RuleSet {
 pub struct Setting {
     /// The k of h-out-of-k.
     pub capacity: Units,
-    /// How requests are ordered.
     pub order: Order,
     /// How many same-session requests may pass a blocked front while one session lasts.
     pub joins: u32,
@@ -231,7 +197,6 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{rule} broken{}: {what}", .node.map(|n| format!(" at node {n}")).unwrap_or_default())]
 pub struct Violation {
-    /// Which rule.
     pub rule: Rule,
     /// Where it shows, if at one node.
     pub node: Option<NodeId>,
@@ -253,7 +218,7 @@ mod tests {
     #[test]
     fn every_rule_is_found_under_its_name() {
         for rule in Rule::ALL {
-            assert_eq!(Rule::named(rule.name()), Some(rule));
+            assert_eq!((Rule::ALL[rule as usize], Rule::named(rule.name())), (rule, Some(rule)));
             assert!(!rule.words().is_empty());
         }
         assert_eq!(Rule::named("no-such-rule"), None);

@@ -12,7 +12,7 @@ use crate::{
 /// The whole network at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
-    /// Every node with its view, ordered by id.
+    /// Ordered by id.
     pub nodes: &'a [(NodeId, &'a View)],
     /// Every message under way that matters to a rule (others may be left out), in any order.
     pub flights: &'a [Flight<'a>],
@@ -25,7 +25,6 @@ pub struct Snapshot<'a> {
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
-    /// Who sent it.
     pub from: NodeId,
     /// Who will get it.
     pub to: NodeId,
@@ -88,7 +87,6 @@ pub(crate) struct NodeView<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    /// Every node.
     pub(crate) fn places(&self) -> impl Iterator<Item = NodeView<'a>> {
         let parts = self.parts;
         let place = move |(i, (id, view)): (usize, &(NodeId, &'a View))| NodeView {
@@ -99,19 +97,16 @@ impl<'a> Snapshot<'a> {
         self.nodes.iter().enumerate().map(place)
     }
 
-    /// The node of this id, if there is one.
     pub(crate) fn place(&self, id: NodeId) -> Option<NodeView<'a>> {
         let i = self.nodes.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         let (id, view) = self.nodes[i];
         Some(NodeView { id, part: self.parts.get(i).copied().unwrap_or(0), view })
     }
 
-    /// Every request that waits, with its node.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (NodeView<'a>, &'a Waiting)> {
         self.places().flat_map(|place| place.view.waiting.iter().map(move |waiting| (place, waiting)))
     }
 
-    /// Every node that has a token, with the token.
     pub(crate) fn holders(&self) -> impl Iterator<Item = (NodeView<'a>, &'a TokenView)> {
         self.places().filter_map(|place| place.view.token.as_ref().map(|token| (place, token)))
     }

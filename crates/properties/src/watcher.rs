@@ -54,7 +54,6 @@ impl Watcher {
         Some(all.iter().chain(more).copied().collect())
     }
 
-    /// The rules that are watched.
     pub const fn rules(&self) -> RuleSet {
         self.rules
     }

@@ -142,18 +142,6 @@ impl Node {
     pub fn over_relay(self) -> Self {
         Self::Relayed(Box::new(Relayed::new(self, relay::Config::default())))
     }
-
-    /// The node itself, without a relay around it.
-    pub fn without_relay(&self) -> &Self {
-        if let Self::Relayed(relayed) = self { relayed.inner() } else { self }
-    }
-}
-
-impl Message {
-    /// What a relay carries, or the message itself.
-    pub fn without_relay(&self) -> &Self {
-        if let Self::Relayed(carried) = self { carried.payload() } else { self }
-    }
 }
 
 impl Protocol for Node {

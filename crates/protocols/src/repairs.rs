@@ -17,7 +17,6 @@ pub trait Defect: Copy + fmt::Debug + 'static {
     /// Its name: `p1`, `g3`, `f7`.
     fn name(self) -> &'static str;
 
-    /// Its place in [`Defect::ALL`].
     fn place(self) -> u8;
 
     /// The defect of this name, whatever the case.
@@ -73,7 +72,6 @@ impl<D: Defect> Repairs<D> {
         D::ALL.iter().copied().collect()
     }
 
-    /// Every defect repaired but these.
     pub fn all_but(missing: impl IntoIterator<Item = D>) -> Self {
         missing.into_iter().fold(Self::all(), Self::without)
     }

@@ -1,16 +1,5 @@
 //! J-1 to J-16: what Jiang's paper on prioritized h-out-of-k says, and what comes out.
 //!
-//! | file | claims |
-//! |---|---|
-//! | `jiang/safety.rs` | J-1, J-2, J-3: units, special cases, the token |
-//! | `jiang/order.rs` | J-4a, J-4b, J-12: who comes first |
-//! | `jiang/waiting.rs` | J-5, J-7: every wait is bounded |
-//! | `jiang/aging.rs` | J-6: what aging adds |
-//! | `jiang/concurrency.rs` | J-8, J-13, J-15: how well units are used |
-//! | `jiang/links.rs` | J-9, J-10, J-16: links that change |
-//! | `jiang/wires.rs` | J-11a, J-11b: networks that do not move |
-//! | `jiang/messages.rs`, `jiang/family.rs` | J-14: messages, also in the set-up of the paper it builds on |
-//!
 //! `setup` has the scenarios, `after` what the requests of a finished run tell.
 
 mod after;

@@ -17,11 +17,11 @@ pub mod claim;
 pub mod jiang;
 pub mod lab;
 pub mod page;
+mod prelude;
 pub mod psar;
 mod scenarios;
 mod show;
 pub mod swaroop;
-
 pub mod verdict;
 mod watching;
 

@@ -44,7 +44,6 @@ impl Measured {
         }
     }
 
-    /// The words of the texts of a kind, in one cell.
     fn texts(&self, of_kind: impl Fn(&Text) -> bool) -> Cell {
         let columns: Vec<&Column> = self.finding.columns.iter().filter(|column| of_kind(&column.text)).collect();
         let word = |column: &&Column| {

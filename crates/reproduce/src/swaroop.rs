@@ -3,19 +3,6 @@
 //! Unless said otherwise processes reach each other directly and every message takes T = 10 ms, as the paper assumes.
 //! Three texts are run: as printed, printed with all defects repaired but one, and repaired. Defects G1 to G11 are those
 //! of `docs/errata.md`.
-//!
-//! | module | claims |
-//! |---|---|
-//! | `cost` | S4-1 to S4-4: messages per entry |
-//! | `size` | S4-5, S4-6: bytes per message |
-//! | `sharing` | S4-7, S4-12, S4-15: who is inside together |
-//! | `switches`, `game` | S4-8 to S4-10: sessions opened before one that waits |
-//! | `order` | S4-11, S4-13, S4-16: when and in which order |
-//! | `safety` | S4-14: never two sessions at once |
-//! | `radio` | what an entry costs on a multi-hop network |
-//! | `ledger` | who entered in which role, at what cost |
-//! | `by_hand` | processes driven by hand |
-//! | `setting` | the network of the paper, and words for tables |
 
 mod by_hand;
 mod cost;

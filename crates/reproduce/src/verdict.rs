@@ -293,7 +293,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In words, for tables.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -348,7 +347,6 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// In words, for tables.
     pub fn words(&self) -> String {
         match self {
             Self::Holds => "holds".to_owned(),

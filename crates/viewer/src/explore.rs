@@ -14,10 +14,8 @@ pub trait Explore: Send + Sync {
     fn at(&self, path: &[u32]) -> Result<Place, Refusal>;
 }
 
-/// What is explored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overview {
-    /// Its name, or what it is.
     pub model: String,
     pub command: String,
     /// What is promised, and what can be reached.
@@ -78,7 +76,6 @@ pub enum PropertyState {
     NotWatched,
 }
 
-/// One state of a model.
 #[derive(Clone, Debug, Serialize)]
 pub struct Place {
     /// The way there.
@@ -106,7 +103,6 @@ pub struct Next {
     pub breaks: Option<String>,
 }
 
-/// A rule that is broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenRule {
     pub rule: String,

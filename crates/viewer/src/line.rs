@@ -72,7 +72,7 @@ pub(crate) enum Clock {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line that is not blank.
+    /// The line is not blank.
     pub(crate) fn read(text: &'a str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }

@@ -16,12 +16,10 @@ use serde_json::json;
 use crate::assets;
 use crate::source::{Action, Refusal, Source};
 
-/// The largest action that is read.
 const LARGEST_ACTION: usize = 16 * 1024;
 
 pub(crate) type Shown = Arc<dyn Source>;
 
-/// All routes of a source.
 pub(crate) fn routes(source: Shown) -> Router {
     Router::new()
         .route("/api/about", get(about))

@@ -31,7 +31,7 @@ pub(crate) struct Scene {
     pub(crate) end: Option<Box<RawValue>>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct Node {
     id: u32,
     name: String,
@@ -200,19 +200,8 @@ impl Scene {
 
     fn node(&mut self, id: u32) -> &mut Node {
         let at = self.at;
-        self.nodes.entry(id).or_insert_with(|| Node {
-            id,
-            name: format!("node {id}"),
-            position: None,
-            velocity: None,
-            moved: at,
-            gone: false,
-            crashed: false,
-            census: None,
-            remade: None,
-            view: None,
-            open: Vec::new(),
-        })
+        let name = || format!("node {id}");
+        self.nodes.entry(id).or_insert_with(|| Node { id, name: name(), moved: at, ..Node::default() })
     }
 
     fn links(&self) -> impl Iterator<Item = (u32, u32)> {

@@ -54,7 +54,6 @@ struct Inner {
     capacity: Option<u64>,
     clock: Clock,
     chunks: VecDeque<Stretch>,
-    /// How many were dropped.
     dropped: u64,
     /// Bytes in memory, and the most of them.
     kept: u64,
@@ -73,7 +72,6 @@ struct Inner {
     written: Option<Instant>,
 }
 
-/// One chunk.
 #[derive(Debug)]
 struct Stretch {
     line: u64,
@@ -94,7 +92,6 @@ enum Body {
     File { offset: u64, length: u64 },
 }
 
-/// What a tape is, at the moment.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     header: Option<Box<RawValue>>,

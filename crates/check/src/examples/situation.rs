@@ -11,34 +11,21 @@ use crate::model::Failing;
 use crate::space::{Row, Space};
 use crate::spec::Spec;
 
-/// Something that can be reached in some models.
+/// Something that can be reached in some models: [`Self::words`] says what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Situation {
-    /// A request is granted.
     Granted,
-    /// The token comes to another node.
     TokenMoves,
-    /// Two nodes are inside.
     Together,
-    /// All units are in use, and a request waits.
     AllInUse,
-    /// A request waits for another session than the one in use.
     AnotherSession,
-    /// A more urgent request passes others in a queue.
     GoesAhead,
-    /// A message is lost, or cut off with its link.
     MessageLost,
-    /// The token is lost, or cut off with its link.
     TokenLost,
-    /// The token comes to another node while a link is missing.
     TokenAfterCut,
-    /// A request waits where the token cannot come.
     Apart,
-    /// A request is given up too late.
     GivenUpLate,
-    /// The node with the token leaves.
     HolderLeaves,
-    /// All requests have been made and served.
     EverybodyServed,
 }
 
@@ -48,63 +35,43 @@ use Situation::{
 };
 
 impl Situation {
-    /// All of them, those that are near first.
-    pub const ALL: [Self; 13] = [
-        Granted,
-        TokenMoves,
-        Together,
-        AllInUse,
-        AnotherSession,
-        GoesAhead,
-        MessageLost,
-        TokenLost,
-        TokenAfterCut,
-        Apart,
-        GivenUpLate,
-        HolderLeaves,
-        EverybodyServed,
+    /// Each with its name and its words, those that are near first.
+    pub(super) const TABLE: [(Self, &'static str, &'static str); 13] = [
+        (Granted, "granted", "a request is granted"),
+        (TokenMoves, "token-moves", "the token comes to another node"),
+        (Together, "together", "two nodes are inside at the same time"),
+        (AllInUse, "all-in-use", "all units are in use, and a request waits"),
+        (AnotherSession, "another-session", "a request waits for another session than the one in use"),
+        (GoesAhead, "goes-ahead", "a more urgent request goes ahead of one that was queued before"),
+        (MessageLost, "message-lost", "a message is lost, or cut off with its link"),
+        (TokenLost, "token-lost", "the token is lost in flight, or cut off with its link"),
+        (
+            TokenAfterCut,
+            "token-after-cut",
+            "the token comes to another node while a link is down that was up at the start",
+        ),
+        (Apart, "apart", "a request waits in a part of the network without the token"),
+        (GivenUpLate, "given-up-late", "a request is given up while the token is on its way to it"),
+        (HolderLeaves, "holder-leaves", "the node that has the token leaves"),
+        (EverybodyServed, "everybody-served", "all requests have been made, served and released"),
     ];
 
     pub const fn name(self) -> &'static str {
-        match self {
-            Granted => "granted",
-            TokenMoves => "token-moves",
-            Together => "together",
-            AllInUse => "all-in-use",
-            AnotherSession => "another-session",
-            GoesAhead => "goes-ahead",
-            MessageLost => "message-lost",
-            TokenLost => "token-lost",
-            TokenAfterCut => "token-after-cut",
-            Apart => "apart",
-            GivenUpLate => "given-up-late",
-            HolderLeaves => "holder-leaves",
-            EverybodyServed => "everybody-served",
-        }
+        Self::TABLE[self as usize].1
     }
 
     pub const fn words(self) -> &'static str {
-        match self {
-            Granted => "a request is granted",
-            TokenMoves => "the token comes to another node",
-            Together => "two nodes are inside at the same time",
-            AllInUse => "all units are in use, and a request waits",
-            AnotherSession => "a request waits for another session than the one in use",
-            GoesAhead => "a more urgent request goes ahead of one that was queued before",
-            MessageLost => "a message is lost, or cut off with its link",
-            TokenLost => "the token is lost in flight, or cut off with its link",
-            TokenAfterCut => "the token comes to another node while a link is down that was up at the start",
-            Apart => "a request waits in a part of the network without the token",
-            GivenUpLate => "a request is given up while the token is on its way to it",
-            HolderLeaves => "the node that has the token leaves",
-            EverybodyServed => "all requests have been made, served and released",
-        }
+        Self::TABLE[self as usize].2
     }
 
     /// Those that make sense for a model.
     pub fn of(spec: &Spec) -> Vec<Self> {
         let facts = Facts::of(spec);
-        Self::ALL.into_iter().filter(|situation| situation.makes_sense(spec, &facts)).collect()
+        Self::TABLE
+            .into_iter()
+            .map(|(situation, ..)| situation)
+            .filter(|situation| situation.makes_sense(spec, &facts))
+            .collect()
     }
 
     fn makes_sense(self, spec: &Spec, facts: &Facts) -> bool {
@@ -256,32 +223,16 @@ pub(super) struct Edge<'a> {
 impl Edge<'_> {
     /// The messages that are lost in this step, with their channels.
     fn lost_messages(&self, space: &Space) -> Vec<(usize, u32)> {
-        match self.action {
-            Action::Lose { channel, place } => {
-                let channel = usize::from(channel);
-                let content = self.before[space.layout.channel(channel)];
-                space.channels.iter(content).nth(place.into()).map(|message| (channel, message)).into_iter().collect()
-            }
-            Action::Notice { link, end } => {
-                let channel = space.layout.links[usize::from(link)].channel_into(end);
-                let content = self.before[space.layout.channel(channel)];
-                space.channels.iter(content).map(|message| (channel, message)).collect()
-            }
-            Action::Deliver { .. }
-            | Action::Release { .. }
-            | Action::Expire { .. }
-            | Action::ExpireEarly { .. }
-            | Action::Request { .. }
-            | Action::Cancel { .. }
-            | Action::Reprioritize { .. }
-            | Action::Cut { .. }
-            | Action::Form { .. }
-            | Action::Resize { .. }
-            | Action::Learn { .. }
-            | Action::Leave { .. }
-            | Action::Stop { .. }
-            | Action::Start { .. }
-            | Action::Member { .. } => Vec::new(),
+        let in_channel = |channel: usize| {
+            let content = self.before[space.layout.channel(channel)];
+            space.channels.iter(content).map(move |message| (channel, message))
+        };
+        if let Action::Lose { channel, place } = self.action {
+            in_channel(channel.into()).nth(place.into()).into_iter().collect()
+        } else if let Action::Notice { link, end } = self.action {
+            in_channel(space.layout.links[usize::from(link)].channel_into(end)).collect()
+        } else {
+            Vec::new()
         }
     }
 }

@@ -28,20 +28,12 @@ impl Causes {
         if !self.known {
             return None;
         }
-        let cause = match &made.event {
-            Event::Receive { from, message } => self.take(*from, made.node, message, Which::Oldest),
-            Event::Expired { timer } => self.armed.remove(&(made.node, timer.epoch)),
-            Event::Request { .. }
-            | Event::Cancel { .. }
-            | Event::Reprioritize { .. }
-            | Event::Release { .. }
-            | Event::LinkUp { .. }
-            | Event::LinkDown { .. }
-            | Event::Resize { .. }
-            | Event::Leave
-            | Event::Resume
-            | Event::Census { .. }
-            | Event::Remake { .. } => None,
+        let cause = if let Event::Receive { from, message } = &made.event {
+            self.take(*from, made.node, message, Which::Oldest)
+        } else if let Event::Expired { timer } = &made.event {
+            self.armed.remove(&(made.node, timer.epoch))
+        } else {
+            None
         };
         for effect in &made.effects {
             if let Effect::Arm { timer, .. } = effect {

@@ -100,22 +100,9 @@ pub(crate) fn happenings(step: &Step, causes: &mut Causes, first_line: u64) -> V
 
 /// The change of a link that a node is told about.
 fn link_of<M>(node: NodeId, event: &Event<M>) -> Option<Link> {
-    let (neighbour, up) = match event {
-        Event::LinkUp { neighbour } => (*neighbour, true),
-        Event::LinkDown { neighbour } => (*neighbour, false),
-        Event::Request { .. }
-        | Event::Cancel { .. }
-        | Event::Reprioritize { .. }
-        | Event::Release { .. }
-        | Event::Receive { .. }
-        | Event::Expired { .. }
-        | Event::Resize { .. }
-        | Event::Leave
-        | Event::Resume
-        | Event::Census { .. }
-        | Event::Remake { .. } => return None,
-    };
-    Some(Link { between: (node.min(neighbour), node.max(neighbour)), up })
+    let up = matches!(event, Event::LinkUp { .. });
+    let (Event::LinkUp { neighbour } | Event::LinkDown { neighbour }) = event else { return None };
+    Some(Link { between: (node.min(*neighbour), node.max(*neighbour)), up })
 }
 
 /// The same with messages as a viewer reads them.

@@ -31,7 +31,6 @@ impl Memory {
         *self.0.borrow_mut() = Tables::default();
     }
 
-    /// The one that is equal.
     pub(super) fn actor(&self, actor: Actor) -> Actor {
         self.0.borrow_mut().actors.entry(actor.hash()).or_insert(actor).clone()
     }

@@ -5,11 +5,8 @@ use meshlock_core::recovery::voters::{DiskId, List, Voter, VoterRecord};
 
 use super::world::{ASKER, Question, VoterModel};
 
-/// A standard model.
 pub struct Standard {
-    /// Its name.
     pub name: &'static str,
-    /// What is explored.
     pub model: VoterModel,
     /// Whether the goal must stay possible from every state.
     pub progress: bool,
@@ -163,7 +160,6 @@ pub fn large() -> Vec<Standard> {
     ]
 }
 
-/// The model of this name.
 pub fn named(name: &str) -> Option<Standard> {
     all().into_iter().chain(large()).find(|standard| standard.name == name)
 }

@@ -41,10 +41,8 @@ pub enum Question {
 /// Alters a node that starts: it plants a bug.
 pub type Plant = Arc<dyn Fn(&mut Voting)>;
 
-/// A model as data.
 #[derive(Clone)]
 pub struct VoterModel {
-    /// What it is about.
     pub question: Question,
     /// The first is in force; the others are signed.
     pub(super) lists: Vec<List>,
@@ -117,7 +115,6 @@ pub(super) struct Outcome {
     ratified: Option<Census>,
 }
 
-/// One state.
 #[derive(Clone, Hash)]
 pub struct World {
     /// Voters in the order of their numbers, and then those who ask.
@@ -134,14 +131,12 @@ pub struct World {
     repair: Option<Repair>,
 }
 
-/// What happens.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Step {
     /// One of the two clocks goes on.
     Tick(usize),
     /// A node looks at its clock.
     Wake(usize, NodeId),
-    /// A node hears a word.
     Hear(usize, NodeId, Word),
     /// A voter crashes and starts again.
     Restart(usize, NodeId),

@@ -1,6 +1,5 @@
 //! The longer texts of `meshlock mesh --help`.
 
-/// What the command is.
 pub(super) const LONG_ABOUT: &str = "\
 Who takes part, and how the mesh recovers: found a mesh, invite nodes, join, list, remove.
 
@@ -30,7 +29,6 @@ pub(super) const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
     0  done
     2  wrong arguments, or the operation failed; no file was overwritten";
 
-/// `init`.
 pub(super) const INIT: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh init hall
       this node gets the name of this host
@@ -46,7 +44,6 @@ pub(super) const INIT: &str = "\x1b[1;4mExamples:\x1b[0m
 Recovery, standing and voters may stand in [mesh] of meshlock.toml as well, if the file is there first. They are signed \
 and go to every member with its invitation.";
 
-/// `invite`.
 pub(super) const INVITE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh invite robot-7
       for a node on the same local network, where members find each other
@@ -61,7 +58,6 @@ An invitation makes one node. It carries the [mesh] and [resources] sections of 
 Its number tells the node who was invited before it: with recovery by restart, all of those are waited for when \
 something was lost, so remove with --gone whom you invited and do not want any more.";
 
-/// `join`.
 pub(super) const JOIN: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh join robot-7.invitation
       from a file; remove it afterwards
@@ -70,13 +66,11 @@ pub(super) const JOIN: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh join robot-7.invitation --force
       the old mesh of this directory is moved into before-1, before-2 and so on";
 
-/// `members`.
 pub(super) const MEMBERS: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh members
   meshlock mesh members --json
       for a script";
 
-/// `recovery`.
 pub(super) const RECOVERY: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh recovery
       how this mesh recovers
@@ -92,7 +86,6 @@ it up when it is started again. A mesh without recovery can get restart; voters 
 their standing stays as it is: members hear of a change one after the other, and those who have not heard would act by \
 other rules.";
 
-/// `voters`.
 pub(super) const VOTERS: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh voters
       who votes, and who could
@@ -103,7 +96,6 @@ A majority of the voters declares gone who is silent. So one of three, or two of
 lost must be replaced, also by itself under its new disk. A majority of the present voters must be running: it hands over
 what it knows. The nodes of the new voters must have been running with the node of this directory.";
 
-/// `remove`.
 pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh remove robot-7
   meshlock mesh remove robot-7 --gone
@@ -124,7 +116,6 @@ With --gone you give your word that the node has stopped and will never run agai
 nodes may hold the same lock. The machine itself may come back by a new invitation. Repeat the command with --gone for a \
 member that was removed without it.";
 
-/// `resources`.
 pub(super) const RESOURCES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh resources
   meshlock mesh resources --json

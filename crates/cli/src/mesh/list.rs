@@ -7,11 +7,11 @@ use anyhow::anyhow;
 use meshlock_api::{Definition, Order, duration};
 use meshlock_node::config::{NodeConfig, Settings};
 use meshlock_node::mesh::{Authority, Identity, Issued, Kept, Member, MeshError};
-use meshlock_report::table::{Cell, Column, Table};
+use meshlock_report::table::Cell;
 use serde::Serialize;
 
 use super::Place;
-use crate::output::{self, labelled, table_width};
+use crate::output::{self, labelled, table_width, word};
 use crate::style::{PARTIAL, STRONG, styled};
 
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ pub(super) fn members(at: &Place) -> anyhow::Result<()> {
         let name = row.name.clone().unwrap_or_else(|| "?".to_owned());
         vec![Cell::Number(row.number.into()), Cell::Text(name), Cell::Text(state.to_owned())]
     };
-    table(out, &[("number", true), ("name", false), ("state", false)], known.members.iter().map(cells).collect())?;
+    table(out, "number# | name | state", known.members.iter().map(cells).collect())?;
     if !known.complete {
         labelled(out, "note", "only the founder's directory has the whole list")?;
     }
@@ -150,25 +150,11 @@ pub(super) fn resources(at: &Place) -> anyhow::Result<()> {
             Cell::Text(lease),
         ]
     };
-    let columns =
-        [("name", false), ("kind", false), ("capacity", true), ("protocol", false), ("order", false), ("lease", false)];
-    table(out, &columns, config.resources.iter().map(cells).collect())?;
+    let columns = "name | kind | capacity# | protocol | order | lease";
+    table(out, columns, config.resources.iter().map(cells).collect())?;
     Ok(out.flush()?)
 }
 
-/// The word that stands in files.
-fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        Ok(_) | Err(_) => String::new(),
-    }
-}
-
-fn table(out: &mut impl Write, columns: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> io::Result<()> {
-    let columns = columns.iter().map(|(name, numeric)| Column { name: (*name).to_owned(), numeric: *numeric });
-    let table = Table { columns: columns.collect(), rows };
-    for line in table.text(table_width()).lines() {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(())
+fn table(out: &mut impl Write, columns: &str, rows: Vec<Vec<Cell>>) -> io::Result<()> {
+    output::table(columns, rows, table_width()).lines().try_for_each(|line| writeln!(out, "  {line}"))
 }

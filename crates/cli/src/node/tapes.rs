@@ -47,12 +47,10 @@ impl Tapes {
         self.lock().tapes.iter().map(|(name, _)| TapeName { name: name.clone() }).collect()
     }
 
-    /// The resource of a tape.
     pub(crate) fn name(&self, tape: usize) -> Option<String> {
         self.lock().tapes.get(tape).map(|(name, _)| name.clone())
     }
 
-    /// All of them.
     pub(crate) fn all(&self) -> Vec<Arc<Tape>> {
         self.lock().tapes.iter().map(|(_, tape)| Arc::clone(tape)).collect()
     }

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 use super::tapes::Tapes;
 use crate::view;
 
-/// What a node sees.
 #[derive(Debug)]
 struct OneNode {
     mesh: String,

@@ -23,7 +23,6 @@ pub struct Movement {
     pub first_links: BTreeSet<Pair>,
     /// The place of each node at the beginning; nothing on wires.
     pub first_places: Vec<Option<Place>>,
-    /// The world.
     pub world: Arc<dyn World>,
     /// What happens in it; closed when it has ended.
     pub news: mpsc::UnboundedReceiver<News>,
@@ -44,10 +43,8 @@ pub trait World: Debug + Send + Sync {
     fn change(&self, action: Action) -> Result<Done, Refusal>;
 }
 
-/// What happened in a world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
-    /// These links are there now.
     Links(BTreeSet<Pair>),
     /// A node is somewhere else, or moves otherwise.
     Moved(usize, Place),

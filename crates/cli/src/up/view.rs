@@ -133,7 +133,6 @@ impl LiveMesh {
         self.moving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index of a node that is up, with its hub.
     async fn up(&self, node: NodeId) -> Result<(usize, Arc<Hub>), Refusal> {
         let mesh = self.mesh.lock().await;
         let mesh = mesh.as_ref().ok_or_else(|| Refusal::new("the mesh is being stopped"))?;

@@ -56,7 +56,6 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock view run.docks.jsonl run.gate.jsonl
   meshlock view run.docks.jsonl --export run.html   one file to send to a colleague";
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(path) = &args.export {
         return export(&args.files, path, args.force);

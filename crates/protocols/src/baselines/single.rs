@@ -193,7 +193,6 @@ impl<A: Algorithm> Turn<'_, A> {
         Around { caller: self.caller, others: self.others }
     }
 
-    /// Whether this bug is planted here.
     pub fn has(&self, bug: A::Bug) -> bool {
         self.planted.has(bug)
     }

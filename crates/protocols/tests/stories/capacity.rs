@@ -82,7 +82,6 @@ fn a_waiting_request_that_no_longer_fits_blocks_those_behind_it_until_it_is_canc
     story.cancels("bob").settles().expect_holding(["cy"]);
 }
 
-/// The answer to a definition of this version.
 fn answer<P: Protocol>(mut node: P, version: u64) -> Result<usize, Misuse> {
     node.handle(Event::Resize { version, capacity: Units(2) }).map(|effects| effects.len())
 }

@@ -4,7 +4,7 @@
 //! In every story ann starts with the token.
 
 use crate::story::Story;
-use meshlock_core::flood::{self, Message};
+use meshlock_core::flood;
 use meshlock_core::view::Origin;
 use meshlock_core::{Demand, Event, Misuse, NodeId, Protocol, RequestId, Units};
 use meshlock_protocols::printed::flood::{self as published, Defect, Repairs};
@@ -411,84 +411,9 @@ fn views_name_the_requests_of_the_callers_not_the_numbers_of_the_protocol() {
 }
 
 #[test]
-fn a_message_from_someone_without_a_link_is_rejected() {
-    let mut story = repaired(PAIR);
-    let heard = flood::Heard { number: 1, attempt: 0 };
-    let request = Message::Request { site: NodeId(3), heard };
-    story.forges("cy", "ann", request).expect_trace("ann REQUEST from cy -> reject cy: no link to this sender");
-}
-
-#[test]
 #[should_panic(expected = "- expected: ann ask -> refused")]
 fn a_wrong_trace_fails_with_the_difference() {
     repaired(PAIR).asks("ann", ONE).expect_trace("ann ask -> refused");
-}
-
-/// What each planted bug does to the stories above.
-#[cfg(feature = "mutants")]
-mod planted {
-    use super::*;
-    use meshlock_core::flood::Bug;
-
-    fn with(bug: Bug, links: &[(&str, &str)]) -> Story<flood::Node> {
-        let make = |id| {
-            let config = flood::Config::new(id);
-            let mut node = flood::Node::new(if id == NodeId(1) { config.with_token() } else { config });
-            node.plant(bug);
-            node
-        };
-        Story::new(CAST, make).linked(links)
-    }
-
-    #[test]
-    fn without_the_duplicate_check_floods_do_not_end() {
-        assert!(!with(Bug::SkipDuplicateCheck, LINE).asks("cy", ONE).comes_to_rest());
-    }
-
-    #[test]
-    fn a_token_accepted_twice_lets_two_in() {
-        let mut story = with(Bug::AcceptTokenTwice, TRIANGLE);
-        story.asks("bob", ONE).delivers("bob", "ann").delivers("ann", "bob").delivers("ann", "cy");
-        story.asks("ann", ONE).delivers("ann", "bob").releases("bob").delivers("bob", "ann"); // ann is inside
-        story.asks("bob", ONE).delivers("cy", "bob").expect_holding(["ann", "bob"]);
-    }
-
-    #[test]
-    fn without_a_copy_a_lost_token_is_gone() {
-        let mut story = with(Bug::ForgetCopy, PAIR);
-        story.loses_next("ann", "bob").asks("bob", ONE).settles().timers_fire().settles();
-        story.expect_waiting(["bob"]).expect_token_at([]);
-    }
-
-    #[test]
-    fn without_taking_up_what_was_heard_nobody_is_served() {
-        let mut story = with(Bug::NoQueueMerge, PAIR);
-        story.asks("bob", ONE).settles().timers_fire().settles().expect_waiting(["bob"]).expect_token_at(["ann"]);
-    }
-
-    #[test]
-    fn without_served_the_token_goes_to_someone_who_rejects_it() {
-        let mut story = with(Bug::ForgetServed, PAIR);
-        story.asks("bob", ONE).settles().asks("ann", ONE).settles().releases("bob").settles().begins();
-        story.releases("ann").settles().expect_token_at([]).expect_trace(
-            "ann release        -> TOKEN to all
-             bob TOKEN from ann -> reject ann: an unrequested token",
-        );
-    }
-
-    #[test]
-    fn a_repetition_under_the_same_attempt_is_dropped_by_relays() {
-        let mut story = with(Bug::RepeatWithoutAttempt, LINE);
-        story.loses_next("bob", "ann").asks("cy", ONE).settles().timers_fire().settles();
-        story.expect_waiting(["cy"]).expect_token_at(["ann"]);
-    }
-
-    #[test]
-    fn a_transfer_numbered_like_an_earlier_one_is_dropped() {
-        let mut story = with(Bug::ResetTransfer, PAIR);
-        story.asks("bob", ONE).settles().asks("ann", ONE).settles().releases("bob").settles().timers_fire().settles();
-        story.expect_waiting(["ann"]).expect_token_at([]);
-    }
 }
 
 /// The stations of the report's figure 1 that it speaks of. The figure shows no links that could be read off; these are

@@ -36,7 +36,6 @@ fn tell(message: &Message) -> String {
     }
 }
 
-/// One unit at this priority.
 fn one(priority: i32) -> Demand {
     Demand::units(1, priority)
 }

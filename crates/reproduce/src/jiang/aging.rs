@@ -15,11 +15,8 @@ use meshlock_statistics::{Median, line as fit};
 
 use super::setup::{PUT_BACK, With, twelve, wired};
 use super::size;
-use crate::claim::{Finding, check};
-use crate::lab::{Lab, Samples};
-use crate::show::{count, mean, note, number, table, words};
-use crate::verdict::{Column, Fact, Runs, with};
-use crate::watching::{received, sent, watch};
+use crate::prelude::*;
+use crate::verdict::with;
 
 /// Follows the claims in the queue of node 0, the middle of a star that asks for nothing itself: how much more urgent
 /// each one is than when it came, over how often the token has left since.

@@ -14,11 +14,8 @@ use super::after::{idle_for_large, units};
 use super::setup::{ALL_BUT_GUARD, PUT_BACK, Variant, With, in_texts, twelve};
 use super::size;
 use super::waiting::STUCK;
-use crate::claim::{Finding, check};
-use crate::lab::{Lab, Sample, Samples};
-use crate::show::{figure, line, log_scale, mean, note, number, point, scale, table, words};
-use crate::verdict::{Column, Fact, Runs, Text, with};
-use crate::watching::{sent, watch};
+use crate::prelude::*;
+use crate::verdict::{Text, with};
 
 /// Sees whether nodes that are inside pass the token on when another one asks and a unit is free.
 #[derive(Default)]

@@ -7,9 +7,7 @@ use meshlock_sim::scenario::Name;
 
 use super::messages::{Pair, half_of_the_messages};
 use super::setup::{With, thirty};
-use crate::claim::Evidence;
-use crate::lab::{Lab, Samples};
-use crate::show::{figure, line, log_scale, mean, note, point, scale, table, words};
+use crate::prelude::*;
 
 /// One set of links and changes at all loads.
 struct Sweep {

@@ -15,11 +15,8 @@ use meshlock_statistics::{Estimate, Median};
 use super::messages::by_kind;
 use super::setup::{With, in_texts, seconds, thirty, twelve};
 use super::size;
-use crate::claim::{Finding, check};
-use crate::lab::{Lab, Sample, Samples};
-use crate::show::{count, exact_point, figure, line, mean, note, number, point, scale, table, words};
-use crate::verdict::{Column, Fact, Runs, Text, told, with};
-use crate::watching::{received, sent, watch};
+use crate::prelude::*;
+use crate::verdict::{Text, with};
 
 /// The kinds of messages that only keep the graph: heights, and questions where the token is.
 const KEEPING: [&str; 3] = ["link", "here", "news"];

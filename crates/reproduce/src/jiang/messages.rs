@@ -10,9 +10,7 @@ use meshlock_statistics::{Estimate, paired};
 use super::family::family;
 use super::setup::{PUT_BACK, With, twelve};
 use super::size;
-use crate::claim::{Evidence, Finding, check};
-use crate::lab::{Lab, Sample, Samples};
-use crate::show::{drawn, mean, note, number, scale, table, words};
+use crate::prelude::*;
 
 /// What is sent per entry, by kind. `what` is `messages` or `frames`.
 pub(super) fn by_kind(caption: &str, what: &str, runs: &[(String, Samples)]) -> Evidence {

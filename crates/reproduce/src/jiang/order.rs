@@ -15,11 +15,8 @@ use super::after::passing_share;
 use super::safety::ENTRIES;
 use super::setup::{With, in_texts, twelve};
 use super::size;
-use crate::claim::{Check, Evidence, Finding, check};
-use crate::lab::{Lab, Samples};
-use crate::show::{count, mean, note, table, words};
-use crate::verdict::{Column, Fact, Text, told};
-use crate::watching::{received, watch};
+use crate::prelude::*;
+use crate::verdict::Text;
 
 pub(super) const KNOWN: &str = "inversions known to the granter, per entry";
 pub(super) const SETTLED: &str = "settled inversions, per entry";

@@ -13,11 +13,8 @@ use meshlock_statistics::proportion;
 use super::after::units;
 use super::setup::{With, in_texts, seconds, twelve};
 use super::size;
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
-use crate::show::{count, note, number, table, words};
-use crate::verdict::{Column, Runs, Text};
-use crate::watching::{received, sent, watch};
+use crate::prelude::*;
+use crate::verdict::Text;
 
 /// The printed text and ours.
 fn texts(scenario: &Scenario) -> [(Text, Scenario); 2] {

@@ -7,10 +7,8 @@ use meshlock_statistics::{Estimate, Median};
 
 use super::after::overtakes;
 use super::setup::{ALL, PUT_BACK, With, seconds, twelve};
-use crate::claim::{Evidence, Finding, check};
-use crate::lab::{Lab, Samples};
-use crate::show::{dashed, exact_point, figure, line, mean, note, number, point, scale, table, words};
-use crate::verdict::{Column, Fact, Runs, Text, told, with};
+use crate::prelude::*;
+use crate::verdict::{Text, with};
 
 /// J-5.
 pub(super) fn bounded_delay(lab: &Lab) -> Finding {

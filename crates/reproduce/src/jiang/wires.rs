@@ -9,10 +9,7 @@ use meshlock_statistics::proportion;
 
 use super::setup::{With, in_texts, twelve};
 use super::size;
-use crate::claim::Finding;
-use crate::lab::{Lab, Sample};
-use crate::show::{count, mean, note, table, words};
-use crate::verdict::{Column, told};
+use crate::prelude::*;
 
 /// Whether a request was never served, or a violation ended the run.
 fn fails(sample: &Sample) -> bool {

@@ -8,11 +8,9 @@ use meshlock_sim::scenario::{
 use meshlock_sim::time::Span;
 
 use super::kit::{at_speed, flood, in_a_row, on_air, repaired, same_density, timed, to_the_letter};
-use crate::claim::{Finding, check};
-use crate::lab::{Lab, Sample, Samples};
+use crate::prelude::*;
 use crate::scenarios::{F, REPAIRED, all_but, mended, with};
-use crate::show::{mean, note, number, table, words};
-use crate::verdict::{Column, Fact, Runs, Text, told};
+use crate::verdict::Text;
 
 fn entries(sample: &Sample) -> f64 {
     sample.granted().filter(|request| request.granted <= Some(sample.outcome.end)).count() as f64

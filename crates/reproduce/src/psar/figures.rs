@@ -5,11 +5,9 @@ use meshlock_statistics::{Estimate, line};
 
 use super::kit::{HOP, SIDE, at_speed, ms, on_air, repaired, same_density, sent_for, timed, to_the_letter};
 use super::sweep::{Axis, BOUND, MENDED, Sweep, contestants, mended};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{self, F};
-use crate::show::{mean, note, number, table, words};
-use crate::verdict::{Column, Fact, Text};
+use crate::verdict::Text;
 
 /// What the report's clients do: ask 0 to 1 s after the last time, 0.5 s on average.
 const THINK: f64 = 0.5;

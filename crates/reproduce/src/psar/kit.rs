@@ -25,7 +25,6 @@ pub(super) fn repaired(name: Name) -> ProtocolChoice {
     ProtocolChoice { name, over, ..ProtocolChoice::default() }
 }
 
-/// A text of the flood.
 pub(super) fn flood((label, text): Variant) -> (verdict::Text, ProtocolChoice) {
     (label, ProtocolChoice { text, ..repaired(Name::Flood) })
 }

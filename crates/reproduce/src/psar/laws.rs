@@ -11,11 +11,9 @@ use meshlock_statistics::Estimate;
 use super::kit::{
     at_speed, flood, frames, in_a_row, on_air, repaired, same_density, sent_for, timed, to_the_letter, with_quiet_end,
 };
-use crate::claim::{Finding, check};
-use crate::lab::{Lab, Sample, Samples};
+use crate::prelude::*;
 use crate::scenarios::{F, REPAIRED, mended, with};
-use crate::show::{mean, note, number, table, words};
-use crate::verdict::{Column, Fact, Text};
+use crate::verdict::Text;
 
 /// A complete graph with delays of 1 ms; all requests are done at the end.
 fn complete(name: Name, nodes: u32, think: f64, duration: f64) -> Scenario {

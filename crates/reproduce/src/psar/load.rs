@@ -4,11 +4,9 @@ use meshlock_sim::scenario::{Mobility, Name, Placement};
 
 use super::kit::{at_speed, on_air, repaired, same_density, timed, to_the_letter};
 use super::sweep::{Axis, Contestant, MENDED, Sweep, mended};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{self, F};
-use crate::show::note;
-use crate::verdict::{Column, Fact, Text};
+use crate::verdict::Text;
 
 pub(super) const PER_NODE: &str = "most transmissions per entry at low and medium load, by node";
 

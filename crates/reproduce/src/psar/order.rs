@@ -13,12 +13,9 @@ use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::Estimate;
 
 use super::kit::{flood, in_a_row, on_air, timed, to_the_letter};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{F, REPAIRED, mended, with};
-use crate::show::{mean, note, table, words};
-use crate::verdict::{Column, Fact, Runs, Text};
-use crate::watching::watch;
+use crate::verdict::Text;
 
 /// Node 0 stays inside for so long; meanwhile every other node asks once.
 const INSIDE: f64 = 1.0;
@@ -80,7 +77,6 @@ pub(super) const AGAINST_ARRIVAL: &str = "share of pairs served against the orde
 const AGAINST_ASKING: &str = "share of pairs served against the order of asking";
 pub(super) const SERVED: &str = "mean number of requests served, by all that wait";
 
-/// One round.
 fn shares((arrivals, outcome): &(Arrivals, Outcome)) -> Round {
     let mut granted: Vec<(Time, NodeId, Time)> = outcome
         .requests

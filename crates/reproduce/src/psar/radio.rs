@@ -8,11 +8,9 @@ use meshlock_sim::time::Span;
 use meshlock_statistics::{Estimate, proportion};
 
 use super::kit::{AIRTIME, HOP, SIDE, flood, in_a_row, ms, on_air, repaired, same_density, timed, to_the_letter};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{F, REPAIRED, mended};
-use crate::show::{mean, note, number, table, words};
-use crate::verdict::{Column, Fact, Text};
+use crate::verdict::Text;
 
 /// The time from asking to entering, by hops between the one that asks and the holder, on a quiet row.
 fn wait_at(lab: &Lab, hops: u32) -> Estimate {

@@ -12,11 +12,8 @@ use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Estimate, Median};
 
 use super::kit::{flood, repaired};
-use crate::claim::Evidence;
-use crate::lab::{Lab, Sample, Samples};
+use crate::prelude::*;
 use crate::scenarios::{self, F};
-use crate::show::{dashed, drawn, line, log_scale, mean, number, scale, table, words};
-use crate::verdict::Runs;
 
 /// A protocol in a comparison.
 pub(super) struct Contestant {
@@ -33,7 +30,6 @@ pub(super) const BOUND: &str = "omniscient bound";
 /// The report's flood with all repairs that change no line but their own.
 pub(super) const MENDED: &str = "printed flood, f1 to f7";
 
-/// The contestant [`MENDED`].
 pub(super) fn mended() -> Contestant {
     Contestant { label: MENDED, protocol: flood(scenarios::mended(&F)).1, most: u32::MAX }
 }

@@ -8,13 +8,10 @@ use meshlock_statistics::Estimate;
 use super::ledger::{Entry, Ledger, Role, watched};
 use super::radio;
 use super::setting::{busy, group, three_texts};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{G, REPAIRED, Variant, all_but, with};
-use crate::show::{captioned, count, line, mean, note, number, point, scale, table, words};
-use crate::verdict::{self, Column, Fact, Runs, told};
+use crate::verdict;
 
-/// The texts that are counted.
 fn texts() -> [Variant; 3] {
     [with(&[]), all_but(&G, &["g8"]), REPAIRED]
 }

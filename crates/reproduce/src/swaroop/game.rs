@@ -29,7 +29,6 @@ impl Game {
         exact(self.nodes, self.sessions, self.levels)
     }
 
-    /// Plays everything.
     fn play(nodes: u32, sessions: u32, levels: u32) -> Self {
         let mut positions =
             Positions { sessions, levels, victim: nodes as usize - 1, known: BTreeMap::new(), open: BTreeSet::new() };

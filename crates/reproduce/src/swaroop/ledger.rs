@@ -1,14 +1,12 @@
 //! What every entry cost and in which role it was made, from every event of a run.
 
+use crate::prelude::*;
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, Session};
 use meshlock_protocols::{Message, Node};
 use meshlock_sim::observe::Observer;
 use meshlock_sim::outcome::Outcome;
 use meshlock_sim::scenario::Scenario;
 use meshlock_sim::time::Time;
-
-use crate::verdict::Runs;
-use crate::watching::{received, sent, watch};
 
 /// How a process got in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +66,6 @@ impl Ledger {
         Self { open: vec![Open::default(); nodes.len()], ..Self::default() }
     }
 
-    /// The costliest entry in this role, if there is one.
     pub(super) fn costliest(&self, role: Role) -> Option<u64> {
         self.of(role).map(|entry| entry.messages).max()
     }

@@ -9,10 +9,8 @@ use meshlock_statistics::{Proportion, paired, proportion};
 
 use super::ledger::{Entry, Ledger, Role, watched};
 use super::setting::{at_levels, busy, group, in_t, same, three_texts};
-use crate::claim::{Finding, check};
-use crate::lab::{Lab, Samples};
-use crate::show::{captioned, count, drawn, line, mean, note, point, scale, table, words};
-use crate::verdict::{self, Column, Fact, Runs, told};
+use crate::prelude::*;
+use crate::verdict;
 
 /// From the last exit of a session to the first entry into the next.
 struct HandOver {

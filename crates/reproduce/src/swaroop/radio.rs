@@ -4,9 +4,7 @@ use meshlock_core::Delay;
 use meshlock_sim::scenario::{Area, Mobility, Name, Network, Over, Placement, ProtocolChoice, Radio, Scenario, Text};
 
 use super::setting::{busy, group};
-use crate::claim::Evidence;
-use crate::lab::Lab;
-use crate::show::{count, mean, note, number, table, words};
+use crate::prelude::*;
 
 /// Metres between neighbours in a row: each hears those beside it and across the corner.
 const SPACING: f64 = 80.0;

@@ -4,11 +4,8 @@ use meshlock_properties::Rule;
 use meshlock_statistics::proportion;
 
 use super::setting::{busy, group};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{G, REPAIRED, all_but, mended, with};
-use crate::show::{count, note, table, words};
-use crate::verdict::{Column, Fact, told};
 
 pub(super) const TWO_SESSIONS: &str = "runs with two sessions at once";
 pub(super) const ENTRIES: &str = "entries";

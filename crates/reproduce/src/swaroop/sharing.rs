@@ -9,11 +9,9 @@ use meshlock_sim::time::{Span, Time};
 use meshlock_statistics::{Comparison, paired};
 
 use super::setting::{T, busy, group, in_t, three_texts};
-use crate::claim::{Evidence, Finding, check};
-use crate::lab::{Lab, Samples};
+use crate::prelude::*;
 use crate::scenarios::{G, REPAIRED, all_but, mended, with};
-use crate::show::{captioned, count, line, mean, note, number, point, scale, table, words};
-use crate::verdict::{self, Column, Fact, Runs, told};
+use crate::verdict;
 
 /// S4-7.
 pub(super) fn everybody(lab: &Lab) -> Finding {

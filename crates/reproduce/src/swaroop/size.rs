@@ -9,10 +9,8 @@ use meshlock_sim::time::Span;
 use meshlock_statistics::Line;
 
 use super::setting::{T, busy, group, three_texts};
-use crate::claim::Finding;
-use crate::lab::{Lab, Samples};
-use crate::show::{captioned, count, dashed, exact_point, line, note, number, scale, table, words};
-use crate::verdict::{self, Column, Fact, Runs};
+use crate::prelude::*;
+use crate::verdict;
 
 /// Process 0 is inside; meanwhile all others ask at once, each for a session of its own or all for the same.
 fn crowd(text: Text, others: u32, same_session: bool) -> Scenario {

@@ -8,11 +8,9 @@ use super::by_hand::HandDriven;
 use super::game;
 use super::ledger::longest_queue;
 use super::setting::{at_levels, busy, group, three_texts};
-use crate::claim::{Finding, check};
-use crate::lab::Lab;
+use crate::prelude::*;
 use crate::scenarios::{G, REPAIRED, all_but, mended, with};
-use crate::show::{captioned, count, dashed, exact_point, line, note, scale, table, words};
-use crate::verdict::{self, Column, Runs, told};
+use crate::verdict;
 
 /// What one that waits at the lowest level sees.
 struct Waited {

@@ -13,7 +13,6 @@ use super::{Shown, blocking, refused};
 use crate::marks::Mark;
 use crate::tape::{Query, Tape};
 
-/// There is no tape of this number.
 pub(super) struct NoTape(usize);
 
 impl IntoResponse for NoTape {

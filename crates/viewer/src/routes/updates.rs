@@ -38,7 +38,6 @@ struct TapeUpdate {
     extent: Extent,
 }
 
-/// What a page was told.
 struct Told {
     source: Shown,
     changes: watch::Receiver<u64>,

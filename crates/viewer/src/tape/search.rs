@@ -14,7 +14,6 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// The most records of one answer.
 const MOST: usize = 1_000;
 
-/// What is looked for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Query {
@@ -27,7 +26,6 @@ pub(crate) struct Query {
     kind: Option<String>,
 }
 
-/// What was found, in the order of the search.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Found {
     found: Vec<FoundRecord>,

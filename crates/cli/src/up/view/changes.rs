@@ -211,7 +211,6 @@ impl LiveMesh {
         moving.seats.push(seat);
     }
 
-    /// The number of a node in the world.
     fn number(&self, index: usize) -> Result<NodeId, Refusal> {
         let number = self.lock_moving().seats.iter().position(|seat| *seat == Some(index));
         let number = number.and_then(|number| u32::try_from(number).ok());

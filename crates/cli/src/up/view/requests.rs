@@ -22,14 +22,12 @@ pub(super) struct ByHand {
     all: Mutex<Vec<Made>>,
 }
 
-/// A request that was made by hand.
 #[derive(Debug)]
 pub(super) struct Made {
     resource: String,
     pub(super) node: NodeId,
     /// In the protocol, and in the trace.
     number: u64,
-    /// At the hub.
     id: String,
     hub: Arc<Hub>,
 }

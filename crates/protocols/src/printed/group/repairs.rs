@@ -31,35 +31,3 @@ defects! {
 }
 
 pub type Repairs = crate::repairs::Repairs<Defect>;
-
-impl Defect {
-    /// As many repairs as leave this defect visible: all others, but for G7 not G6's, which stands on G7's, and for
-    /// G10 not G8's, with which the faulty line C3 is never reached.
-    pub fn alone(self) -> Repairs {
-        let others = Repairs::all_but([self]);
-        match self {
-            Self::G7 => others.without(Self::G6),
-            Self::G10 => others.without(Self::G8),
-            Self::G1 | Self::G2 | Self::G3 | Self::G4 | Self::G5 | Self::G6 | Self::G8 | Self::G9 => others,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::vec::Vec;
-
-    use super::*;
-    use crate::repairs::Defect as _;
-
-    #[test]
-    fn each_defect_is_left_in_by_its_own_set_only_as_far_as_needed() {
-        for defect in Defect::ALL.iter().copied() {
-            let repairs = defect.alone();
-            let missing: Vec<_> = Defect::ALL.iter().copied().filter(|d| !repairs.has(*d)).collect();
-            let also = [(Defect::G7, Defect::G6), (Defect::G10, Defect::G8)].iter().find(|pair| pair.0 == defect);
-            let expected: Vec<_> = also.map(|pair| pair.1).into_iter().chain([defect]).collect();
-            assert_eq!(missing, expected);
-        }
-    }
-}
