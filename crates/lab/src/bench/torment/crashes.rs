@@ -102,7 +102,7 @@ impl Conductor {
 
     /// Makes the resource whose capacity changes. It is there before anybody asks for it.
     pub(super) async fn make_resized(&mut self) -> anyhow::Result<Option<Finding>> {
-        let until = Instant::now() + SERVED_WITHIN;
+        let until = Instant::now() + self.patience();
         let body = json!({ "kind": "semaphore", "capacity": cast::MOST_CAPACITY }).to_string();
         let (asked, mut line) = (self.scene.history.now(), self.scene.line(0));
         let path = format!("/v1/resources/{}?block_for=10s", cast::RESIZED);
@@ -133,7 +133,7 @@ impl Conductor {
 
     /// When all is well, the capacity can be changed. It is the largest then.
     pub(super) async fn resize_at_last(&mut self) -> Option<Finding> {
-        let until = Instant::now() + SERVED_WITHIN;
+        let until = Instant::now() + self.patience();
         while Instant::now() < until {
             if self.resize(0, cast::MOST_CAPACITY).await {
                 return self.all_hear_of_the_size(until).await;
@@ -190,7 +190,7 @@ impl Conductor {
                 NewRequest { resource: resource.name.clone(), units: Some(capacity), lease_ms, ..Default::default() };
             let wanted = super::plan::Use { asks, ..super::troubles::plain(&resource, "", Duration::from_secs(10)) };
             let node = usize::try_from(self.serial).unwrap_or_default() % self.mesh.len();
-            let until = Instant::now() + SERVED_WITHIN;
+            let until = Instant::now() + self.patience();
             loop {
                 let (scene, id) = (self.scene.clone(), self.id("all"));
                 let mut user = User::new(&scene, node, id, &wanted);

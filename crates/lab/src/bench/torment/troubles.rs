@@ -25,8 +25,6 @@ use crate::bench::processes::{Mesh, Recovery, ended, first_line, send};
 pub(super) const SERVED_WITHIN: Duration = Duration::from_secs(60);
 /// The lease of a waiter that is killed: what it blocks must be seen.
 const LONG_LEASE: Duration = Duration::from_secs(120);
-/// How long a scene may wait for its first holder: see [`former_leases`].
-const FIRST_WITHIN: Duration = LONG_LEASE.saturating_add(SERVED_WITHIN);
 /// The lease of a holder that is killed or paused.
 const SHORT_LEASE: Duration = Duration::from_secs(1);
 /// How long a node may take to notice that a waiting client is gone.
@@ -194,8 +192,8 @@ impl Conductor {
         let scene = self.scene.clone();
         let (held, waits) = (of_mutex(&name, LONG_LEASE), of_mutex(&name, LONG_LEASE));
         let mut user = User::new(&scene, holder, self.id("holder"), &held);
-        let Ok(Some(safe_until)) = timeout(FIRST_WITHIN, user.obtain()).await else {
-            return Ok(Some(unserved(&name, holder, "before anything was done")));
+        let Ok(Some(safe_until)) = timeout(self.patience(), user.obtain()).await else {
+            return Ok(Some(self.unserved(&name, holder, "before anything was done")));
         };
         let id = self.id("waiter");
         let waiting = tokio::spawn({
@@ -214,7 +212,7 @@ impl Conductor {
         for next in 0..self.mesh.len() {
             if !self.is_served(&name, next).await {
                 let what = format!("after n{node} was stopped cleanly while its client waited, and started again");
-                return Ok(Some(unserved(&name, next, &what)));
+                return Ok(Some(self.unserved(&name, next, &what)));
             }
         }
         Ok(None)
@@ -225,8 +223,8 @@ impl Conductor {
         let scene = self.scene.clone();
         let held = of_mutex(name, LONG_LEASE);
         let mut user = User::new(&scene, holder, self.id("holder"), &held);
-        let Ok(Some(safe_until)) = timeout(FIRST_WITHIN, user.obtain()).await else {
-            return Ok(Some(unserved(name, holder, "before anything was done")));
+        let Ok(Some(safe_until)) = timeout(self.patience(), user.obtain()).await else {
+            return Ok(Some(self.unserved(name, holder, "before anything was done")));
         };
         let mut child = self.mesh.client(waiter, &["lock", name, "--lease", "120s"])?;
         self.until_queued(waiter, name).await;
@@ -238,16 +236,16 @@ impl Conductor {
             return Ok(None);
         }
         let what = format!("after the holder gave it back and the only waiter, at n{waiter}, had been killed before");
-        Ok(Some(unserved(name, next, &what)))
+        Ok(Some(self.unserved(name, next, &what)))
     }
 
     /// A client that is killed or paused while it holds is followed by the next after its lease.
     async fn lose_holder(&mut self, name: &str, holder: usize, next: usize, with_kill: bool) -> Outcome {
         let mut child = self.mesh.client(holder, &["lock", name, "--lease", "1s"])?;
-        let granted = timeout(SERVED_WITHIN, first_line(child.stdout.take())).await;
+        let granted = timeout(self.patience(), first_line(child.stdout.take())).await;
         if !matches!(&granted, Ok(Ok(line)) if line.contains("granted")) {
             kill(&mut child);
-            return Ok(Some(unserved(name, holder, "by a command that asked for it")));
+            return Ok(Some(self.unserved(name, holder, "by a command that asked for it")));
         }
         if with_kill {
             kill(&mut child);
@@ -268,7 +266,8 @@ impl Conductor {
         }
         let how = if with_kill { "killed" } else { "paused" };
         let lease = SHORT_LEASE.as_secs();
-        Ok((!served).then(|| unserved(name, next, &format!("after its holder was {how}, with a lease of {lease} s"))))
+        Ok((!served)
+            .then(|| self.unserved(name, next, &format!("after its holder was {how}, with a lease of {lease} s"))))
     }
 
     /// Many questions at one node, then two at once at every other.
@@ -318,8 +317,8 @@ impl Conductor {
         let scene = self.scene.clone();
         let held = of_mutex(name, LONG_LEASE);
         let mut user = User::new(&scene, node, self.id("holder"), &held);
-        let Ok(Some(safe_until)) = timeout(FIRST_WITHIN, user.obtain()).await else {
-            return Ok(Some(unserved(name, node, "before anything was done")));
+        let Ok(Some(safe_until)) = timeout(self.patience(), user.obtain()).await else {
+            return Ok(Some(self.unserved(name, node, "before anything was done")));
         };
         let mut line = scene.line(node);
         let ids: Vec<String> = (0..size).map(|_| self.id("pile")).collect();
@@ -342,7 +341,7 @@ impl Conductor {
     /// Whether the status of the mesh at a node shows a holder.
     async fn is_seen_held(&self, node: usize, name: &str) -> bool {
         let mut line = self.scene.line(node);
-        let until = Instant::now() + SERVED_WITHIN;
+        let until = Instant::now() + self.patience();
         while Instant::now() < until {
             let path = format!("/v1/status?patience=10s&resource={name}");
             let answer = line.ask("GET", &path, "", SERVED_WITHIN).await;
@@ -358,7 +357,7 @@ impl Conductor {
     /// Whether one more client gets a resource in time.
     async fn is_served(&mut self, name: &str, node: usize) -> bool {
         let wanted = of_mutex(name, Duration::from_secs(10));
-        let until = Instant::now() + SERVED_WITHIN;
+        let until = Instant::now() + self.patience();
         loop {
             let scene = self.scene.clone();
             let mut user = User::new(&scene, node, self.id("next"), &wanted);
@@ -390,6 +389,16 @@ impl Conductor {
             }
             sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// How long the next one may wait for a resource.
+    pub(super) fn patience(&self) -> Duration {
+        SERVED_WITHIN + former_leases(self.mesh.recovery())
+    }
+
+    fn unserved(&self, name: &str, node: usize, what: &str) -> Finding {
+        let within = self.patience().as_secs();
+        Finding::new("unserved", format!("{name} was not granted at n{node} within {within} s, {what}"))
     }
 
     /// An id that was never used.
@@ -435,11 +444,6 @@ pub(super) fn plain(resource: &Resource, session: &str, lease: Duration) -> Use 
         }
     }
     wanted
-}
-
-fn unserved(name: &str, node: usize, what: &str) -> Finding {
-    let within = SERVED_WITHIN.as_secs();
-    Finding::new("unserved", format!("{name} was not granted at n{node} within {within} s, {what}"))
 }
 
 /// Those of a scene whose clients are gone.

@@ -88,6 +88,9 @@ pub(crate) struct Recovery {
 /// New resources are written to disk together, so much later.
 const CATALOGUE_MS: u64 = 200;
 
+/// More facts than this at once are one line of the log.
+const MOST_TOLD_BY_NAME: usize = 5;
+
 impl Machine {
     /// A node of a mesh that recovers from crashes.
     pub fn recovering(settings: super::Settings, setup: RecoverySetup) -> Self {
@@ -249,7 +252,7 @@ impl Machine {
         recovery.keeper.learn(grown.clone());
         recovery.grew = now;
         recovery.facts += 1;
-        self.tell_facts(now, &before, &grown);
+        self.tell_facts(&before, &grown);
         if self.census().is_some_and(|census| census.is_gone(self.settings.id)) {
             self.expel(now, "others declared it gone while it was out of reach");
             return Ok(());
@@ -347,22 +350,26 @@ impl Machine {
         }
     }
 
-    /// Who came and who is gone, for the log.
-    fn tell_facts(&mut self, _now: Now, before: &Census, after: &Census) {
-        for (member, count) in after.counts() {
-            let was = before.count(member);
-            if was == count || member == Member::of(self.settings.id).0 {
-                continue;
-            }
+    /// Who came and who is gone, for the log. Who was away for long, or comes for the first time, hears of many at once.
+    pub(in crate::machine) fn tell_facts(&mut self, before: &Census, after: &Census) {
+        let own = Member::of(self.settings.id).0;
+        let news = after.counts().filter(|(member, count)| {
+            let was = before.count(*member);
+            was != *count && *member != own && (count % 2 == 0 || was > 0)
+        });
+        let news: Vec<(u16, u32)> = news.collect();
+        if news.len() > MOST_TOLD_BY_NAME {
+            let many = news.len();
+            return self.note(format!(
+                "{many} members are gone or came back after a crash, as is heard now: what they held is free, and what they \
+                 had is made anew"
+            ));
+        }
+        for (member, count) in news {
             let name =
                 self.known.get(&Member(member)).map_or_else(|| format!("member {member}"), |known| known.name.clone());
-            if count % 2 == 0 {
-                self.note(format!("{name} is gone: what it held is free, and what it had is made anew"));
-            } else if was > 0 {
-                self.note(format!(
-                    "{name} came back after a crash: what it held is free, and what it had is made anew"
-                ));
-            }
+            let what = if count % 2 == 0 { "is gone" } else { "came back after a crash" };
+            self.note(format!("{name} {what}: what it held is free, and what it had is made anew"));
         }
     }
 

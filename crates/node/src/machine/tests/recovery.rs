@@ -292,6 +292,22 @@ fn what_was_revoked_goes_back_although_its_node_loses_its_standing_meanwhile() {
 }
 
 #[test]
+fn who_hears_of_many_crashes_at_once_tells_of_them_in_one_line() {
+    let mut mesh = Mesh::full(3);
+    let machine = &mut mesh.net.machines[0];
+    machine.take_notes();
+    let before = Census::of_living((0..20).map(NodeId));
+    let after =
+        |gone: u32| (10..10 + gone).fold(before.clone(), |known, id| known.merged(&Census::gone_fact(NodeId(id))));
+    machine.tell_facts(&before, &after(2));
+    let notes = machine.take_notes();
+    assert!(notes.len() == 2 && notes[0].starts_with("member 10 is gone"), "{notes:?}");
+    machine.tell_facts(&before, &after(9));
+    let notes = machine.take_notes();
+    assert!(notes.len() == 1 && notes[0].starts_with("9 members"), "{notes:?}");
+}
+
+#[test]
 fn with_voters_any_one_of_three_may_be_lost() {
     for lost in 0..3 {
         let mut mesh = Mesh::voting(3);
