@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use meshlock_core::recovery::voters::{List, ListId, Voter};
+use meshlock_core::recovery::voters::{List, ListId, Proposed, Voter};
 use serde::{Deserialize, Serialize};
 
 use super::error::damaged;
@@ -33,7 +33,7 @@ pub fn is_permitted(list: &List, identity: &Identity) -> bool {
     said.is_ok_and(|(parent, voters)| parent == list.parent() && voters == list.voters())
 }
 
-const KNOWN: Kind = Kind { word: "known voters", format: 1 };
+const KNOWN: Kind = Kind { word: "known voters", format: 2 };
 const PROPOSED: Kind = Kind { word: "proposed voters", format: 1 };
 
 /// What a running node knows of voters: for commands in its directory.
@@ -43,12 +43,49 @@ pub struct Known {
     pub list: List,
     /// Members that could vote, each with its disk. The voters of the list are among them if they were heard.
     pub ready: Vec<Voter>,
+    /// What was proposed to follow that list, and what it waits for.
+    pub proposed: Vec<Proposed>,
 }
 
 impl Known {
-    /// What the node of a directory wrote last. `None` if it never ran with voters.
+    /// What the node of a directory wrote last. `None` if it never ran with voters, or ran with another version.
     pub fn load(dir: &Path) -> Result<Option<Self>, MeshError> {
-        read(KNOWN, dir, "voters-known")
+        match read(KNOWN, dir, "voters-known") {
+            Err(MeshError::OtherFormat { .. }) => Ok(None),
+            known => known,
+        }
+    }
+
+    /// A signed list that was proposed to follow the one in force. Voters may have agreed to it, so no other may be signed
+    /// for the same voters: each of them agrees to one list, and then neither might ever get a majority. Where one votes
+    /// alone there is nothing to split.
+    pub fn pending(&self, dir: &Path) -> Result<Option<List>, MeshError> {
+        if self.list.voters().len() == 1 {
+            return Ok(None);
+        }
+        let follows = |list: &List| list.parent() == Some(self.list.id());
+        let elsewhere = || self.proposed.iter().map(|proposed| proposed.list.clone()).find(follows);
+        Ok(proposed(dir)?.filter(follows).or_else(elsewhere))
+    }
+
+    /// Why a proposed list does not vote yet, as far as is known. `name`: what members are called.
+    pub fn what_is_missing(&self, list: &List, name: impl Fn(Member) -> String) -> String {
+        let names = |members: &[u16]| members.iter().map(|member| name(Member(*member))).collect::<Vec<_>>().join(", ");
+        let Some(found) = self.proposed.iter().find(|proposed| proposed.list.id() == list.id()) else {
+            return "the node of this directory has not told the voters yet".to_owned();
+        };
+        let mut words = Vec::new();
+        if !found.missing.is_empty() {
+            words.push(format!("{} did not agree yet", names(&found.missing)));
+        }
+        if !found.unready.is_empty() {
+            words.push(format!("{} could not vote with the disk that was proposed", names(&found.unready)));
+        }
+        for rival in self.proposed.iter().filter(|rival| rival.list.id() != list.id()) {
+            let voters: Vec<u16> = rival.list.voters().iter().map(|voter| voter.member).collect();
+            words.push(format!("{} were proposed too, so voters may have agreed to them", names(&voters)));
+        }
+        words.join("; ")
     }
 
     /// For commands in this directory.
@@ -154,6 +191,7 @@ mod tests {
         let known = |voters: &[u16], ready: &[u16]| Known {
             list: List::founding(voters.iter().copied().map(voter)),
             ready: ready.iter().copied().map(voter).collect(),
+            proposed: Vec::new(),
         };
         let without = |known: &Known, member, own| -> Vec<u16> {
             let others = known.without(Member(member), Some(Member(own)), |other| other != Member(9));
@@ -173,7 +211,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("state")).unwrap();
         assert_eq!((Known::load(place.path()).unwrap(), proposed(place.path()).unwrap()), (None, None));
-        let known = Known { list: List::founding([voter(0)]), ready: vec![voter(0), voter(1), voter(2)] };
+        let known =
+            Known { list: List::founding([voter(0)]), ready: vec![voter(0), voter(1), voter(2)], proposed: Vec::new() };
         known.store(place.path()).unwrap();
         let known = Known::load(place.path()).unwrap().unwrap();
         let named = |numbers: &[u16]| numbers.iter().map(|n| (Member(*n), format!("n{n}"))).collect::<Vec<_>>();

@@ -50,6 +50,18 @@ pub enum Act {
     Impossible(Word),
 }
 
+/// A list that was proposed to follow the one in force, and what it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Proposed {
+    /// The list.
+    pub list: List,
+    /// Whose agreement has not been heard.
+    pub missing: Vec<Member>,
+    /// Those of its voters that have not said that they could vote with this disk, if these are too many.
+    pub unready: Vec<Member>,
+}
+
 /// How a node starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -247,6 +259,27 @@ impl Voting {
     /// The list in force, as far as is known here.
     pub fn list(&self) -> Option<&List> {
         self.words.in_force()
+    }
+
+    /// The lists that were proposed to follow the one in force, as far as is known here. Two of them are rivals.
+    pub fn proposed(&self) -> Vec<Proposed> {
+        let Some(force) = self.list() else { return Vec::new() };
+        let follows = self.words.lists().filter(|list| list.parent() == Some(force.id()));
+        let waits = follows.map(|list| {
+            let agreed = |voter: &&Voter| self.words.get(&Key::Closing(force.id(), **voter, list.id())).is_none();
+            let missing = force.voters().iter().filter(agreed).map(|voter| voter.member).collect();
+            let said = |voter: &Voter| {
+                let ready = self.words.get(&Key::Ready(voter.member));
+                matches!(ready, Some(Word::Ready { voter: ready, .. }) if ready == voter)
+            };
+            let unready = list.voters().iter().filter(|voter| !said(voter) && !force.voters().contains(voter));
+            let mut unready: Vec<Member> = unready.map(|voter| voter.member).collect();
+            if list.is_majority(list.voters().len() - unready.len()) {
+                unready.clear();
+            }
+            Proposed { list: list.clone(), missing, unready }
+        });
+        waits.collect()
     }
 
     /// Who suspects whom: suspicions that no later round has made void.
