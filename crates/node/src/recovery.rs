@@ -200,7 +200,7 @@ impl Keeper {
 
     /// Proposes a list until it is in force: whoever was told may forget it, and so may this node when it begins anew.
     fn pursue(&self, list: List) {
-        let is_over = |known: Known| known.list.id().number >= list.id().number;
+        let is_over = |known: Known| known.list.id() == list.id() || known.list.id().number > list.id().number;
         if self.hub.with(|machine, _| machine.voters_known()).is_none_or(is_over) {
             self.forget_proposed();
         } else if let Err(error) = self.hub.with(|machine, now| machine.propose_voters(now, list)) {

@@ -26,6 +26,9 @@ pub(super) fn voters(at: &Place, args: &Voters) -> anyhow::Result<()> {
         Err(_) if member == identity.member.0 => identity.name.clone(),
         Err(_) => format!("member {member}"),
     };
+    if args.force {
+        return super::force::force(at, args, &identity, known);
+    }
     if args.names.is_empty() {
         return show(at, &identity, &known, name);
     }
@@ -90,8 +93,8 @@ fn show(at: &Place, identity: &Identity, known: &Known, name: impl Fn(u16) -> St
 }
 
 /// How long voters may take to change. They need a second or two; a machine may be busy.
-const CHANGED_WITHIN: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub(super) const CHANGED_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Lets others vote instead of a member that is to be removed, and waits until they do. Who votes then, by name; nothing
 /// if the member does not vote. An error names what to do, and the member stays.

@@ -264,8 +264,16 @@ impl Voting {
     /// The lists that were proposed to follow the one in force, as far as is known here. Two of them are rivals.
     pub fn proposed(&self) -> Vec<Proposed> {
         let Some(force) = self.list() else { return Vec::new() };
-        let follows = self.words.lists().filter(|list| list.parent() == Some(force.id()));
-        let waits = follows.map(|list| {
+        let follows = |list: &&List| match list.force() {
+            Some(_) => list.id() > force.id(),
+            None => list.parent() == Some(force.id()),
+        };
+        let waits = self.words.lists().filter(follows).map(|list| {
+            if let Some(forced) = list.force() {
+                let missing = |member: &&Member| self.words.get(&Key::Yield(list.id(), **member)).is_none();
+                let missing = forced.members.iter().filter(missing).copied().collect();
+                return Proposed { list: list.clone(), missing, unready: Vec::new() };
+            }
             let agreed = |voter: &&Voter| self.words.get(&Key::Closing(force.id(), **voter, list.id())).is_none();
             let missing = force.voters().iter().filter(agreed).map(|voter| voter.member).collect();
             let said = |voter: &Voter| {
@@ -440,7 +448,7 @@ impl Voting {
             let voters = list.voters().iter().filter(|voter| says(list, **voter));
             list.is_majority(voters.count())
         };
-        self.words.lists().find(has_majority)
+        self.words.lists().filter(|list| self.counts_under(list)).find(has_majority)
     }
 
     /// The round that a voter has answered under this list.

@@ -146,7 +146,8 @@ impl Machine {
             Some(id) => {
                 let grows = parent(id).is_some_and(|parent| list.is_founding_step(parent));
                 // Until the parent is known, a list without a signature cannot be told from a founding step.
-                grows || list.permission.is_empty() || recovery.disk.permits(list)
+                let is_unsigned = list.permission.is_empty() && list.force().is_none();
+                grows || is_unsigned || recovery.disk.permits(list)
             }
         }
     }
@@ -172,6 +173,14 @@ impl Machine {
             return Err("the mesh's authority did not sign this list of voters".to_owned());
         }
         let Some(voting) = self.voting() else { return Err("this mesh has no voters".to_owned()) };
+        if list.force().is_some() {
+            let is_later = |other: &List| other.force().is_some() && other.id() > list.id();
+            if voting.list().is_some_and(|force| force.id() >= list.id()) || voting.words().lists().any(is_later) {
+                return Err("another list was forced since this one was signed; repeat the command".to_owned());
+            }
+            self.vote(now, |voting, time| voting.hear(time, Word::List(list)));
+            return Ok(());
+        }
         let Some(in_force) = voting.list().filter(|force| list.parent() == Some(force.id())) else {
             return Err("the voters have changed since this list was signed; repeat `meshlock mesh voters`".to_owned());
         };
@@ -205,17 +214,28 @@ impl Machine {
         let until = voting.standing_until().map(Now::of);
         let next = voting.next_wake().map(|at| Now::of(at).max(Now(now.0.saturating_add(1))));
         let has_standing = until.is_some_and(|until| now < until) && !self.is_expelled();
-        let reason = if voting.is_registered() {
-            "this node cannot reach a majority of the mesh's voters, so others may take it for gone"
+        let reason = if has_standing {
+            String::new()
+        } else if let Some(forced) = self.forced_words() {
+            forced
+        } else if voting.is_registered() {
+            "this node cannot reach a majority of the mesh's voters, so others may take it for gone".to_owned()
         } else {
-            "this node waits until a majority of the mesh's voters has it on record"
+            "this node waits until a majority of the mesh's voters has it on record".to_owned()
         };
         self.set_voting_alarm(next.into_iter().chain(until.filter(|until| now < *until)).min());
         if has_standing {
             self.resume_granting(now);
         } else {
-            self.suspend(now, reason);
+            self.suspend(now, &reason);
         }
+    }
+
+    /// Whom a list waits for that a person forced, because a majority of the voters was lost.
+    fn forced_words(&self) -> Option<String> {
+        let proposed = self.voting()?.proposed().into_iter().rfind(|proposed| proposed.list.force().is_some())?;
+        let missing: Vec<String> = proposed.missing.iter().map(|member| self.member_name(*member)).collect();
+        Some(format!("other voters were forced, and wait until {} gave up the former ones", missing.join(", ")))
     }
 
     fn set_voting_alarm(&mut self, at: Option<Now>) {

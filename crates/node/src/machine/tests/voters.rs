@@ -1,5 +1,6 @@
 //! Voters change by an operator's wish, whatever happens to those who were told.
 
+use meshlock_api::State;
 use meshlock_core::recovery::voters::{List, Voter};
 
 use super::super::Machine;
@@ -115,7 +116,7 @@ fn no_second_list_is_proposed_while_voters_may_have_agreed_to_a_first() {
         assert_eq!(voters(&mesh.net.machines[node]), [0, 1, 3], "n{node}");
         let ticket = mesh.net.ask(node, wants("dock"));
         mesh.run_ms(1_000);
-        assert_eq!(mesh.state(node, ticket), meshlock_api::State::Granted, "n{node}");
+        assert_eq!(mesh.state(node, ticket), State::Granted, "n{node}");
         mesh.net.release(node, ticket);
     }
     assert!(propose(&mut mesh, 0, &second).is_err(), "it was signed for other voters");
@@ -134,4 +135,145 @@ fn a_voter_with_a_full_disk_agrees_when_it_can_write() {
     mesh.set_full(1, false);
     mesh.run_ms(3_000);
     assert_eq!(voters(&mesh.net.machines[3]), [0, 1, 3]);
+}
+
+/// A list that is forced: these go on, and those of them that follow vote.
+fn forced(mesh: &Mesh, at: usize, voters: &[u16], members: &[u16]) -> List {
+    let known = mesh.net.machines[at].voters_known().expect("voters");
+    let disk = |member: &u16| *known.ready.iter().find(|voter| voter.member == *member).expect("it could vote");
+    let parent = known.proposed.iter().map(|proposed| proposed.list.id()).max().unwrap_or(known.list.id());
+    let mut list = List::forced(parent, voters.iter().map(disk), members.iter().copied(), 5);
+    list.permission = b"signed".to_vec();
+    list
+}
+
+#[test]
+fn a_forced_list_serves_again_when_a_majority_of_voters_is_lost() {
+    let mut mesh = Mesh::voting(5);
+    let held = mesh.net.ask(1, wants("dock"));
+    mesh.run_ms(100);
+    let fence = mesh.fence(1, held);
+    let alive = mesh.net.ask(3, wants("crane"));
+    mesh.run_ms(100);
+    assert_eq!(mesh.state(3, alive), State::Granted);
+    let waits = mesh.net.ask(4, wants("dock"));
+    mesh.kill(1);
+    mesh.kill(2);
+    mesh.run_ms(15_000);
+    mesh.net.machines[4].renew(mesh.net.now, waits, None).unwrap();
+    for node in [0, 3, 4] {
+        assert!(mesh.net.machines[node].suspended().is_some(), "n{node}");
+    }
+    assert_eq!(mesh.state(4, waits), State::Queued);
+    // One that goes on is out of reach: nobody may go on without it.
+    mesh.net.cut(0, 4);
+    mesh.net.cut(3, 4);
+    let list = forced(&mesh, 0, &[0, 3, 4], &[0, 3, 4]);
+    propose(&mut mesh, 0, &list).unwrap();
+    mesh.run_ms(15_000);
+    mesh.net.machines[4].renew(mesh.net.now, waits, None).unwrap();
+    let why = mesh.net.machines[3].suspended().expect("it waits").to_owned();
+    assert!(why.contains("wait until n4 gave up"), "{why}");
+    mesh.net.link(0, 4);
+    mesh.run_ms(2_000);
+    for node in [0, 3, 4] {
+        assert_eq!(voters(&mesh.net.machines[node]), [0, 3, 4], "n{node}");
+        assert_eq!(mesh.net.machines[node].suspended(), None, "n{node}");
+    }
+    assert_eq!(mesh.state(4, waits), State::Queued, "who was left out may act until its standing ends");
+    mesh.run_ms(11_000);
+    assert_eq!(mesh.state(4, waits), State::Granted);
+    assert!(mesh.fence(4, waits) > fence);
+    assert!(mesh.net.machines[3].census().unwrap().is_removed(1));
+    // Who was left out and runs after all serves nobody, and changes nothing.
+    mesh.restart(1);
+    let late = mesh.net.ask(1, wants("dock"));
+    mesh.run_ms(15_000);
+    assert_eq!(mesh.state(1, late), State::Queued);
+    mesh.net.release(4, waits);
+    let next = mesh.net.ask(0, wants("dock"));
+    mesh.run_ms(1_000);
+    assert_eq!(mesh.state(0, next), State::Granted);
+    // The new voters change as any others, and one of them may be lost.
+    mesh.kill(3);
+    mesh.run_ms(15_000);
+    let again = mesh.net.ask(4, wants("crane"));
+    mesh.run_ms(1_000);
+    assert_eq!(mesh.state(4, again), State::Granted);
+}
+
+#[test]
+fn a_forced_list_follows_another_that_waits_for_one_who_is_lost_too() {
+    let mut mesh = Mesh::voting(5);
+    mesh.kill(1);
+    mesh.kill(2);
+    mesh.kill(4);
+    let first = forced(&mesh, 0, &[0, 3, 4], &[0, 3, 4]);
+    propose(&mut mesh, 0, &first).unwrap();
+    mesh.run_ms(15_000);
+    assert!(mesh.net.machines[0].suspended().is_some());
+    let second = forced(&mesh, 0, &[3], &[0, 3]);
+    propose(&mut mesh, 0, &second).unwrap();
+    mesh.run_ms(15_000);
+    assert_eq!((voters(&mesh.net.machines[0]), voters(&mesh.net.machines[3])), (vec![3], vec![3]));
+    assert!(propose(&mut mesh, 0, &first).is_err(), "it comes too late");
+    // All that was given up is on disk.
+    mesh.kill(0);
+    mesh.kill(3);
+    mesh.restart(3);
+    mesh.restart(0);
+    mesh.run_ms(2_000);
+    for node in [0, 3] {
+        let ticket = mesh.net.ask(node, wants("dock"));
+        mesh.run_ms(2_000);
+        assert_eq!(mesh.state(node, ticket), State::Granted, "n{node}");
+        mesh.net.release(node, ticket);
+    }
+}
+
+/// Votes that are split for good: one of three voters is dead, and each of the others agreed to another list.
+#[test]
+fn a_forced_list_ends_a_split_vote() {
+    let mut mesh = Mesh::voting(5);
+    let (first, second) = (list(&mesh, 0, &[0, 1, 3]), list(&mesh, 0, &[0, 1, 4]));
+    mesh.kill(2);
+    mesh.net.cut(0, 1);
+    for (near, far) in [(0, 4), (1, 3), (3, 4)] {
+        mesh.net.cut(near, far);
+    }
+    propose(&mut mesh, 0, &first).unwrap();
+    propose(&mut mesh, 1, &second).unwrap();
+    for (near, far) in [(0, 1), (0, 4), (1, 3), (3, 4)] {
+        mesh.net.link(near, far);
+    }
+    mesh.run_ms(20_000);
+    assert!([0, 1, 3, 4].iter().all(|node| mesh.net.machines[*node].suspended().is_some()), "nobody is served");
+    let known = mesh.net.machines[0].voters_known().unwrap();
+    let words = known.what_is_missing(&first, |member| format!("n{}", member.0));
+    assert_eq!(words, "n1, n2 did not agree yet; n0, n1, n4 were proposed too, so voters may have agreed to them");
+    let rescue = forced(&mesh, 0, &[0, 1, 3], &[0, 1, 3, 4]);
+    propose(&mut mesh, 0, &rescue).unwrap();
+    mesh.run_ms(15_000);
+    for node in [0, 1, 3, 4] {
+        let ticket = mesh.net.ask(node, wants("dock"));
+        mesh.run_ms(1_000);
+        assert_eq!(mesh.state(node, ticket), State::Granted, "n{node}");
+        mesh.net.release(node, ticket);
+    }
+}
+
+/// Nothing is given up before that is on disk.
+#[test]
+fn a_forced_list_waits_for_a_full_disk() {
+    let mut mesh = Mesh::voting(5);
+    mesh.kill(1);
+    mesh.kill(2);
+    mesh.set_full(4, true);
+    let list = forced(&mesh, 0, &[0, 3, 4], &[0, 3, 4]);
+    propose(&mut mesh, 0, &list).unwrap();
+    mesh.run_ms(5_000);
+    assert_eq!(mesh.net.machines[0].voters_known().unwrap().proposed[0].missing, [4]);
+    mesh.set_full(4, false);
+    mesh.run_ms(5_000);
+    assert_eq!(voters(&mesh.net.machines[4]), [0, 3, 4]);
 }
