@@ -150,7 +150,6 @@ pub fn all() -> Vec<Standard> {
         model("records/three-one-behind", VoterModel { informed: 2, ..records(chain(&[&[1, 2, 3], &[1]])) }, 25_514),
         model("records/rivals", split_vote(), 28_736),
         model("records/one-one-one", records(chain(&[&[1], &[2], &[3]])), 7_038),
-        model("token/forced", VoterModel { prompt: true, ..two_lost(Question::Token) }, 1),
         model("token/one", VoterModel { restarts: 1, ..token(chain(&[&[1]])) }, 376),
         model("token/three", token(chain(&[&[1, 2, 3]])), 34_118),
         model("token/one-one", VoterModel { restarts: 1, ..token(chain(&[&[1], &[2]])) }, 27_482),
@@ -173,6 +172,7 @@ pub fn large() -> Vec<Standard> {
         model("token/one-three-restart", VoterModel { restarts: 1, ..token(chain(&[&[1], &[1, 2, 3]])) }, 0),
         model("token/three-one", token(chain(&[&[1, 2, 3], &[1]])), 0),
         model("records/three-one-restart", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3], &[1]])) }, 0),
+        model("token/forced", VoterModel { prompt: true, ..two_lost(Question::Token) }, 0),
         model("records/five", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3, 4, 5]])) }, 0),
     ]
 }

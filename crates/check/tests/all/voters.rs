@@ -53,6 +53,7 @@ mod large {
         token_three_one_behind: "token/three-one-behind",
         token_one_three_restart: "token/one-three-restart",
         token_three_one: "token/three-one",
+        token_forced: "token/forced",
     }
 }
 

@@ -8,6 +8,7 @@
 //! A *forced* list is for a parent that no majority can close any more. It names all members that go on, and is valid when
 //! each of them has given up every list before it. Its number is above all that could follow those.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::super::census::Member;
@@ -43,7 +44,7 @@ pub struct List {
     id: ListId,
     parent: Option<ListId>,
     voters: Vec<Voter>,
-    forced: Option<Forced>,
+    forced: Option<Box<Forced>>,
     /// The authority's signature, for the driver. Empty for the founding list and for the step that it permits.
     pub permission: Vec<u8>,
 }
@@ -121,10 +122,10 @@ impl List {
     ) -> Self {
         let mut members: Vec<Member> = members.into_iter().collect();
         members.sort_unstable();
-        Self::new(Some(parent), voters, Some(Forced { members, before }))
+        Self::new(Some(parent), voters, Some(Box::new(Forced { members, before })))
     }
 
-    fn new(parent: Option<ListId>, voters: impl IntoIterator<Item = Voter>, forced: Option<Forced>) -> Self {
+    fn new(parent: Option<ListId>, voters: impl IntoIterator<Item = Voter>, forced: Option<Box<Forced>>) -> Self {
         let mut voters: Vec<Voter> = voters.into_iter().collect();
         voters.sort_unstable();
         let id = ListId { number: 0, digest: 0 };
@@ -158,8 +159,8 @@ impl List {
     }
 
     /// What it says beside its voters, if it is forced.
-    pub const fn force(&self) -> Option<&Forced> {
-        self.forced.as_ref()
+    pub fn force(&self) -> Option<&Forced> {
+        self.forced.as_deref()
     }
 
     /// In order.
