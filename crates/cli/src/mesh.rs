@@ -1,5 +1,6 @@
 //! `meshlock mesh`: who takes part. Works on the files of a mesh directory; no node needs to run.
 
+mod force;
 mod help;
 mod list;
 mod member;
@@ -148,6 +149,15 @@ struct Voters {
     /// 1, 3 or 5 members that vote from now on; only at the founder, whose node must run.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
+    /// A majority of the voters is lost for good: others vote without their agreement.
+    #[arg(long)]
+    force: bool,
+    /// Members that have stopped for good and will never run again; they are removed.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "force")]
+    lost: Vec<String>,
+    /// Do not ask; for scripts.
+    #[arg(long, requires = "force")]
+    yes: bool,
 }
 
 /// List the resources that meshlock.toml declares.

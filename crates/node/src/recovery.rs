@@ -180,8 +180,7 @@ impl Keeper {
 
     /// Shows commands in the directory who votes, and takes up what they propose.
     fn look_at_voters(&self, known: &mut Option<Known>) {
-        let now = self.hub.with(|machine, _| machine.voters_known()).map(|(list, ready)| Known { list, ready });
-        let Some(now) = now else { return };
+        let Some(now) = self.hub.with(|machine, _| machine.voters_known()) else { return };
         if known.as_ref() != Some(&now) {
             match now.store(&self.dir) {
                 Ok(()) => *known = Some(now),
@@ -194,14 +193,25 @@ impl Keeper {
         }
         match mesh::voters::proposed(&self.dir) {
             Ok(None) => {}
-            Ok(Some(list)) => {
-                match self.hub.with(|machine, now| machine.propose_voters(now, list)) {
-                    Ok(()) => tracing::info!("other voters are proposed to the voters"),
-                    Err(error) => tracing::error!("the proposed voters are not taken up: {error}"),
-                }
-                let _ = mesh::voters::forget_proposed(&self.dir);
-            }
+            Ok(Some(list)) => self.pursue(list),
             Err(error) => tracing::error!("the proposed voters cannot be read: {error}"),
+        }
+    }
+
+    /// Proposes a list until it is in force: whoever was told may forget it, and so may this node when it begins anew.
+    fn pursue(&self, list: List) {
+        let is_over = |known: Known| known.list.id() == list.id() || known.list.id().number > list.id().number;
+        if self.hub.with(|machine, _| machine.voters_known()).is_none_or(is_over) {
+            self.forget_proposed();
+        } else if let Err(error) = self.hub.with(|machine, now| machine.propose_voters(now, list)) {
+            tracing::error!("the proposed voters are not taken up: {error}");
+            self.forget_proposed();
+        }
+    }
+
+    fn forget_proposed(&self) {
+        if let Err(error) = mesh::voters::forget_proposed(&self.dir) {
+            tracing::warn!("a list of voters that is settled could not be taken away: {error}");
         }
     }
 
@@ -293,8 +303,10 @@ pub(crate) async fn remove(
         let gone = facts.borrow_and_update().clone();
         let members: BTreeSet<Member> = removed.borrow_and_update().clone();
         let told = hub.with(|machine, now| machine.remove_members(now, &members, &gone));
-        if let Err(error) = told {
+        if let Err(error) = &told {
             tracing::error!("a removal is not obeyed yet: {error}; it is tried again");
+        }
+        if told != Ok(true) {
             tokio::time::sleep(TRY_AGAIN).await;
             continue;
         }

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use meshlock_core::planted::Planted;
 use meshlock_core::recovery::{Census, Keeper, Member, Report, Resource, Row};
-use meshlock_core::{Demand, Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection, RequestId};
+use meshlock_core::{Demand, Effect, Event, Grant, Misuse, NodeId, Protocol, Rejection, RequestId, Units};
 
 #[cfg(feature = "mutants")]
 pub use bug::Bug;
@@ -54,6 +54,9 @@ pub struct Recovering {
     links: BTreeMap<NodeId, Link>,
     /// What waits, as it was asked: it is asked again when this node begins anew.
     asked: BTreeMap<RequestId, Demand>,
+    /// The newest definition of the first resource that it was told: version and capacity. A node has it on disk, in its
+    /// catalogue.
+    defined: Option<(u64, Units)>,
     /// What has still to be told where the census is not told first, and whether with this event.
     #[cfg(feature = "mutants")]
     untold: Option<(bool, Effects)>,
@@ -113,6 +116,7 @@ impl Recovering {
             resources,
             links: BTreeMap::new(),
             asked: BTreeMap::new(),
+            defined: None,
             #[cfg(feature = "mutants")]
             untold: None,
             #[cfg(feature = "mutants")]
@@ -200,7 +204,10 @@ impl Recovering {
             }
             Event::Release { request, units } => self.tell(FIRST, Event::Release { request, units }, &mut out)?,
             Event::Expired { timer } => self.tell(FIRST, Event::Expired { timer }, &mut out)?,
-            Event::Resize { version, capacity } => self.tell(FIRST, Event::Resize { version, capacity }, &mut out)?,
+            Event::Resize { version, capacity } => {
+                self.defined = self.defined.max(Some((version, capacity)));
+                self.tell(FIRST, Event::Resize { version, capacity }, &mut out)?;
+            }
             Event::Leave => {}
         }
         self.decide(&mut out)?;
@@ -346,6 +353,9 @@ impl Recovering {
         self.keeper = self.keeper.anew(me, census.clone());
         self.phase = Phase::Running;
         self.links.values_mut().for_each(|link| link.is_up = false);
+        if let Some((version, capacity)) = self.defined {
+            self.tell(FIRST, Event::Resize { version, capacity }, out)?;
+        }
         self.publish(self.pictures(&census), out);
         self.tell_all(&Event::Census { census }, out)?;
         for (request, demand) in self.asked.clone() {
@@ -444,6 +454,8 @@ trait Rules {
     fn next_incarnation(&self) -> NodeId;
     /// The census is on disk.
     fn kept_census(&self) -> Census;
+    /// So is how the resource is defined.
+    fn kept_definition(&self) -> Option<(u64, Units)>;
     /// The census on disk at a start; at the first one it is the invitation, which names all who were invited before.
     fn known_at_start(&self) -> Census;
     /// Facts from outside; a removal names all who were invited.
@@ -458,6 +470,10 @@ trait Rules {
 }
 
 impl Rules for Recovering {
+    fn kept_definition(&self) -> Option<(u64, Units)> {
+        self.defined
+    }
+
     fn hears(&self, sender: NodeId) -> bool {
         !self.keeper.census().is_gone(sender)
     }

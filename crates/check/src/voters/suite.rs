@@ -3,7 +3,7 @@
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::{DiskId, List, Voter, VoterRecord};
 
-use super::world::{ASKER, Question, VoterModel};
+use super::world::{ASKER, HEIR, Question, VoterModel};
 
 pub struct Standard {
     pub name: &'static str,
@@ -105,6 +105,20 @@ fn split_vote() -> VoterModel {
     VoterModel { records, informed: 1, ..model.clone() }
 }
 
+/// Two of three voters are lost. The third votes alone from now on; newcomer and heir go on.
+fn two_lost(question: Question) -> VoterModel {
+    let lists = chain(&[&[1, 2, 3]]);
+    let list = List::forced(lists[0].id(), [voter(3)], [3, HEIR.member(), ASKER.member()], 9);
+    VoterModel { prompt: false, ..VoterModel::new(question, lists).forced(list) }
+}
+
+/// A list is forced that leaves the node out, although the only voter is there: it restarts, and another one votes.
+fn left_out() -> VoterModel {
+    let lists = chain(&[&[1]]);
+    let list = List::forced(lists[0].id(), [voter(4)], [1, 4], 9);
+    VoterModel { restarts: 1, ..standing(lists, 4, 2).forced(list) }
+}
+
 /// Those that every test run explores.
 pub fn all() -> Vec<Standard> {
     let three_one = chain(&[&[1, 2, 3], &[1]]);
@@ -120,6 +134,8 @@ pub fn all() -> Vec<Standard> {
         model("standing/exchanged", refused_by_one_in_each(), 13_422),
         model("standing/gone-then-changed", refused_before_change(&[1, 2], 1), 1_118),
         model("standing/refused-then-changed", refused_before_change(&[1], 3), 67_275),
+        model("standing/forced", left_out(), 99_377),
+        model("records/forced", two_lost(Question::Records), 276_226),
         model("records/one", VoterModel { restarts: 1, attempts: 2, ..records(chain(&[&[1]])) }, 49),
         model("records/three", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3]])) }, 6_226),
         model("records/three-late", VoterModel { prompt: false, ..records(chain(&[&[1, 2, 3]])) }, 6_133),
@@ -156,6 +172,7 @@ pub fn large() -> Vec<Standard> {
         model("token/one-three-restart", VoterModel { restarts: 1, ..token(chain(&[&[1], &[1, 2, 3]])) }, 0),
         model("token/three-one", token(chain(&[&[1, 2, 3], &[1]])), 0),
         model("records/three-one-restart", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3], &[1]])) }, 0),
+        model("token/forced", VoterModel { prompt: true, ..two_lost(Question::Token) }, 0),
         model("records/five", VoterModel { restarts: 1, ..records(chain(&[&[1, 2, 3, 4, 5]])) }, 0),
     ]
 }

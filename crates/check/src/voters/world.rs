@@ -87,6 +87,8 @@ pub struct VoterModel {
     /// Who has closed its list hears no question before it opens another: it answers none until then, and whatever it
     /// heard before it answers at that moment, as if it heard it right behind. Not for rules about what it does meanwhile.
     pub patient: bool,
+    /// A forced list. Voters that do not go on are lost when it is signed.
+    pub(super) forced: Option<List>,
     /// What is done to every node that starts.
     pub plant: Option<Plant>,
     pub(super) memory: Memory,
@@ -127,6 +129,7 @@ pub struct World {
     lost_disks: u8,
     deaths: u8,
     stops: u8,
+    is_forced: bool,
     ratified: Option<Census>,
     repair: Option<Repair>,
 }
@@ -146,6 +149,8 @@ pub enum Step {
     Die(usize, NodeId),
     /// The node stops, and goes on with saved state.
     Resume(usize, NodeId),
+    /// An operator signs the forced list. Voters that it does not name have stopped for good.
+    Force,
     /// The newcomer takes the token from its first holder.
     Take,
     /// The first holder crashes, and is declared gone.
@@ -165,6 +170,7 @@ impl fmt::Debug for Step {
             Self::LoseDisk(_, node) => write!(f, "{node} loses its disk and restarts"),
             Self::Die(_, node) => write!(f, "{node} stops for good"),
             Self::Resume(_, node) => write!(f, "{node} goes on with saved state"),
+            Self::Force => write!(f, "voters are lost, and a list is forced"),
             Self::Take => write!(f, "the newcomer takes the token"),
             Self::Crash => write!(f, "the token's first holder crashes"),
             Self::Meet => write!(f, "heir and newcomer meet"),
@@ -219,11 +225,29 @@ impl Air {
 impl VoterModel {
     /// Nothing goes wrong but words that are late or lost.
     pub fn new(question: Question, lists: Vec<List>) -> Self {
-        let voters: BTreeSet<Voter> = lists.iter().flat_map(|list| list.voters().iter().copied()).collect();
+        let mut model = Self::of(question, lists);
+        model.count_voters();
+        model
+    }
+
+    /// With a list that is forced.
+    #[must_use]
+    pub fn forced(mut self, list: List) -> Self {
+        self.forced = Some(list);
+        self.count_voters();
+        self
+    }
+
+    fn count_voters(&mut self) {
+        let voters = self.lists.iter().chain(&self.forced).flat_map(|list| list.voters().iter().copied());
+        self.voters = voters.collect::<BTreeSet<Voter>>().into_iter().collect();
+    }
+
+    fn of(question: Question, lists: Vec<List>) -> Self {
         Self {
             question,
             lists,
-            voters: voters.into_iter().collect(),
+            voters: Vec::new(),
             settings: Settings { standing: Span(1), silence: Span(3), round: Span(1), grows: false },
             last_tick: 0,
             skew: 1,
@@ -242,6 +266,7 @@ impl VoterModel {
             frail: 0,
             asks_others: false,
             patient: false,
+            forced: None,
             plant: None,
             memory: Memory::default(),
         }
@@ -286,9 +311,15 @@ impl VoterModel {
 
     /// One who asks knows every list: the worst case for answers that must not be added up.
     fn start_asker(&self, me: NodeId, resumes: Option<u64>) -> Voting {
-        let mut voting = self.start(me, resumes, None);
+        let mut voting = self.start(me, resumes, self.asker_disk(me));
         self.lists.iter().for_each(|list| voting.know(list.clone()));
         voting
+    }
+
+    /// Only where a list is forced does it matter what one who asks has on disk.
+    fn asker_disk(&self, me: NodeId) -> Option<VoterRecord> {
+        let goes_on = self.forced.as_ref().is_some_and(|list| goes_on(list, me));
+        goes_on.then(|| VoterRecord::new(DiskId(200 + u64::from(me.member()))))
     }
 
     /// Voters of a list's parent hear of it at any time; to other voters its time makes no difference.
@@ -368,15 +399,16 @@ impl VoterModel {
         let (Some(repair), Some(heir)) = (&mut world.repair, world.actors.get(at)) else { return };
         let Some(census) = repair.learn(heir.voting().census()) else { return };
         let mut voting = heir.voting().clone();
+        let disk = heir.0.disk.clone();
         let acts = voting.ratify(self.now(world, at), &census);
-        self.put(world, at, voting, None, acts);
+        self.put(world, at, voting, disk, acts);
     }
 
     /// An asker learns facts from elsewhere.
     fn learn(&self, world: &mut World, at: usize, facts: &Census) {
-        let mut voting = world.actors[at].voting().clone();
+        let (mut voting, disk) = (world.actors[at].voting().clone(), world.actors[at].0.disk.clone());
         let acts = voting.learn(self.now(world, at), facts);
-        self.put(world, at, voting, None, acts);
+        self.put(world, at, voting, disk, acts);
     }
 
     fn meet(&self, world: &mut World) {
@@ -427,6 +459,7 @@ impl VoterModel {
         let mut observer = world.observer.voting().clone();
         for word in said {
             let is_seen = matches!(word, Word::Refusal { .. } | Word::Removal { .. } | Word::Removed { .. });
+            let is_seen = is_seen || matches!(&word, Word::List(list) if list.force().is_some());
             if is_seen && self.question == Question::Standing {
                 observer.hear(Time(0), word.clone());
             }
@@ -453,7 +486,13 @@ impl VoterModel {
             Word::Register { .. } | Word::Ratify { .. } | Word::Removal { .. } | Word::Suspicion { .. } => {
                 self.has_served(world, at)
             }
+            Word::List(list) if list.force().is_some() => goes_on(list, voting.me()),
             Word::List(_) => self.is_voter(at) && at < self.informed,
+            Word::Yield { list: forced, .. } => {
+                let list = self.forced.as_ref().filter(|list| list.id() == *forced);
+                let is_open = disk_list(&world.actors[at]).is_some_and(|open| open.id() >= *forced);
+                self.is_voter(at) && !is_open && list.is_some_and(|list| has_member(list, voting.me().member()))
+            }
             Word::Closing { successor, .. } => {
                 let list = self.lists.iter().find(|list| list.id() == *successor);
                 let is_open = disk_list(&world.actors[at]).is_some_and(|open| open.id().number >= successor.number);
@@ -464,7 +503,9 @@ impl VoterModel {
             }
             Word::Refusal { .. } | Word::Removed { .. } | Word::Ready { .. } => false,
         };
-        concerned && voting.words().get(&word.key()).is_none_or(|known| known.age() < word.age())
+        concerned
+            && !world.actors[at].0.is_dead
+            && voting.words().get(&word.key()).is_none_or(|known| known.age() < word.age())
     }
 
     /// Whether what newcomer and heir know of each other cannot get worse. An heir that asks only once asks for the very
@@ -488,7 +529,7 @@ impl VoterModel {
     fn is_due(&self, world: &World, at: usize) -> bool {
         let voting = world.actors[at].voting();
         let has_rounds = self.is_voter(at) || voting.counter() < self.rounds;
-        has_rounds && voting.next_wake().is_some_and(|due| due <= self.now(world, at))
+        has_rounds && !world.actors[at].0.is_dead && voting.next_wake().is_some_and(|due| due <= self.now(world, at))
     }
 
     /// Every word that can still arrive.
@@ -516,6 +557,10 @@ const fn is_prompt(word: &Word) -> bool {
     matches!(word, Word::Suspicion { .. } | Word::Registration { .. } | Word::Ratification { .. })
 }
 
+fn goes_on(list: &List, node: NodeId) -> bool {
+    list.force().is_some_and(|force| force.members.contains(&node.member()))
+}
+
 fn has_member(list: &List, member: u16) -> bool {
     list.voters().iter().any(|voter| voter.member == member)
 }
@@ -536,6 +581,7 @@ impl Plain for VoterModel {
             lost_disks: 0,
             deaths: 0,
             stops: 0,
+            is_forced: false,
             ratified: None,
             repair: None,
         };
@@ -560,21 +606,21 @@ impl Plain for VoterModel {
             Question::Records | Question::Token => {
                 let mut newcomer = self.start_asker(ASKER, None);
                 let acts = newcomer.register(Time(0), &self.known());
-                self.put(&mut world, askers, newcomer, None, acts);
+                self.put(&mut world, askers, newcomer, self.asker_disk(ASKER), acts);
                 if !self.decides {
                     return self.with_signed_lists(world);
                 }
                 let mut heir = self.start_asker(HEIR, Some(0));
                 if self.question == Question::Token {
                     heir.learn(Time(0), &self.known());
-                    self.put(&mut world, askers + 1, heir, None, Vec::new());
+                    self.put(&mut world, askers + 1, heir, self.asker_disk(HEIR), Vec::new());
                     world.repair = Some(Repair::new(self.known()));
                     return self.with_signed_lists(world);
                 }
                 let census = self.known().merged(&Census::gone_fact(DEAD));
                 heir.learn(Time(0), &census);
                 let acts = heir.ratify(Time(0), &census);
-                self.put(&mut world, askers + 1, heir, None, acts);
+                self.put(&mut world, askers + 1, heir, self.asker_disk(HEIR), acts);
             }
         }
         self.with_signed_lists(world)
@@ -593,6 +639,9 @@ impl Plain for VoterModel {
             steps.push(Step::Tick(1));
         }
         self.repairs(world, &mut steps);
+        if self.forced.is_some() && !world.is_forced {
+            steps.push(Step::Force);
+        }
         let words = self.under_way(world);
         for (at, actor) in world.actors.iter().enumerate().filter(|(_, actor)| !actor.0.is_dead) {
             let me = actor.voting().me();
@@ -657,6 +706,17 @@ impl Plain for VoterModel {
                 let (voting, disk) = actor(*at);
                 after.actors[*at] = Actor::new(voting, disk, true);
             }
+            Step::Force => {
+                after.is_forced = true;
+                let Some(list) = &self.forced else { return after };
+                for at in 0..self.voters.len() {
+                    let (voting, disk) = actor(at);
+                    if !goes_on(list, voting.me()) {
+                        after.actors[at] = Actor::new(voting, disk, true);
+                    }
+                }
+                self.say(&mut after, &[Word::List(list.clone())]);
+            }
             Step::Take => after.repair.iter_mut().for_each(Repair::take),
             Step::Crash => {
                 after.repair.iter_mut().for_each(Repair::crash);
@@ -677,6 +737,12 @@ impl Plain for VoterModel {
             Question::Standing => {
                 let is_gone = world.observer.voting().census().is_gone(ASKER);
                 let is_acting = self.asker(world).standing_until().is_some_and(|until| Time(world.clocks[0]) < until);
+                let is_left_out = |list: &List| !goes_on(list, ASKER) && world.is_forced;
+                let forced = self.forced.as_ref().filter(|list| is_left_out(list)).map(List::id);
+                let is_renewed = |word: &Word| matches!(word, Word::Answer { list, .. } if Some(*list) == forced);
+                if forced.is_some() && world.air.0.0.iter().any(is_renewed) {
+                    return Some("left out and renewed".to_owned());
+                }
                 (is_gone && is_acting).then(|| "gone while it acts".to_owned())
             }
             Question::Records => {
@@ -709,7 +775,7 @@ impl Plain for VoterModel {
 
     fn is_progress(&self, step: &Step) -> bool {
         match step {
-            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) | Step::Crash | Step::Meet => true,
+            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) | Step::Force | Step::Crash | Step::Meet => true,
             Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) | Step::Take => false,
         }
     }

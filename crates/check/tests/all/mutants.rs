@@ -131,6 +131,8 @@ fn bugs_in_members_that_recover_are_caught() {
         Caught(Bug::HearTheGone, "recovery/triangle-removed", "one-token"),
         Caught(Bug::KeepIncarnation, "recovery/pair", "fences"),
         Caught(Bug::ForgetCensus, "recovery/pair", "one-token"),
+        Caught(Bug::ForgetDefinition, "recovery/pair-resized", "exclusion"),
+        Caught(Bug::ForgetDefinition, "numbered/pair-crash-resized", "numbered"),
         Caught(Bug::ForgetInvitation, "recovery/pair-join", "one-token"),
         Caught(Bug::ForgetInvited, "recovery/star-3-join-removed", "one-token"),
         Caught(Bug::GoOnWhenGone, "recovery/pair-fenced", "repaired"),

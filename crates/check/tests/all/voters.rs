@@ -53,10 +53,12 @@ mod large {
         token_three_one_behind: "token/three-one-behind",
         token_one_three_restart: "token/one-three-restart",
         token_three_one: "token/three-one",
+        token_forced: "token/forced",
     }
 }
 
 const GONE: &str = "gone while it acts";
+const LEFT_OUT: &str = "left out and renewed";
 const UNAWARE: &str = "newcomer and decision unaware of each other";
 
 /// What catches a bug: a standard model, the rule that is broken, and the steps of the shortest way there.
@@ -100,6 +102,12 @@ const CAUGHT: &[(Bug, &str, &str, usize)] = &[
     (Bug::ReplaceDisk, "records/three-disk", UNAWARE, 5),
     (Bug::ReplaceDiskByAsking, "records/three-disk", UNAWARE, 5),
     (Bug::DropClosings, "records/one-three-death", STUCK, 1),
+    (Bug::ForceByVoters, "records/forced", UNAWARE, 9),
+    (Bug::CountGivenUp, "records/forced", UNAWARE, 12),
+    (Bug::YieldWithoutCensus, "records/forced", UNAWARE, 12),
+    (Bug::ServeGivenUp, "standing/forced", GONE, 12),
+    (Bug::GiveUpInMemory, "standing/forced", GONE, 13),
+    (Bug::ForgetLeftOut, "standing/forced", LEFT_OUT, 6),
 ];
 
 const TWO: &str = "two tokens";

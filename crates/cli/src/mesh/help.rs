@@ -91,10 +91,16 @@ pub(super) const VOTERS: &str = "\x1b[1;4mExamples:\x1b[0m
       who votes, and who could
   meshlock mesh voters ann bob dora
       these three from now on: cy is replaced by dora
+  meshlock mesh voters --force --lost bob,cy
+      two of three voters burned down: the others choose who votes, and bob and cy are removed
 
 A majority of the voters declares gone who is silent. So one of three, or two of five, may be lost. A voter whose disk was
 lost must be replaced, also by itself under its new disk. A majority of the present voters must be running: it hands over
-what it knows. The nodes of the new voters must have been running with the node of this directory.";
+what it knows. The nodes of the new voters must have been running with the node of this directory.
+
+If a majority is lost for good, nobody is served until --force. It needs every other member instead: each gives up the former
+voters and tells what it knows. So name all that are lost, and start all others. Where the founder is lost too, put the copy of
+authority.toml into the directory of another member. If a lost one still runs somewhere, two clients may hold one lock.";
 
 pub(super) const REMOVE: &str = "\x1b[1;4mExamples:\x1b[0m
   meshlock mesh remove robot-7

@@ -103,7 +103,8 @@ fn a_voter_that_is_removed_is_replaced_first() {
     let voters = |world: &World| -> Vec<String> {
         serde_json::from_value(world.mesh(world.dir(0), &["voters"])["voters"].clone()).unwrap()
     };
-    until("three vote", || voters(&world).len() == 3);
+    let could = |world: &World| world.mesh(world.dir(0), &["voters"])["ready"].as_array().unwrap().len();
+    until("three vote, and the fourth could", || voters(&world).len() == 3 && could(&world) == 1);
     let lost = (1..4).find(|node| voters(&world).contains(&format!("node{node}"))).unwrap();
     let spare = (1..4).find(|node| !voters(&world).contains(&format!("node{node}"))).unwrap();
     world.kill(lost);
@@ -138,4 +139,45 @@ fn a_voter_is_not_removed_where_voters_cannot_change() {
     assert!(!members["members"].as_array().unwrap().iter().any(is_removed), "{members}");
     world.begin(0);
     assert_eq!(world.run(1, TELL_FENCE).code, Some(0), "it is a member as before");
+}
+
+#[test]
+fn a_majority_of_voters_that_is_lost_is_replaced_by_force() {
+    let mut world = World::start_with(5, full(5), "", VOTERS);
+    let shown = |world: &World| world.mesh(world.dir(0), &["voters"]);
+    until("three vote, and two others could", || {
+        let shown = shown(&world);
+        (shown["voters"].as_array().unwrap().len(), shown["ready"].as_array().unwrap().len()) == (3, 2)
+    });
+    let voters: Vec<String> = serde_json::from_value(shown(&world)["voters"].clone()).unwrap();
+    let lost: Vec<usize> = (1..5).filter(|node| voters.contains(&format!("node{node}"))).collect();
+    assert_eq!(lost.len(), 2, "the founder votes: {voters:?}");
+    let left: Vec<usize> = (0..5).filter(|node| !lost.contains(node)).collect();
+    let first = fence(&world.run(lost[0], TELL_FENCE).out);
+    for node in &lost {
+        world.kill(*node);
+    }
+    until("nobody is served", || {
+        left.iter().all(|node| world.status(*node, None).recovery.unwrap().suspended.is_some())
+    });
+    let names = lost.iter().map(|node| format!("node{node}")).collect::<Vec<_>>().join(",");
+    let command = ["voters", "--force", "--lost", &names];
+    let refused = world.refused_mesh(world.dir(0), &command);
+    assert!(refused.contains("--yes") && refused.contains("never run again"), "{refused}");
+    let done = world.mesh(world.dir(0), &[&command[..], &["--yes"]].concat());
+    assert_eq!((done["voters"].as_array().unwrap().len(), done["removed"].as_array().unwrap().len()), (3, 2), "{done}");
+    let mut last = first;
+    for node in &left {
+        let served = world.run(*node, TELL_FENCE);
+        assert_eq!(served.code, Some(0), "{}", served.err);
+        assert!(fence(&served.out) > last, "{} after {last}", fence(&served.out));
+        last = fence(&served.out);
+    }
+    // Repeated, it says that there is nothing to do; and one of the new voters may be lost.
+    let again = world.mesh(world.dir(0), &[&command[..], &["--yes"]].concat());
+    assert_eq!(again["voters"], done["voters"], "{again}");
+    world.kill(left[2]);
+    let served = world.run(left[1], TELL_FENCE);
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    assert!(fence(&served.out) > last);
 }

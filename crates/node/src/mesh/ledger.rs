@@ -215,6 +215,11 @@ impl Authority {
         self.issued.iter().rev().find(is_meant).map(|issued| issued.member)
     }
 
+    /// How many numbers of members were given out.
+    pub const fn given_out(&self) -> u32 {
+        self.next
+    }
+
     /// Whether it was admitted and not removed.
     pub fn is_member(&self, member: Member) -> bool {
         self.issued.iter().any(|issued| issued.member == member && !issued.removed)

@@ -3,7 +3,7 @@
 //! Each method here takes precedence over the rule of the same name.
 
 use meshlock_core::recovery::{Census, Report, Resource, Row};
-use meshlock_core::{Effect, Event, Misuse, NodeId};
+use meshlock_core::{Effect, Event, Misuse, NodeId, Units};
 
 use super::{Effects, Link, Phase, Recovering, Rules};
 use crate::node::Node;
@@ -17,6 +17,8 @@ meshlock_core::bugs! {
     KeepIncarnation,
     /// The census is forgotten in a crash.
     ForgetCensus,
+    /// How the resource is defined is forgotten in a crash.
+    ForgetDefinition,
     /// An invitation does not name those who were invited before.
     ForgetInvitation,
     /// A removal does not name those who were invited.
@@ -98,6 +100,10 @@ impl Recovering {
 
     pub(super) fn kept_census(&self) -> Census {
         if self.has(Bug::ForgetCensus) { Census::living_fact(self.me()) } else { Rules::kept_census(self) }
+    }
+
+    pub(super) fn kept_definition(&self) -> Option<(u64, Units)> {
+        if self.has(Bug::ForgetDefinition) { None } else { Rules::kept_definition(self) }
     }
 
     pub(super) fn known_at_start(&self) -> Census {

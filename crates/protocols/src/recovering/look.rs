@@ -80,7 +80,7 @@ impl Protocol for Recovering {
         let fresh = Self::invited(self.me().member(), Default::default(), resources?);
         #[cfg(feature = "mutants")]
         let fresh = Self { saved: self.saved.clone(), ..fresh };
-        Some(Self { keeper, phase, planted: self.planted, ..fresh })
+        Some(Self { keeper, phase, defined: self.kept_definition(), planted: self.planted, ..fresh })
     }
 
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {

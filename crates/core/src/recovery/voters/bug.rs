@@ -93,6 +93,18 @@ crate::bugs! {
     ReplaceDiskByAsking,
     /// Who opens a list does not keep the closings for others.
     DropClosings,
+    /// A forced list opens with what its voters know, without the other members.
+    ForceByVoters,
+    /// A member that has given up a list still counts answers under it.
+    CountGivenUp,
+    /// A member tells only what it has on record as a voter when it gives up a list, not what it knows as a node.
+    YieldWithoutCensus,
+    /// A voter that has given up its list for a forced one still serves under it.
+    ServeGivenUp,
+    /// That a list was given up is not on disk.
+    GiveUpInMemory,
+    /// Who opens a forced list renews whom it leaves out.
+    ForgetLeftOut,
 }
 
 impl Voting {
@@ -115,6 +127,24 @@ impl Voting {
 
     fn is_enough(&self, voters: usize) -> bool {
         self.words.lists().any(|list| list.is_majority(voters))
+    }
+
+    pub(super) fn counts_under(&self, list: &List) -> bool {
+        self.has(Bug::CountGivenUp) || Rules::counts_under(self, list)
+    }
+
+    pub(super) fn yielding(&self) -> Option<Word> {
+        let mut word = Rules::yielding(self)?;
+        if self.has(Bug::YieldWithoutCensus)
+            && let Word::Yield { facts, .. } = &mut word
+        {
+            facts.clone_from(&self.desk.as_ref()?.record.facts);
+        }
+        Some(word)
+    }
+
+    pub(super) fn left_out(&self, list: &List) -> Vec<Member> {
+        if self.has(Bug::ForgetLeftOut) { Vec::new() } else { Rules::left_out(self, list) }
     }
 
     pub(super) fn answered_round(&self) -> Option<u64> {
@@ -184,6 +214,11 @@ impl Voting {
 
     pub(super) fn serving(&self, duty: Duty) -> Option<(ListId, Voter)> {
         let record = &self.desk.as_ref()?.record;
+        let is_given_up = || record.successor.as_ref().is_some_and(|list| list.force().is_some());
+        if self.has(Bug::ServeGivenUp) && is_given_up() {
+            let list = record.list.as_ref()?;
+            return Some((list.id(), self.role(list)?));
+        }
         let goes_on = match duty {
             Duty::Renew => self.has(Bug::RenewAfterClosing),
             Duty::Refuse => self.has(Bug::RefuseAfterClosing),
@@ -209,6 +244,9 @@ impl Voting {
         }
         if self.has(Bug::CloseInMemory) {
             record.successor = None;
+        }
+        if self.has(Bug::GiveUpInMemory) {
+            record.successor = record.successor.filter(|list| list.force().is_none());
         }
         Some(record)
     }
@@ -291,7 +329,12 @@ impl Voting {
     }
 
     pub(super) fn opens_with(&self, list: &List) -> Option<Vec<Facts>> {
-        if self.has(Bug::OpenByOne) {
+        if self.has(Bug::ForceByVoters) && list.force().is_some() {
+            let of_voters = list.voters().iter().map(|voter| self.words.get(&Key::Yield(list.id(), voter.member)));
+            let facts = of_voters
+                .map(|word| if let Some(Word::Yield { facts, .. }) = word { Some(facts.clone()) } else { None });
+            facts.collect()
+        } else if self.has(Bug::OpenByOne) {
             let parent = self.words.list(list.parent()?)?;
             let closings: Vec<Facts> = self.words.closings(parent, list.id()).map(|(_, facts)| facts.clone()).collect();
             (!closings.is_empty()).then_some(closings)

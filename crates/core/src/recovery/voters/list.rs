@@ -4,7 +4,11 @@
 //! another list. The id of a list is made of its contents and its parent's id, so two lists with one number are told
 //! apart. Who may make a list is checked by the driver, by the signature that it carries in `permission`; what makes it
 //! valid is the closing of its parent.
+//!
+//! A *forced* list is for a parent that no majority can close any more. It names all members that go on, and is valid when
+//! each of them has given up every list before it. Its number is above all that could follow those.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::super::census::Member;
@@ -36,36 +40,96 @@ pub struct ListId {
 
 /// Who votes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct List {
     id: ListId,
     parent: Option<ListId>,
     voters: Vec<Voter>,
+    forced: Option<Box<Forced>>,
     /// The authority's signature, for the driver. Empty for the founding list and for the step that it permits.
     pub permission: Vec<u8>,
+}
+
+/// What a forced list says beside its voters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Forced {
+    /// The members that go on, in order. Voters are among them.
+    pub members: Vec<Member>,
+    /// All other members with numbers below this one are removed for good.
+    pub before: u32,
+}
+
+impl Forced {
+    /// Who does not go on.
+    pub fn lost(&self) -> impl Iterator<Item = Member> + '_ {
+        let numbers = (0..self.before).map_while(|number| Member::try_from(number).ok());
+        numbers.filter(|member| self.members.binary_search(member).is_err())
+    }
+
+    fn is_possible(&self, voters: &[Voter]) -> bool {
+        let goes_on = |member: Member| self.members.binary_search(&member).is_ok();
+        let last = self.members.last().is_some_and(|last| u32::from(*last) < self.before);
+        self.members.is_sorted_by(|one, other| one < other)
+            && last
+            && self.before <= u32::from(Member::MAX) + 1
+            && voters.iter().all(|voter| goes_on(voter.member))
+    }
 }
 
 /// The most voters of a list.
 const MOST: usize = 5;
 /// No mesh changes its voters that often.
 const LAST_NUMBER: u32 = 1 << 30;
+/// Forced lists have multiples of this as numbers, so that each is above all lists that may have followed its parent.
+const ERA: u32 = 1 << 16;
+
+impl ListId {
+    /// Whether it can only be that of a forced list.
+    pub const fn is_forced(self) -> bool {
+        self.number > 0 && self.number.is_multiple_of(ERA)
+    }
+
+    /// Lists below this one are given up by whoever has opened this one.
+    pub(super) const fn era(self) -> Option<Self> {
+        if self.is_forced() {
+            Some(self)
+        } else if self.number > ERA {
+            Some(Self { number: self.number / ERA * ERA, digest: 0 })
+        } else {
+            None
+        }
+    }
+}
 
 impl List {
     /// The first list of a mesh.
     pub fn founding(voters: impl IntoIterator<Item = Voter>) -> Self {
-        Self::new(None, voters)
+        Self::new(None, voters, None)
     }
 
     /// A list that may follow `parent`.
     pub fn successor(parent: ListId, voters: impl IntoIterator<Item = Voter>) -> Self {
-        Self::new(Some(parent), voters)
+        Self::new(Some(parent), voters, None)
     }
 
-    fn new(parent: Option<ListId>, voters: impl IntoIterator<Item = Voter>) -> Self {
+    /// A list that takes the place of `parent` and of all that followed it, although no majority closes it. All members
+    /// with numbers below `before` that are not among `members` are removed for good.
+    pub fn forced(
+        parent: ListId,
+        voters: impl IntoIterator<Item = Voter>,
+        members: impl IntoIterator<Item = Member>,
+        before: u32,
+    ) -> Self {
+        let mut members: Vec<Member> = members.into_iter().collect();
+        members.sort_unstable();
+        Self::new(Some(parent), voters, Some(Box::new(Forced { members, before })))
+    }
+
+    fn new(parent: Option<ListId>, voters: impl IntoIterator<Item = Voter>, forced: Option<Box<Forced>>) -> Self {
         let mut voters: Vec<Voter> = voters.into_iter().collect();
         voters.sort_unstable();
         let id = ListId { number: 0, digest: 0 };
-        let list = Self { id, parent, voters, permission: Vec::new() };
+        let list = Self { id, parent, voters, forced, permission: Vec::new() };
         Self { id: list.computed_id(), ..list }
     }
 
@@ -75,16 +139,28 @@ impl List {
     }
 
     fn computed_id(&self) -> ListId {
-        let number = self.parent.map_or(0, |parent| parent.number.saturating_add(1));
+        let number = match (&self.forced, self.parent) {
+            (None, parent) => parent.map_or(0, |parent| parent.number.saturating_add(1)),
+            (Some(_), parent) => (parent.map_or(0, |parent| parent.number) / ERA + 1).saturating_mul(ERA),
+        };
         let parent = self.parent.map_or([0, 0], |parent| [u64::from(parent.number), parent.digest]);
         let voters = self.voters.iter().flat_map(|voter| [u64::from(voter.member), voter.disk.0]);
-        let digest = parent.into_iter().chain(voters).fold(FNV_OFFSET, digest);
+        let forced = self.forced.iter().flat_map(|forced| {
+            let members = forced.members.iter().map(|member| u64::from(*member));
+            [u64::from(forced.before)].into_iter().chain(members)
+        });
+        let digest = parent.into_iter().chain(voters).chain(forced).fold(FNV_OFFSET, digest);
         ListId { number, digest }
     }
 
     /// The list it may follow.
     pub const fn parent(&self) -> Option<ListId> {
         self.parent
+    }
+
+    /// What it says beside its voters, if it is forced.
+    pub fn force(&self) -> Option<&Forced> {
+        self.forced.as_deref()
     }
 
     /// In order.
@@ -100,7 +176,7 @@ impl List {
     /// Whether the founding configuration permits it: the founder alone becomes one of three. All others need a signature.
     pub fn is_founding_step(&self, parent: &Self) -> bool {
         let grows = parent.parent.is_none() && parent.voters.len() == 1 && self.voters.len() == 3;
-        grows && self.parent == Some(parent.id()) && self.voters.contains(&parent.voters[0])
+        grows && self.forced.is_none() && self.parent == Some(parent.id()) && self.voters.contains(&parent.voters[0])
     }
 
     /// A list that an honest peer may send: 1, 3 or 5 different members with different disks.
@@ -110,13 +186,75 @@ impl List {
         let disks = voters.iter().enumerate().all(|(at, one)| voters[..at].iter().all(|other| other.disk != one.disk));
         let parent = self.parent.is_none_or(|parent| parent.number < LAST_NUMBER);
         let is_named = self.id == self.computed_id();
+        let forced = match &self.forced {
+            None => !self.id.is_forced(),
+            Some(forced) => self.parent.is_some() && forced.is_possible(voters),
+        };
+        // A signature has all that it is for beside it.
+        let longest = 1024 + self.forced.as_ref().map_or(0, |forced| 4 * forced.members.len());
         is_named
+            && forced
             && voters.len() % 2 == 1
             && voters.len() <= MOST
             && members
             && disks
             && parent
-            && self.permission.len() <= 1024
+            && self.permission.len() <= longest
+    }
+}
+
+/// Only forced lists have a fifth field; all others are written as before there were any.
+#[cfg(feature = "serde")]
+mod written {
+    use core::fmt;
+
+    use serde::de::{Error, SeqAccess, Visitor};
+    use serde::ser::SerializeStruct;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{List, ListId};
+
+    const FIELDS: &[&str] = &["id", "parent", "voters", "permission", "forced"];
+
+    impl Serialize for List {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let fields = FIELDS.len() - usize::from(self.forced.is_none());
+            let mut out = serializer.serialize_struct("List", fields)?;
+            out.serialize_field(FIELDS[0], &self.id)?;
+            out.serialize_field(FIELDS[1], &self.parent)?;
+            out.serialize_field(FIELDS[2], &self.voters)?;
+            out.serialize_field(FIELDS[3], &self.permission)?;
+            if let Some(forced) = &self.forced {
+                out.serialize_field(FIELDS[4], forced)?;
+            }
+            out.end()
+        }
+    }
+
+    impl<'de> Deserialize<'de> for List {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_struct("List", FIELDS, Fields)
+        }
+    }
+
+    struct Fields;
+
+    impl<'de> Visitor<'de> for Fields {
+        type Value = List;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of voters")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List, A::Error> {
+            fn next<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(seq: &mut A, at: usize) -> Result<T, A::Error> {
+                seq.next_element()?.ok_or_else(|| A::Error::invalid_length(at, &"a list of voters"))
+            }
+            let id: ListId = next(&mut seq, 0)?;
+            let (parent, voters, permission) = (next(&mut seq, 1)?, next(&mut seq, 2)?, next(&mut seq, 3)?);
+            let forced = if id.is_forced() { Some(next(&mut seq, 4)?) } else { None };
+            Ok(List { id, parent, voters, forced, permission })
+        }
     }
 }
 
@@ -157,6 +295,34 @@ mod tests {
         assert!(!possible(&[voter(0), same_disk, voter(2)]));
         let last = ListId { number: u32::MAX, digest: 0 };
         assert!(!List::successor(last, [voter(0)]).is_possible());
+    }
+
+    #[test]
+    fn a_forced_list_is_above_all_that_may_have_followed_its_parent() {
+        let first = List::founding([voter(0), voter(1), voter(2)]);
+        let next = List::successor(first.id(), [voter(0)]);
+        let forced = List::forced(first.id(), [voter(2)], [4, 2], 6);
+        assert!(forced.is_possible() && forced.id() > next.id() && forced.id().is_forced());
+        assert!(forced.force().unwrap().lost().eq([0, 1, 3, 5]));
+        assert_ne!(forced.id(), List::forced(first.id(), [voter(2)], [2], 6).id());
+        assert_ne!(forced.id(), List::forced(first.id(), [voter(2)], [4, 2], 7).id());
+        let again = List::forced(forced.id(), [voter(2)], [2], 6);
+        let after = List::successor(forced.id(), [voter(4)]);
+        assert!(again.is_possible() && after.is_possible() && again.id() > after.id());
+        assert_eq!((first.id().era(), forced.id().era()), (None, Some(forced.id())));
+        assert!(after.id().era() < Some(after.id()) && after.id().era() > Some(next.id()));
+        let impossible = [
+            List::forced(first.id(), [voter(1)], [2], 6),
+            List::forced(first.id(), [voter(2)], [2, 2], 6),
+            List::forced(first.id(), [voter(2)], [2, 6], 6),
+            List::forced(first.id(), [voter(2)], [2], (1 << 16) + 1),
+            List::forced(first.id(), [], [], 6),
+            List { forced: None, ..forced.clone() },
+            List { forced: forced.forced.clone(), ..next },
+        ];
+        assert!(impossible.iter().all(|list| !list.is_possible()), "{impossible:?}");
+        let last_of_era = ListId { number: ERA - 1, digest: 0 };
+        assert!(!List::successor(last_of_era, [voter(0)]).is_possible(), "it would pass for a forced one");
     }
 
     #[test]

@@ -32,11 +32,11 @@ pub use arbiter::{Arbiter, Unvoted};
 #[cfg(feature = "mutants")]
 #[doc(hidden)]
 pub use bug::Bug;
-pub use list::{DiskId, List, ListId, Voter};
+pub use list::{DiskId, Forced, List, ListId, Voter};
 pub use record::{Facts, StartId, VoterRecord};
 pub use standing::Standing;
 pub use time::{Settings, Span, Time};
-pub use voting::{Act, Start, Voting};
+pub use voting::{Act, Proposed, Start, Voting};
 pub use word::{Key, Word};
 pub use words::Words;
 

@@ -26,6 +26,8 @@ pub(super) enum Duty {
 pub(super) trait Rules {
     // Everybody.
 
+    /// Whether what voters say under a list counts here: not if this node has given it up for a forced one.
+    fn counts_under(&self, list: &List) -> bool;
     /// The greatest round that a majority of one list has answered, it or a later one.
     fn answered_round(&self) -> Option<u64>;
     /// Standing counts from when the round was made.
@@ -73,8 +75,12 @@ pub(super) trait Rules {
     fn may_close(&self, successor: &List) -> bool;
     /// What a closing says, for all who open the successor.
     fn closing(&self) -> Option<Word>;
-    /// The closings of a majority of the parent's voters.
+    /// The closings of a majority of the parent's voters; for a forced list, what all who go on know.
     fn opens_with(&self, list: &List) -> Option<Vec<Facts>>;
+    /// What a member tells who gives up all lists before a forced one.
+    fn yielding(&self) -> Option<Word>;
+    /// Those whom a forced list leaves out: no incarnation of theirs is renewed or registered any more.
+    fn left_out(&self, list: &List) -> Vec<Member>;
     /// Records move along; refusals become bans; silence counts from now.
     fn open(&mut self, list: List, records: Vec<Facts>, now: Time);
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::super::census::{Census, Member};
 use super::heard::Heard;
-use super::list::{List, ListId, Voter};
+use super::list::{Forced, List, ListId, Voter};
 use super::looked;
 use super::record::{Facts, VoterRecord};
 use super::rules::{Duty, Rules};
@@ -56,6 +56,7 @@ impl Voting {
             return;
         }
         self.say_ready();
+        self.give_up();
         self.open_lists(now);
         self.grow();
         self.close_list();
@@ -152,9 +153,29 @@ impl Voting {
         }
     }
 
+    /// Lists before this one were given up, on disk, for a forced one.
+    pub(super) fn floor(&self) -> Option<ListId> {
+        let record = &self.desk.as_ref()?.record;
+        [&record.list, &record.successor].into_iter().flatten().filter_map(|list| list.id().era()).max()
+    }
+
+    /// A forced list was signed: nothing counts or is done any more under any list before it. Whoever opens it is told all
+    /// that is known here.
+    fn give_up(&mut self) {
+        let floor = self.floor();
+        let later = self.words.lists().filter(|list| list.force().is_some() && Some(list.id()) > floor).last();
+        if let Some(list) = later.cloned() {
+            self.amend(|record| record.successor = Some(list));
+        }
+        if let Some(word) = self.yielding() {
+            self.voter_says(word);
+        }
+    }
+
     fn open_lists(&mut self, now: Time) {
-        let number = self.desk.as_ref().and_then(|desk| desk.record.list.as_ref()).map(|list| list.id().number);
-        let mut later: Vec<List> = self.words.lists().filter(|list| Some(list.id().number) > number).cloned().collect();
+        let (open, floor) = (self.desk.as_ref().and_then(|desk| desk.record.list.as_ref()).map(List::id), self.floor());
+        let is_later = |id: ListId| Some(id) > open && Some(id) >= floor;
+        let mut later: Vec<List> = self.words.lists().filter(|list| is_later(list.id())).cloned().collect();
         later.retain(|list| self.role(list).is_some());
         for list in later {
             if let Some(records) = self.opens_with(&list) {
@@ -262,7 +283,13 @@ impl Voting {
         let asked = self.words.of(Kind::Removal).filter_map(|word| {
             if let Word::Removal { member, vouched } = word { Some((*member, *vouched)) } else { None }
         });
-        for (member, vouched) in asked.collect::<Vec<_>>() {
+        let mut asked: Vec<(Member, bool)> = asked.collect();
+        // Whom a forced list leaves out is barred without a word.
+        let barred = self.facts().into_iter().flat_map(|facts| &facts.barred);
+        let unasked = barred.filter(|member| !asked.iter().any(|(asked, _)| asked == *member));
+        let unasked: Vec<(Member, bool)> = unasked.map(|member| (*member, false)).collect();
+        asked.extend(unasked);
+        for (member, vouched) in asked {
             if self.words.list(list).is_some_and(|list| list.voters().iter().any(|voter| voter.member == member)) {
                 continue;
             }
@@ -379,12 +406,16 @@ impl Voting {
 }
 
 impl Rules for Voting {
+    fn counts_under(&self, list: &List) -> bool {
+        self.floor().is_none_or(|floor| list.id() >= floor)
+    }
+
     fn answered_round(&self) -> Option<u64> {
         let of_list = |list: &List| {
             let rounds = list.voters().iter().filter_map(|voter| self.round_answered_by(list, *voter)).collect();
             Self::majority_round(list, rounds)
         };
-        self.words.lists().filter_map(of_list).max()
+        self.words.lists().filter(|list| self.counts_under(list)).filter_map(of_list).max()
     }
 
     fn standing_from(&self, made: Time, _now: Time) -> Time {
@@ -469,17 +500,38 @@ impl Rules for Voting {
         let Some(record) = self.desk.as_ref().map(|desk| &desk.record) else { return false };
         let Some(list) = record.list.as_ref().filter(|_| record.successor.is_none()) else { return false };
         let ready = successor.voters().iter().filter(|voter| self.is_ready(**voter)).count();
-        successor.parent() == Some(list.id()) && self.role(list).is_some() && successor.is_majority(ready)
+        let follows = successor.parent() == Some(list.id()) && successor.force().is_none();
+        follows && self.role(list).is_some() && successor.is_majority(ready)
     }
 
     fn closing(&self) -> Option<Word> {
         let record = &self.desk.as_ref()?.record;
-        let (list, successor) = (record.list.as_ref()?, record.successor.as_ref()?);
+        let (list, successor) =
+            (record.list.as_ref()?, record.successor.as_ref().filter(|list| list.force().is_none())?);
         let facts = record.facts.clone();
         Some(Word::Closing { list: list.id(), voter: self.role(list)?, successor: successor.id(), facts })
     }
 
+    fn yielding(&self) -> Option<Word> {
+        let record = &self.desk.as_ref()?.record;
+        let member = self.me.member();
+        let list = record
+            .successor
+            .as_ref()
+            .filter(|list| list.force().is_some_and(|force| force.members.contains(&member)))?;
+        let mut facts = record.facts.clone();
+        facts.merge(&Facts { census: self.census.clone(), ..Facts::default() });
+        Some(Word::Yield { list: list.id(), member, facts })
+    }
+
+    fn left_out(&self, list: &List) -> Vec<Member> {
+        list.force().into_iter().flat_map(Forced::lost).collect()
+    }
+
     fn opens_with(&self, list: &List) -> Option<Vec<Facts>> {
+        if list.force().is_some() {
+            return self.words.is_made(list).then(|| self.words.yields(list).map(|(_, facts)| facts.clone()).collect());
+        }
         let parent = self.words.list(list.parent()?)?;
         let closings: Vec<Facts> = self.words.closings(parent, list.id()).map(|(_, facts)| facts.clone()).collect();
         parent.is_majority(closings.len()).then_some(closings)
@@ -488,12 +540,15 @@ impl Rules for Voting {
     fn open(&mut self, list: List, records: Vec<Facts>, _now: Time) {
         let parent = list.parent().and_then(|parent| self.words.list(parent)).cloned();
         let closings = parent.iter().flat_map(|parent| self.words.closings(parent, list.id()));
-        let closings: Vec<Word> = closings.map(|(word, _)| word.clone()).collect();
+        let closings: Vec<Word> = closings.chain(self.words.yields(&list)).map(|(word, _)| word.clone()).collect();
         let root = list.clone();
         let lists = parent.into_iter().chain([list.clone()]).map(Word::List);
         let opened_with = lists.chain(closings).collect();
+        let left_out = self.left_out(&list);
         self.amend(|record| {
             records.iter().for_each(|facts| record.facts.merge(facts));
+            record.facts.barred.extend(left_out);
+            record.facts.tidy();
             (record.list, record.successor) = (Some(list), None);
             record.refused.clear();
             record.opened_with = opened_with;

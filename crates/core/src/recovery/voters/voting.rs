@@ -50,6 +50,18 @@ pub enum Act {
     Impossible(Word),
 }
 
+/// A list that was proposed to follow the one in force, and what it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Proposed {
+    /// The list.
+    pub list: List,
+    /// Whose agreement has not been heard.
+    pub missing: Vec<Member>,
+    /// Those of its voters that have not said that they could vote with this disk, if these are too many.
+    pub unready: Vec<Member>,
+}
+
 /// How a node starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -249,6 +261,35 @@ impl Voting {
         self.words.in_force()
     }
 
+    /// The lists that were proposed to follow the one in force, as far as is known here. Two of them are rivals.
+    pub fn proposed(&self) -> Vec<Proposed> {
+        let Some(force) = self.list() else { return Vec::new() };
+        let follows = |list: &&List| match list.force() {
+            Some(_) => list.id() > force.id(),
+            None => list.parent() == Some(force.id()),
+        };
+        let waits = self.words.lists().filter(follows).map(|list| {
+            if let Some(forced) = list.force() {
+                let missing = |member: &&Member| self.words.get(&Key::Yield(list.id(), **member)).is_none();
+                let missing = forced.members.iter().filter(missing).copied().collect();
+                return Proposed { list: list.clone(), missing, unready: Vec::new() };
+            }
+            let agreed = |voter: &&Voter| self.words.get(&Key::Closing(force.id(), **voter, list.id())).is_none();
+            let missing = force.voters().iter().filter(agreed).map(|voter| voter.member).collect();
+            let said = |voter: &Voter| {
+                let ready = self.words.get(&Key::Ready(voter.member));
+                matches!(ready, Some(Word::Ready { voter: ready, .. }) if ready == voter)
+            };
+            let unready = list.voters().iter().filter(|voter| !said(voter) && !force.voters().contains(voter));
+            let mut unready: Vec<Member> = unready.map(|voter| voter.member).collect();
+            if list.is_majority(list.voters().len() - unready.len()) {
+                unready.clear();
+            }
+            Proposed { list: list.clone(), missing, unready }
+        });
+        waits.collect()
+    }
+
     /// Who suspects whom: suspicions that no later round has made void.
     pub fn suspicions(&self) -> impl Iterator<Item = (Voter, NodeId)> {
         let open = |word: &Word| {
@@ -407,7 +448,7 @@ impl Voting {
             let voters = list.voters().iter().filter(|voter| says(list, **voter));
             list.is_majority(voters.count())
         };
-        self.words.lists().find(has_majority)
+        self.words.lists().filter(|list| self.counts_under(list)).find(has_majority)
     }
 
     /// The round that a voter has answered under this list.

@@ -132,6 +132,15 @@ pub enum Word {
         /// Who is removed.
         member: Member,
     },
+    /// A member counts nothing any more under any list before a forced one, and tells all it knows to those who open that.
+    Yield {
+        /// The forced list.
+        list: ListId,
+        /// Who.
+        member: Member,
+        /// What it knows, as a node and as a voter.
+        facts: Facts,
+    },
 }
 
 /// What a word is about. Of two words about the same, the newer counts.
@@ -163,6 +172,8 @@ pub enum Key {
     Removal(Member, bool),
     /// Of a [`Word::Removed`].
     Removed(ListId, Voter, Member),
+    /// Of a [`Word::Yield`].
+    Yield(ListId, Member),
 }
 
 /// No node makes more rounds or attempts.
@@ -185,6 +196,7 @@ impl Word {
             Self::Closing { list, voter, successor, .. } => Key::Closing(*list, *voter, *successor),
             Self::Removal { member, vouched } => Key::Removal(*member, *vouched),
             Self::Removed { list, voter, member } => Key::Removed(*list, *voter, *member),
+            Self::Yield { list, member, .. } => Key::Yield(*list, *member),
         }
     }
 
@@ -202,7 +214,8 @@ impl Word {
             | Self::List(_)
             | Self::Closing { .. }
             | Self::Removal { .. }
-            | Self::Removed { .. } => (0, 0),
+            | Self::Removed { .. }
+            | Self::Yield { .. } => (0, 0),
         }
     }
 
@@ -217,9 +230,12 @@ impl Word {
             | Self::Registration { node, .. }
             | Self::Ratify { node, .. }
             | Self::Ratification { node, .. } => Some(*node),
-            Self::Ready { .. } | Self::List(_) | Self::Closing { .. } | Self::Removal { .. } | Self::Removed { .. } => {
-                None
-            }
+            Self::Ready { .. }
+            | Self::List(_)
+            | Self::Closing { .. }
+            | Self::Removal { .. }
+            | Self::Removed { .. }
+            | Self::Yield { .. } => None,
         }
     }
 
@@ -232,7 +248,8 @@ impl Word {
             | Self::Registration { list, .. }
             | Self::Ratification { list, .. }
             | Self::Closing { list, .. }
-            | Self::Removed { list, .. } => Some(*list),
+            | Self::Removed { list, .. }
+            | Self::Yield { list, .. } => Some(*list),
             Self::Round { .. }
             | Self::Register { .. }
             | Self::Ratify { .. }
@@ -258,6 +275,7 @@ impl Word {
             Self::Closing { list, successor, facts, .. } => {
                 list.number.checked_add(1) == Some(successor.number) && facts.census.is_possible()
             }
+            Self::Yield { list, facts, .. } => list.is_forced() && facts.census.is_possible(),
             Self::Refusal { .. } | Self::Removal { .. } | Self::Removed { .. } => true,
         }
     }

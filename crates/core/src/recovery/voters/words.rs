@@ -67,7 +67,7 @@ impl Kind {
             Self::Ready => between(ready, lists),
             Self::List => between(lists, closing),
             Self::Removal => between(removal, removed),
-            Self::Removed => (Bound::Included(removed), Bound::Unbounded),
+            Self::Removed => between(removed, Key::Yield(list, 0)),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Words {
             self.news.nodes.insert(node);
             registered = Some(node).filter(|_| matches!(word, Word::Round { .. }) && !self.table.contains_key(&key));
         }
-        let changes_lists = matches!(word, Word::List(_) | Word::Closing { .. });
+        let changes_lists = matches!(word, Word::List(_) | Word::Closing { .. } | Word::Yield { .. });
         self.table.insert(key, word);
         if changes_lists {
             self.news.all = true;
@@ -171,17 +171,28 @@ impl Words {
         parent.voters().to_vec().into_iter().filter_map(closing)
     }
 
-    /// Whether a majority has closed this list's parent for it.
+    /// What members said that have given up all lists before this forced one.
+    pub fn yields(&self, list: &List) -> impl Iterator<Item = (&Word, &Facts)> {
+        let id = list.id();
+        let members = list.force().into_iter().flat_map(|force| force.members.iter());
+        members.filter_map(move |member| match self.table.get(&Key::Yield(id, *member)) {
+            Some(word @ Word::Yield { facts, .. }) => Some((word, facts)),
+            Some(_) | None => None,
+        })
+    }
+
+    /// Whether a majority has closed this list's parent for it; or all who go on have given up what was before it.
     pub fn is_made(&self, list: &List) -> bool {
+        if let Some(force) = list.force() {
+            return self.yields(list).count() == force.members.len();
+        }
         let parent = list.parent().and_then(|parent| self.list(parent));
         parent.is_some_and(|parent| parent.is_majority(self.closings(parent, list.id()).count()))
     }
 
     /// The last list of the chain, as far as is known here.
     pub fn in_force(&self) -> Option<&List> {
-        self.lists()
-            .filter(|list| Some(list.id()) == self.root || self.is_made(list))
-            .max_by_key(|list| list.id().number)
+        self.lists().filter(|list| Some(list.id()) == self.root || self.is_made(list)).max_by_key(|list| list.id())
     }
 
     fn is_obsolete(&self, word: &Word, force: Option<&List>, census: &Census) -> bool {
@@ -191,7 +202,7 @@ impl Words {
         let older = |id: ListId| force.is_some_and(|force| id.number.saturating_add(1) < force.id().number);
         // Rivals of a list that is made, or of its parent.
         let rival = |id: ListId| {
-            let same = |other: ListId| other.number == id.number && other != id;
+            let same = |other: ListId| other.number == id.number && other != id && !(id.is_forced() && id > other);
             force.is_some_and(|force| same(force.id()) || force.parent().is_some_and(same))
         };
         match word {
@@ -201,6 +212,7 @@ impl Words {
             }
             Word::List(list) => older(list.id()) || rival(list.id()),
             Word::Closing { list, successor, .. } => older(*list) || rival(*list) || rival(*successor),
+            Word::Yield { list, .. } => older(*list) || rival(*list),
             Word::Removal { member, .. } | Word::Removed { member, .. } => census.is_removed(*member),
             Word::Answer { list, .. }
             | Word::Suspicion { list, .. }

@@ -62,7 +62,7 @@ impl Machine {
         lost.then(|| self.open_repair(now)).flatten().map(|repair| repair.to_string())
     }
 
-    fn member_name(&self, member: u16) -> String {
+    pub(super) fn member_name(&self, member: u16) -> String {
         if NodeId::of(member, 0).member() == self.settings.id.member() {
             return self.settings.name.clone();
         }

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::{Act, List, Time, Voter, Voting, Word};
+use meshlock_core::recovery::voters::{Act, List, Time, Voting, Word};
 
 use super::super::alarms::Alarm;
 use super::super::{Machine, Now};
 use crate::links::{LONGEST_FRAME, Outgoing};
 use crate::mesh::Member;
+use crate::mesh::voters::Known;
 use crate::wire::{Frame, encode};
 
 /// How many words go into one frame at most, if they fit: most are below 100 bytes.
@@ -145,7 +146,8 @@ impl Machine {
             Some(id) => {
                 let grows = parent(id).is_some_and(|parent| list.is_founding_step(parent));
                 // Until the parent is known, a list without a signature cannot be told from a founding step.
-                grows || list.permission.is_empty() || recovery.disk.permits(list)
+                let is_unsigned = list.permission.is_empty() && list.force().is_none();
+                grows || is_unsigned || recovery.disk.permits(list)
             }
         }
     }
@@ -156,22 +158,36 @@ impl Machine {
         frames_of(&words)
     }
 
-    /// The list in force and those who could vote, where there are voters.
-    pub fn voters_known(&self) -> Option<(List, Vec<Voter>)> {
+    /// The list in force, those who could vote, and what is proposed, where there are voters.
+    pub fn voters_known(&self) -> Option<Known> {
         let voting = self.voting()?;
         let ready = |word: &Word| if let Word::Ready { voter, .. } = word { Some(*voter) } else { None };
-        let ready = voting.words().all().filter_map(ready);
-        Some((voting.list()?.clone(), ready.collect()))
+        let ready = voting.words().all().filter_map(ready).collect();
+        Some(Known { list: voting.list()?.clone(), ready, proposed: voting.proposed() })
     }
 
-    /// An operator wants other voters. An error says why these cannot be.
+    /// An operator wants other voters. To be repeated until they vote: what is told now may be lost with this incarnation,
+    /// and nothing is told while clients of the former run may still hold on. An error says why these can never follow.
     pub fn propose_voters(&mut self, now: Now, list: List) -> Result<(), String> {
         if !self.permits(&list) || list.permission.is_empty() {
             return Err("the mesh's authority did not sign this list of voters".to_owned());
         }
-        let in_force = self.voting().and_then(|voting| voting.list()).map(List::id);
-        if list.parent() != in_force {
+        let Some(voting) = self.voting() else { return Err("this mesh has no voters".to_owned()) };
+        if list.force().is_some() {
+            let is_later = |other: &List| other.force().is_some() && other.id() > list.id();
+            if voting.list().is_some_and(|force| force.id() >= list.id()) || voting.words().lists().any(is_later) {
+                return Err("another list was forced since this one was signed; repeat the command".to_owned());
+            }
+            self.vote(now, |voting, time| voting.hear(time, Word::List(list)));
+            return Ok(());
+        }
+        let Some(in_force) = voting.list().filter(|force| list.parent() == Some(force.id())) else {
             return Err("the voters have changed since this list was signed; repeat `meshlock mesh voters`".to_owned());
+        };
+        // Each voter agrees to one of two, so that neither might get a majority, ever.
+        let is_split = in_force.voters().len() > 1;
+        if is_split && voting.proposed().iter().any(|rival| rival.list.id() != list.id()) {
+            return Err("others were proposed before, and voters may have agreed to them".to_owned());
         }
         self.vote(now, |voting, time| voting.hear(time, Word::List(list)));
         Ok(())
@@ -198,17 +214,28 @@ impl Machine {
         let until = voting.standing_until().map(Now::of);
         let next = voting.next_wake().map(|at| Now::of(at).max(Now(now.0.saturating_add(1))));
         let has_standing = until.is_some_and(|until| now < until) && !self.is_expelled();
-        let reason = if voting.is_registered() {
-            "this node cannot reach a majority of the mesh's voters, so others may take it for gone"
+        let reason = if has_standing {
+            String::new()
+        } else if let Some(forced) = self.forced_words() {
+            forced
+        } else if voting.is_registered() {
+            "this node cannot reach a majority of the mesh's voters, so others may take it for gone".to_owned()
         } else {
-            "this node waits until a majority of the mesh's voters has it on record"
+            "this node waits until a majority of the mesh's voters has it on record".to_owned()
         };
         self.set_voting_alarm(next.into_iter().chain(until.filter(|until| now < *until)).min());
         if has_standing {
             self.resume_granting(now);
         } else {
-            self.suspend(now, reason);
+            self.suspend(now, &reason);
         }
+    }
+
+    /// Whom a list waits for that a person forced, because a majority of the voters was lost.
+    fn forced_words(&self) -> Option<String> {
+        let proposed = self.voting()?.proposed().into_iter().rfind(|proposed| proposed.list.force().is_some())?;
+        let missing: Vec<String> = proposed.missing.iter().map(|member| self.member_name(*member)).collect();
+        Some(format!("other voters were forced, and wait until {} gave up the former ones", missing.join(", ")))
     }
 
     fn set_voting_alarm(&mut self, at: Option<Now>) {
@@ -226,10 +253,14 @@ impl Machine {
     }
 
     /// An operator removed these members. `gone`: for some of them a person vouches that they have stopped for good, and
-    /// all who were invited by then. Without voters only that is a fact.
-    pub fn remove_members(&mut self, now: Now, removed: &BTreeSet<Member>, gone: &Census) -> Result<(), String> {
+    /// all who were invited by then. Without voters only that is a fact. Whether the voters were told: not while clients of
+    /// the former run may still hold on.
+    pub fn remove_members(&mut self, now: Now, removed: &BTreeSet<Member>, gone: &Census) -> Result<bool, String> {
         if self.voting().is_none() {
-            return if removed.is_empty() { Ok(()) } else { self.learn_facts(now, gone) };
+            return if removed.is_empty() { Ok(true) } else { self.learn_facts(now, gone).map(|()| true) };
+        }
+        if self.is_silent() {
+            return Ok(removed.is_empty());
         }
         for member in removed {
             if self.census().is_some_and(|census| !census.is_removed(member.0)) {
@@ -237,6 +268,6 @@ impl Machine {
                 self.vote(now, |voting, time| voting.remove(time, member.0, vouched));
             }
         }
-        Ok(())
+        Ok(true)
     }
 }

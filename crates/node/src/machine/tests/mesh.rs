@@ -58,6 +58,8 @@ pub(super) struct Mesh {
     /// There are voters.
     votes: bool,
     starts: u64,
+    /// How long a node that starts with voters says nothing.
+    wait: Duration,
     /// One for each node, where they are recorded. Who is killed then is not heard any more.
     pub(super) recorders: Vec<Recorder>,
 }
@@ -71,6 +73,7 @@ impl Mesh {
             dead: BTreeSet::new(),
             votes: false,
             starts: 0,
+            wait: Duration::ZERO,
             recorders: vec![],
         }
     }
@@ -136,7 +139,8 @@ impl Mesh {
             let observer = recorders.get(node as usize).map(|recorder| recorder.observer(&settings));
             net.machines.push(machine(settings, census, Vec::new(), &disks[node as usize], observer));
         }
-        let mut mesh = Self { net, disks, dead: BTreeSet::new(), votes: false, starts: 0, recorders };
+        let mut mesh =
+            Self { net, disks, dead: BTreeSet::new(), votes: false, starts: 0, wait: Duration::ZERO, recorders };
         for a in 0..nodes as usize {
             for b in a + 1..nodes as usize {
                 mesh.net.link(a, b);
@@ -164,6 +168,13 @@ impl Mesh {
     pub(super) fn restart(&mut self, node: usize) {
         let former = self.net.machines[node].settings.id;
         self.start(node, NodeId::of(former.member(), former.incarnation() + 1));
+    }
+
+    /// The same, but clients of its former run may hold on for so long.
+    pub(super) fn restart_silent(&mut self, node: usize, ms: u64) {
+        self.wait = Duration::from_millis(ms);
+        self.restart(node);
+        self.wait = Duration::ZERO;
     }
 
     /// It is stopped cleanly with something that is saved, and goes on as itself, without voters.
@@ -209,7 +220,7 @@ impl Mesh {
             Machine::recovering_at(
                 began,
                 settings,
-                RecoverySetup { census, voting: Some(voting), catalogue, disk, wait: Duration::ZERO, observer: None },
+                RecoverySetup { census, voting: Some(voting), catalogue, disk, wait: self.wait, observer: None },
             )
         } else {
             let observer = self.recorders.get(node).map(|recorder| recorder.observer(&settings));

@@ -21,6 +21,7 @@ mod saved;
 mod slots;
 mod stopping;
 mod streams;
+mod voters;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;

@@ -366,8 +366,8 @@ fn a_voter_may_be_lost_at_every_step_of_the_first_change_of_voters() {
 
 /// The members that vote, as this node knows it.
 fn voters(mesh: &Mesh, node: usize) -> Vec<u16> {
-    let (list, _) = mesh.net.machines[node].voters_known().expect("a list is in force");
-    list.voters().iter().map(|voter| voter.member).collect()
+    let known = mesh.net.machines[node].voters_known().expect("a list is in force");
+    known.list.voters().iter().map(|voter| voter.member).collect()
 }
 
 #[test]
