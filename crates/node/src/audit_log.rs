@@ -2,7 +2,7 @@
 //!
 //! A thread of its own writes, so that no disk keeps a grant waiting. When the disk is full, or slower than grants come,
 //! records are missed and counted, and the node goes on. Lines are not flushed to the disk one by one: a power cut may
-//! take those of the last moments, and a crash of the process the few that were not handed to the system yet.
+//! take those of the last moments, and a crash of the process those of the last [`PAUSE`].
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -20,6 +20,9 @@ pub const LONGEST_FILE: u64 = 8 << 20;
 pub const MOST_FILES: usize = 4;
 /// How many batches of records wait for the disk.
 const MOST_WAITING: usize = 4_096;
+/// How long the thread rests after it has written. Woken for each grant and each release, it would cost as much as all the rest
+/// of them.
+pub const PAUSE: Duration = Duration::from_millis(5);
 /// A disk that stays full is complained about so often.
 const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(60);
 
@@ -88,8 +91,10 @@ impl Files {
     }
 
     fn write_all(&mut self, from: &Receiver<Vec<AuditRecord>>) {
-        while let Ok(records) = from.recv() {
-            self.write(&records);
+        while let Ok(first) = from.recv() {
+            self.write(&with_all_that_wait(first, from));
+            // Not in the channel meanwhile, so that nobody has to wake this thread.
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -153,6 +158,13 @@ impl Files {
         let size = file.metadata()?.len();
         Ok((file, size))
     }
+}
+
+/// These records, and all that came since: they are written at once.
+fn with_all_that_wait(mut first: Vec<AuditRecord>, from: &Receiver<Vec<AuditRecord>>) -> Vec<AuditRecord> {
+    // No more than were waiting: one that is fed without end has to write as well.
+    first.extend(from.try_iter().take(MOST_WAITING).flatten());
+    first
 }
 
 fn push(lines: &mut String, record: &AuditRecord) {
@@ -264,12 +276,26 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_is_written_at_once_and_in_order() {
+        let (to, from) = sync_channel(9);
+        (1..=4).for_each(|at_ms| to.send(vec![record(at_ms)]).unwrap());
+        let first = from.recv().unwrap();
+        assert_eq!(with_all_that_wait(first, &from), [record(1), record(2), record(3), record(4)]);
+        assert!(from.try_recv().is_err());
+    }
+
+    #[test]
     fn all_that_was_sent_is_written_at_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let (mut sender, log) = AuditLog::start(dir.path().join("audit")).unwrap();
         sender.send(vec![record(1), record(2)]);
+        while times(&dir.path().join("audit"), 9) != [1, 2] {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // It rests now.
+        sender.send(vec![record(3)]);
         drop(sender);
         log.finish();
-        assert_eq!(times(&dir.path().join("audit"), 9), [1, 2]);
+        assert_eq!(times(&dir.path().join("audit"), 9), [1, 2, 3]);
     }
 }
