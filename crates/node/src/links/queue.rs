@@ -275,9 +275,9 @@ mod tests {
         });
         for number in 0..50 {
             if number % 3 == 0 {
-                sender.send(frame(number)).unwrap()
+                sender.send(frame(number)).unwrap();
             } else {
-                sender.send_later(frame(number)).unwrap()
+                sender.send_later(frame(number)).unwrap();
             }
             if number % 4 == 0 {
                 tokio::task::yield_now().await;
