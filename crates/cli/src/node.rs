@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     anyhow::ensure!(problems.0.is_empty(), "{problems}");
     start_log(&config.log, config.log_format)?;
     abort_on_panic();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads).enable_all().build()?;
     runtime.block_on(serve(args, config))
 }
 

@@ -2,13 +2,13 @@
 //!
 //! A thread of its own writes, so that no disk keeps a grant waiting. When the disk is full, or slower than grants come,
 //! records are missed and counted, and the node goes on. Lines are not flushed to the disk one by one: a power cut may
-//! take those of the last moments, and a crash of the process the few that were not handed to the system yet.
+//! take those of the last moments, and a crash of the process those of the last [`PAUSE`].
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -18,33 +18,81 @@ use meshlock_api::{AuditRecord, Audited};
 pub const LONGEST_FILE: u64 = 8 << 20;
 /// How many files there are, with the one that is written.
 pub const MOST_FILES: usize = 4;
-/// How many batches of records wait for the disk.
-const MOST_WAITING: usize = 4_096;
+/// How many records wait for the disk; one batch may go beyond it.
+const MOST_WAITING: usize = 65_536;
+/// How long the thread rests after it has written. Woken for each grant and each release, it would cost as much as all the rest
+/// of them.
+pub const PAUSE: Duration = Duration::from_millis(5);
 /// A disk that stays full is complained about so often.
 const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(60);
+
+/// What waits to be written.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    wake: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    records: Vec<AuditRecord>,
+    /// The thread has nothing to do, and has to be woken.
+    is_idle: bool,
+    /// Nothing follows.
+    is_closed: bool,
+}
+
+impl Queue {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there are records, and takes all of them; none if nothing follows.
+    fn take(&self) -> Vec<AuditRecord> {
+        let mut waiting = self.waiting();
+        while waiting.records.is_empty() && !waiting.is_closed {
+            waiting.is_idle = true;
+            waiting = self.wake.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.is_idle = false;
+        }
+        std::mem::take(&mut waiting.records)
+    }
+}
 
 /// Where records go.
 #[derive(Debug)]
 pub struct AuditSender {
-    to: SyncSender<Vec<AuditRecord>>,
+    to: Arc<Queue>,
     missed: u64,
 }
 
 impl AuditSender {
     /// Hands records over, without waiting. What does not fit is counted, and told with the next that do.
-    pub fn send(&mut self, mut records: Vec<AuditRecord>) {
-        if records.is_empty() {
+    pub fn send(&mut self, records: Vec<AuditRecord>) {
+        let Some(first) = records.first() else { return };
+        let mut waiting = self.to.waiting();
+        if waiting.records.len() >= MOST_WAITING {
+            self.missed += records.len() as u64;
             return;
         }
-        let count = records.len() as u64;
-        if let Some(first) = records.first().filter(|_| self.missed > 0) {
-            let missed = AuditRecord { at_ms: first.at_ms, what: Audited::Missed { records: self.missed } };
-            records.insert(0, missed);
+        if self.missed > 0 {
+            let records = std::mem::take(&mut self.missed);
+            waiting.records.push(AuditRecord { at_ms: first.at_ms, what: Audited::Missed { records } });
         }
-        match self.to.try_send(records) {
-            Ok(()) => self.missed = 0,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.missed += count,
+        waiting.records.extend(records);
+        // Most of the time it rests, and looks by itself.
+        let is_idle = std::mem::take(&mut waiting.is_idle);
+        drop(waiting);
+        if is_idle {
+            self.to.wake.notify_one();
         }
+    }
+}
+
+impl Drop for AuditSender {
+    fn drop(&mut self) {
+        self.to.waiting().is_closed = true;
+        self.to.wake.notify_one();
     }
 }
 
@@ -57,7 +105,8 @@ pub struct AuditLog {
 impl AuditLog {
     /// Writes into this directory, which is made if it is not there.
     pub fn start(dir: PathBuf) -> io::Result<(AuditSender, Self)> {
-        let (to, from) = sync_channel(MOST_WAITING);
+        let to = Arc::new(Queue::default());
+        let from = Arc::clone(&to);
         let mut file = Files::new(dir, LONGEST_FILE);
         let thread = std::thread::Builder::new().name("audit".into()).spawn(move || file.write_all(&from))?;
         Ok((AuditSender { to, missed: 0 }, Self { thread: Some(thread) }))
@@ -87,9 +136,14 @@ impl Files {
         Self { dir, longest, file: None, missed: 0, is_torn: false, complained: None }
     }
 
-    fn write_all(&mut self, from: &Receiver<Vec<AuditRecord>>) {
-        while let Ok(records) = from.recv() {
+    fn write_all(&mut self, from: &Queue) {
+        loop {
+            let records = from.take();
+            if records.is_empty() {
+                return;
+            }
             self.write(&records);
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -255,12 +309,26 @@ mod tests {
 
     #[test]
     fn a_writer_that_is_too_slow_costs_records_and_no_time() {
-        let (to, from) = sync_channel(1);
-        let mut sender = AuditSender { to, missed: 0 };
-        (1..=3).for_each(|at_ms| sender.send(vec![record(at_ms)]));
-        assert_eq!(from.recv().unwrap(), [record(1)]);
-        sender.send(vec![record(4)]);
-        assert_eq!(from.recv().unwrap()[0].what, Audited::Missed { records: 2 });
+        let to = Arc::new(Queue::default());
+        let mut sender = AuditSender { to: Arc::clone(&to), missed: 0 };
+        sender.send((1..MOST_WAITING as u64).map(record).collect());
+        sender.send(vec![record(1), record(2)]); // a batch is not torn apart
+        sender.send(vec![record(3)]);
+        sender.send(vec![record(4), record(5)]);
+        assert_eq!(to.take().len(), MOST_WAITING + 1);
+        sender.send(vec![record(6)]);
+        let missed = AuditRecord { at_ms: 6, what: Audited::Missed { records: 3 } };
+        assert_eq!(to.take(), [missed, record(6)]);
+    }
+
+    #[test]
+    fn what_waits_is_written_at_once_and_in_order() {
+        let to = Arc::new(Queue::default());
+        let mut sender = AuditSender { to: Arc::clone(&to), missed: 0 };
+        (1..=4).for_each(|at_ms| sender.send(vec![record(at_ms)]));
+        assert_eq!(to.take(), [record(1), record(2), record(3), record(4)]);
+        drop(sender);
+        assert_eq!(to.take(), []);
     }
 
     #[test]
@@ -268,8 +336,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (mut sender, log) = AuditLog::start(dir.path().join("audit")).unwrap();
         sender.send(vec![record(1), record(2)]);
+        while times(&dir.path().join("audit"), 9) != [1, 2] {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // It rests now.
+        sender.send(vec![record(3)]);
         drop(sender);
         log.finish();
-        assert_eq!(times(&dir.path().join("audit"), 9), [1, 2]);
+        assert_eq!(times(&dir.path().join("audit"), 9), [1, 2, 3]);
     }
 }

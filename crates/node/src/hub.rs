@@ -80,9 +80,12 @@ const ALARM_LASTS: Duration = Duration::from_secs(300);
 
 impl Inner {
     fn flush(&mut self) {
+        let can_wait = self.machine.outbox_can_wait();
         for (to, frame) in self.machine.take_outbox() {
             // One without a sender belongs to a link that is about to be reported down.
-            if self.senders.get(&to).is_some_and(|sender| sender.send(frame).is_err()) {
+            let Some(sender) = self.senders.get(&to) else { continue };
+            let sent = if can_wait { sender.send_later(frame) } else { sender.send(frame) };
+            if sent.is_err() {
                 self.senders.remove(&to);
                 self.machine.counts.links_overflowed += 1;
             }

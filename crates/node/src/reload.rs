@@ -24,6 +24,7 @@ pub(crate) fn needs_restart(old: &NodeConfig, new: &NodeConfig) -> Vec<&'static 
         ("node.dir", old.dir != new.dir),
         ("node.log-format", old.log_format != new.log_format),
         ("node.audit", old.audit != new.audit),
+        ("node.threads", old.threads != new.threads),
         ("api.socket", old.socket != new.socket),
         ("api.socket-group", old.socket_group != new.socket_group),
         ("api.tcp", old.tcp != new.tcp),

@@ -39,6 +39,7 @@ on_both_transports! {
     frames_arrive_in_order_and_whole_in_both_directions
     a_frame_too_long_or_senseless_closes_only_that_link
     what_was_sent_before_letting_go_arrives
+    what_can_wait_keeps_its_place_and_arrives_by_itself
     a_removed_member_is_cut_off_and_stays_out
     the_gate_cuts_and_restores
     a_peer_that_dies_is_noticed
@@ -164,6 +165,23 @@ mod scenarios {
             assert_eq!(bob.frame().await, vec![number; 20_000]);
         }
         assert_eq!(ann.down().await, (link, "closed by this node".to_owned()));
+        bob.down().await;
+    }
+
+    pub(super) async fn what_can_wait_keeps_its_place_and_arrives_by_itself(transport: Transport) {
+        let (_, mut ann, mut bob) = pair(transport).await;
+        let (link, _) = ann.linked(2).await;
+        ann.send_later(link, b"alone".as_slice());
+        assert_eq!(bob.frame().await, b"alone");
+        for number in 0..200_u8 {
+            if number % 3 == 0 { ann.send(link, [number]) } else { ann.send_later(link, [number]) }
+        }
+        for number in 0..200_u8 {
+            assert_eq!(bob.frame().await, [number]);
+        }
+        ann.send_later(link, b"the last".as_slice());
+        ann.let_go(link);
+        assert_eq!(bob.frame().await, b"the last");
         bob.down().await;
     }
 

@@ -190,6 +190,16 @@ pub const KEYS: &[Key] = &[
             four files of 8 MiB. A program with the node in itself writes nothing unless it says so",
     },
     Key {
+        section: "node",
+        name: "threads",
+        variable: Some("MESHLOCK_THREADS"),
+        shape: Shape::Number,
+        default: "1",
+        example: "4",
+        meaning: "How many threads of `meshlock node` serve links and clients; 1 to 64. One is fastest, because no thread has \
+            to wake another. More help where thousands of clients keep one processor busy",
+    },
+    Key {
         section: "api",
         name: "socket",
         variable: Some("MESHLOCK_SOCKET"),

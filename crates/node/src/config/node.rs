@@ -59,6 +59,8 @@ pub struct NodeConfig {
     pub view: Option<SocketAddr>,
     /// Whether it is written down who holds what. Default: yes.
     pub audit: bool,
+    /// How many threads the program around the node gives it. Default: 1.
+    pub threads: usize,
     /// The file that was read. Default: none.
     pub file: Option<PathBuf>,
     /// What can be locked, from the file. Default: nothing.
@@ -179,6 +181,7 @@ impl NodeConfig {
             max_clients: api.max_clients.map_or(1_024, |number| usize::try_from(number).unwrap_or(usize::MAX)),
             view,
             audit: node.audit.unwrap_or(true),
+            threads: node.threads.map_or(1, |number| usize::try_from(number).unwrap_or(usize::MAX)),
             file: None,
             resources: definitions,
         };
@@ -206,6 +209,9 @@ impl NodeConfig {
         }
         if self.stop_within > LONGEST_STOP {
             problems.push(format!("node.stop-within: {} is too long: give up to 10m", Time(self.stop_within)));
+        }
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            problems.push(format!("node.threads: {} is out of range: give 1 to {MOST_THREADS}", self.threads));
         }
         if self.log.trim().is_empty() {
             problems.push("node.log: it is empty; give \"off\" to log nothing".to_owned());
@@ -237,6 +243,9 @@ impl NodeConfig {
         Problems(problems)
     }
 }
+
+/// More threads than this only wait for each other.
+const MOST_THREADS: usize = 64;
 
 /// The least of what systems allow for the path of a socket: 104 with its end on macOS.
 const LONGEST_SOCKET: usize = 103;

@@ -84,6 +84,9 @@ pub struct NodeSettings {
     /// Whether it is written down who holds what.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<bool>,
+    /// How many threads serve links and clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
 }
 
 /// `[api]`: this node and its clients.
@@ -174,6 +177,7 @@ impl Settings {
                 log_format: node.log_format.or(below.node.log_format),
                 stop_within: node.stop_within.or(below.node.stop_within),
                 audit: node.audit.or(below.node.audit),
+                threads: node.threads.or(below.node.threads),
             },
             api: ApiSettings {
                 socket: api.socket.or(below.api.socket),

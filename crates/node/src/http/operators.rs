@@ -81,6 +81,8 @@ pub(super) async fn audit(State(app): State<App>, Asked(query): Asked<AuditQuery
     let Some(dir) = app.audit.clone() else {
         return Err(Problem::new(Reason::Unavailable, "this node writes no audit: `audit = false` in its file").into());
     };
+    // What happened before the question belongs into the answer.
+    tokio::time::sleep(audit_log::PAUSE).await;
     let read = move |dir: PathBuf| audit_log::latest(&dir, query.resource.as_deref(), last);
     let records = tokio::task::spawn_blocking(move || read(dir)).await;
     let unreadable = |error: String| Problem::new(Reason::Unavailable, format!("the audit cannot be read: {error}"));

@@ -2,13 +2,17 @@
 //!
 //! Lines are written to the socket by the thread on which the event was handled, so that no other task has to wake up for
 //! it. Only if the client reads too slowly for its socket to take everything, the connection's own task sends the rest.
+//!
+//! An answer which only says that a request waits is held back for [`HOLD`] at most: where locks go from hand to hand, the grant
+//! comes within that time, and both are one write here and one wake-up there.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use meshlock_api::stream::NodeLine;
-use meshlock_api::{Problem, RequestInfo};
+use meshlock_api::{Problem, RequestInfo, State};
 use meshlock_serve::{Presence, WriteHalf};
 use tokio::sync::Notify;
 
@@ -16,6 +20,8 @@ use crate::hub::StreamUser;
 
 /// How much may wait for a client that reads slowly.
 pub(super) const MOST_UNREAD: usize = 4 << 20;
+/// How long a line that can wait is held back at most.
+pub(super) const HOLD: Duration = Duration::from_millis(1);
 /// A buffer that has become larger is let go when it is empty.
 const KEPT: usize = 16 << 10;
 
@@ -36,6 +42,8 @@ struct Waiting {
     spare: Vec<u8>,
     /// A thread writes at this moment, and will write what is added meanwhile.
     is_writing: bool,
+    /// Lines go now: not all of them can wait, or they have waited.
+    is_due: bool,
     trouble: Option<Trouble>,
 }
 
@@ -61,7 +69,12 @@ impl Outlet {
 
     /// Adds a line.
     pub(super) fn say(&self, line: &NodeLine<'_>) {
+        self.add(line, false);
+    }
+
+    fn add(&self, line: &NodeLine<'_>, can_wait: bool) {
         let mut waiting = self.waiting();
+        waiting.is_due |= !can_wait;
         if waiting.lines.len() >= MOST_UNREAD {
             waiting.trouble = Some(Trouble::TooMuch);
             self.attention.notify_one();
@@ -70,10 +83,13 @@ impl Outlet {
         // Only a type that cannot be written as JSON could fail here, and ours can.
         let _ = serde_json::to_writer(&mut waiting.lines, line);
         waiting.lines.push(b'\n');
+        // One that asks for a lot at once hears of it while it asks.
+        waiting.is_due |= waiting.lines.len() > KEPT;
     }
 
     pub(super) fn answer(&self, n: u64, info: &RequestInfo) {
-        self.say(&NodeLine { n: Some(n), request: Some(Cow::Borrowed(info)), ..NodeLine::default() });
+        let line = NodeLine { n: Some(n), request: Some(Cow::Borrowed(info)), ..NodeLine::default() };
+        self.add(&line, info.state == State::Queued);
     }
 
     pub(super) fn refuse(&self, n: Option<u64>, problem: &Problem) {
@@ -83,6 +99,20 @@ impl Outlet {
     /// Something came from the client; whether its stream must not be closed for a newcomer.
     pub(super) fn heard(&self, is_used: bool) {
         self.presence.heard(is_used);
+    }
+
+    /// Whether lines wait that have to go within [`HOLD`].
+    pub(super) fn holds(&self) -> bool {
+        let waiting = self.waiting();
+        !waiting.is_due && !waiting.lines.is_empty()
+    }
+
+    /// Sends what was held back, too.
+    pub(super) fn flush_all(&self) {
+        let mut waiting = self.waiting();
+        waiting.is_due = !waiting.lines.is_empty();
+        drop(waiting);
+        self.flush();
     }
 
     pub(super) fn trouble(&self) -> Option<Trouble> {
@@ -126,8 +156,9 @@ impl StreamUser for Outlet {
         if waiting.is_writing {
             return;
         }
-        while waiting.trouble.is_none() && !waiting.lines.is_empty() {
+        while waiting.trouble.is_none() && waiting.is_due && !waiting.lines.is_empty() {
             waiting.is_writing = true;
+            waiting.is_due = false;
             let spare = std::mem::take(&mut waiting.spare);
             let mut lines = std::mem::replace(&mut waiting.lines, spare);
             // Not held while the system is busy: the next event may have something for this client, too.
@@ -139,6 +170,7 @@ impl StreamUser for Outlet {
                 lines.drain(..written);
                 lines.append(&mut waiting.lines);
                 waiting.lines = lines;
+                waiting.is_due = true;
                 waiting.trouble = waiting.trouble.or(Some(trouble));
                 self.attention.notify_one();
             } else if lines.capacity() <= KEPT {

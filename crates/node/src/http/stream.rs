@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::future::poll_fn;
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use tokio::io::ReadBuf;
 use tokio::time::{Instant, sleep_until};
 
 use super::answer::Refusal;
-use super::outlet::{Outlet, Trouble};
+use super::outlet::{HOLD, Outlet, Trouble};
 use super::routes::App;
 use crate::hub::{Hub, StreamUser};
 use crate::machine::{ClosedBy, Machine, Now, Origin, StreamId, Ticket};
@@ -94,7 +95,7 @@ async fn serve(app: App, taken: Taken) {
     tokio::select! {
         biased;
         by = stream.run(reads, &read, stalled) => stream.by = by,
-        () = stopped(app.stop.clone()) => stream.outlet.flush(),
+        () = stopped(app.stop.clone()) => stream.outlet.flush_all(),
     }
 }
 
@@ -140,7 +141,14 @@ impl Stream {
         self.outlet.flush();
         let outlet = Arc::clone(&self.outlet);
         let mut patient_until: Option<Instant> = None;
+        // For what is held back. It is not set anew for each line.
+        let mut alarm = pin!(sleep_until(Instant::now()));
+        let mut is_set = false;
         loop {
+            if !is_set && outlet.holds() {
+                alarm.as_mut().reset(Instant::now() + HOLD);
+                is_set = true;
+            }
             match outlet.trouble() {
                 None => patient_until = None,
                 Some(Trouble::Full) => patient_until = patient_until.or_else(|| Some(Instant::now() + stalled)),
@@ -150,6 +158,11 @@ impl Stream {
             tokio::select! {
                 biased;
                 () = outlet.attention.notified() => {}
+                // Ahead of what is read: a client that never pauses must hear, too.
+                () = alarm.as_mut(), if is_set => {
+                    is_set = false;
+                    outlet.flush_all();
+                }
                 read = poll_fn(|context| self.poll_lines(&mut reads, context)) => {
                     if let ControlFlow::Break(by) = read {
                         return by;

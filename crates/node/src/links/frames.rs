@@ -4,11 +4,14 @@
 //! on their own account (`control`). Where the transport cannot say why it closes, the length
 //! [`GOODBYE`] announces the reason: one byte of length, then words.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::LONGEST_FRAME;
 
@@ -55,12 +58,13 @@ pub(super) enum ReadEnd {
 pub(super) struct FrameReader {
     source: BufReader<Source>,
     frame: Vec<u8>,
-    /// How long nothing may come, where the transport itself does not watch, and goodbyes are frames.
-    watch: Option<Duration>,
+    /// Where the transport itself does not watch whether something comes, and goodbyes are frames.
+    watch: Option<Watch>,
 }
 
 impl FrameReader {
     pub(super) fn new(source: Source, watch: Option<Duration>) -> Self {
+        let watch = watch.map(|limit| Watch { limit, alarm: None });
         Self { source: BufReader::new(source), frame: Vec::new(), watch }
     }
 
@@ -109,8 +113,8 @@ impl FrameReader {
         let whole = into.len();
         while !into.is_empty() {
             let read = self.source.read(into);
-            let count = match self.watch {
-                Some(limit) => timeout(limit, read).await.map_err(|_| ReadEnd::Silent(limit))?,
+            let count = match &mut self.watch {
+                Some(watch) => watch.attend(read).await.ok_or(ReadEnd::Silent(watch.limit))?,
                 None => read.await,
             };
             match count.map_err(ReadEnd::Broken)? {
@@ -120,6 +124,36 @@ impl FrameReader {
             }
         }
         Ok(())
+    }
+}
+
+/// How long nothing may come.
+struct Watch {
+    limit: Duration,
+    /// Not set anew for each frame: it looks when it rings whether something came meanwhile.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Watch {
+    /// What comes of it, if that is within the limit.
+    async fn attend<T>(&mut self, read: impl Future<Output = T>) -> Option<T> {
+        let mut read = pin!(read);
+        let mut since = None;
+        poll_fn(|context| {
+            if let Poll::Ready(value) = read.as_mut().poll(context) {
+                return Poll::Ready(Some(value));
+            }
+            let end = *since.get_or_insert_with(Instant::now) + self.limit;
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(self.limit)));
+            while alarm.as_mut().poll(context).is_ready() {
+                if Instant::now() >= end {
+                    return Poll::Ready(None);
+                }
+                alarm.as_mut().reset(end);
+            }
+            Poll::Pending
+        })
+        .await
     }
 }
 
@@ -207,6 +241,8 @@ pub(super) fn shortened(words: &str, most: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Waker};
+
     use super::*;
 
     async fn read_all(bytes: &'static [u8], watch: Option<Duration>) -> (Vec<Vec<u8>>, ReadEnd) {
@@ -252,6 +288,23 @@ mod tests {
         let watch = Some(Duration::from_secs(60));
         let (_, end) = read_all(b"\xff\xff\xff\xff\x03n\no", watch).await;
         assert!(matches!(end, ReadEnd::Goodbye(words) if words == "n o"));
+    }
+
+    #[tokio::test]
+    async fn silence_is_counted_from_the_last_bytes() {
+        let limit = Duration::from_millis(200);
+        let (mut there, here) = tokio::io::duplex(64);
+        let mut reader = FrameReader::new(Box::new(here), Some(limit));
+        {
+            let mut first = pin!(reader.next()); // the alarm is set now
+            assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            sleep(limit / 2).await;
+            there.write_all(b"\0\0\0\x01a").await.unwrap();
+            assert_eq!(first.await.unwrap(), Frame::User(b"a"));
+        }
+        let began = Instant::now();
+        assert!(matches!(reader.next().await, Err(ReadEnd::Silent(told)) if told == limit));
+        assert!(began.elapsed() >= limit, "{:?}", began.elapsed());
     }
 
     #[test]

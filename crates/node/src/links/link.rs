@@ -1,13 +1,14 @@
 //! One link from its first frame to its end.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use meshlock_core::NodeId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::coop::consume_budget;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant as Moment, sleep_until, timeout};
 
 use super::context::{ANEW, Context, GATE, STOPPED};
 use super::control::{Control, DoubleIdentity};
@@ -268,12 +269,17 @@ async fn send(
     said: &mut Said,
 ) -> (String, bool) {
     let mut frames = Vec::new();
+    // One alarm for all signs of life, which looks when it rings whether something was sent meanwhile.
+    let keep_alive = carrier.keep_alive();
+    let mut silent_since = Moment::now();
+    let mut alarm = pin!(sleep_until(silent_since + keep_alive.unwrap_or_default()));
     loop {
         // The first time there may be a hello in it.
-        if writer.waiting() > 0
-            && let Err(error) = writer.flush().await
-        {
-            return (carrier.explain_broken(&error), false);
+        if writer.waiting() > 0 {
+            if let Err(error) = writer.flush().await {
+                return (carrier.explain_broken(&error), false);
+            }
+            silent_since = Moment::now();
         }
         tokio::select! {
             biased;
@@ -287,10 +293,15 @@ async fn send(
                     return ("closed by this node".to_owned(), true);
                 }
             }
-            () = pause(carrier.keep_alive()) => {
-                if let Err(reason) = writer.add(Frame::User(&[])) {
-                    return (reason, false);
+            () = alarm.as_mut(), if keep_alive.is_some() => {
+                let pause = keep_alive.unwrap_or_default();
+                if silent_since.elapsed() >= pause {
+                    silent_since = Moment::now();
+                    if let Err(reason) = writer.add(Frame::User(&[])) {
+                        return (reason, false);
+                    }
                 }
+                alarm.as_mut().reset(silent_since + pause);
             }
         }
         for frame in frames.drain(..) {
@@ -304,13 +315,6 @@ async fn send(
                 return (carrier.explain_broken(&error), false);
             }
         }
-    }
-}
-
-async fn pause(limit: Option<Duration>) {
-    match limit {
-        Some(limit) => sleep(limit).await,
-        None => std::future::pending().await,
     }
 }
 

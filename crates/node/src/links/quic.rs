@@ -26,9 +26,13 @@ use super::transport::{CLOSE_LIMIT, Carrier, Channel, Failure, Knock, bind, cano
 /// What a round trip is thought to take before the first was measured: a lost first packet is repeated after three.
 const FIRST_ROUND_TRIP: Duration = Duration::from_millis(30);
 
-/// How long an acknowledgement may be held back. Together with acknowledging every packet this keeps the tail short on
-/// lossy links: the sender knows early what is missing.
+/// How long an acknowledgement may be held back. That is short, to keep the tail short on lossy links: the sender knows
+/// early what is missing. A packet that comes out of order is acknowledged at once in any case.
 const ACKNOWLEDGEMENT_DELAY: Duration = Duration::from_millis(1);
+
+/// How many packets may go without an acknowledgement within that time. One for each packet costs as many packets and
+/// wake-ups as the frames themselves.
+const UNACKNOWLEDGED: VarInt = VarInt::from_u32(9);
 
 /// Connections that wait to be looked at; more are refused unseen.
 const MOST_KNOCKS: usize = 64;
@@ -103,7 +107,10 @@ impl QuicEndpoint {
 
 fn transport(loss_after: Duration) -> io::Result<TransportConfig> {
     let mut acknowledgements = AckFrequencyConfig::default();
-    acknowledgements.ack_eliciting_threshold(VarInt::from_u32(0)).max_ack_delay(Some(ACKNOWLEDGEMENT_DELAY));
+    acknowledgements
+        .ack_eliciting_threshold(UNACKNOWLEDGED)
+        .reordering_threshold(VarInt::from_u32(1))
+        .max_ack_delay(Some(ACKNOWLEDGEMENT_DELAY));
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(1))

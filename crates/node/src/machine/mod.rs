@@ -216,6 +216,8 @@ pub struct Machine {
     /// Those who waited for what has happened; to be woken when the event has been applied.
     pub(crate) woken: Vec<Waker>,
     outbox: Vec<(NodeId, Outgoing)>,
+    /// Somebody waits for what is in it.
+    hurries: bool,
     notes: Vec<String>,
     remarks: Vec<String>,
     removals: Vec<(NodeId, Removals)>,
@@ -249,6 +251,7 @@ impl Machine {
             observer: None,
             woken: Vec::new(),
             outbox: Vec::new(),
+            hurries: false,
             notes: Vec::new(),
             remarks: Vec::new(),
             removals: Vec::new(),
@@ -261,7 +264,14 @@ impl Machine {
 
     /// Frames to be sent, in order; those to nodes without a link are already left out.
     pub fn take_outbox(&mut self) -> Vec<(NodeId, Outgoing)> {
+        self.hurries = false;
         std::mem::take(&mut self.outbox)
+    }
+
+    /// Whether nobody waits for any of the frames that [`take_outbox`](Self::take_outbox) will bring, so that each may go with
+    /// the next frame on its link.
+    pub fn outbox_can_wait(&self) -> bool {
+        !self.hurries
     }
 
     /// Whether there is something to be sent or to be logged.
@@ -341,6 +351,12 @@ impl Machine {
     }
 
     pub(crate) fn post(&mut self, to: NodeId, frame: &Outgoing) {
+        self.hurries = true;
+        self.post_patiently(to, frame);
+    }
+
+    /// The same for a frame that nobody waits for.
+    pub(crate) fn post_patiently(&mut self, to: NodeId, frame: &Outgoing) {
         let Some(neighbour) = self.neighbours.get(&to) else { return };
         match wire::pieces(frame) {
             Some(pieces) => self.outbox.extend(pieces.into_iter().map(|piece| (to, piece))),

@@ -77,12 +77,18 @@ impl Machine {
 
     fn send(&mut self, resource: Number, to: &[NodeId], message: Payload) {
         let kind = Instance::kind(&message);
+        // Where a confirmation goes to several, it shows others the way to the token, and they may want it now.
+        let can_wait = to.len() == 1 && Instance::can_wait(&message);
         let frame = encode(&Frame::Protocol { resource, message });
         if let Some(known) = self.resources.get_mut(&resource) {
             known.counts.sent(kind, to.len(), frame.len());
         }
         for to in to {
-            self.post(*to, &frame);
+            if can_wait {
+                self.post_patiently(*to, &frame);
+            } else {
+                self.post(*to, &frame);
+            }
         }
     }
 

@@ -156,6 +156,25 @@ async fn a_release_and_the_next_acquire_need_no_answer_in_between() {
 }
 
 #[tokio::test]
+async fn answers_that_may_wait_come_by_themselves_and_in_order() {
+    let node = Node::start().await;
+    let (mut ann, mut bob) = (node.stream().await, node.stream().await);
+    assert_eq!(ann.acquire("a", "r").await, "GRANTED");
+    let ask = |n: usize| json!({"n": n, "do": "acquire", "request": {"id": format!("b{n}"), "resource": "r"}});
+    let lines: Vec<String> = (0..900).map(|n| ask(n).to_string()).collect();
+    bob.say(lines.join("\n")).await;
+    for n in 0..900 {
+        let answer = loop {
+            let line = bob.read().await;
+            if !line["n"].is_null() {
+                break line; // and not a place that is pushed
+            }
+        };
+        assert_eq!((&answer["n"], &answer["request"]["state"]), (&json!(n), &json!("QUEUED")));
+    }
+}
+
+#[tokio::test]
 async fn requests_of_one_stream_hear_of_each_other() {
     let node = Node::start().await;
     let mut ann = node.stream().await;

@@ -272,6 +272,13 @@ impl Node {
         }
     }
 
+    /// The same for a frame that nobody waits for.
+    pub(crate) fn send_later(&self, link: LinkId, frame: impl Into<Outgoing>) {
+        if let Some((_, Some(sender))) = self.user.open.lock().unwrap().get(&link) {
+            let _ = sender.send_later(frame.into());
+        }
+    }
+
     /// Wants to send nothing more on this link.
     pub(crate) fn let_go(&self, link: LinkId) {
         if let Some((_, sender)) = self.user.open.lock().unwrap().get_mut(&link) {

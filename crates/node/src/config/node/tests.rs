@@ -30,6 +30,7 @@ fn all_problems_are_told_at_once_each_with_its_fix() {
         discovery-interval = "2m"
         stop-within = "1h"
         log = ""
+        threads = 0
         [api]
         tcp = "127.0.0.1:1"
         max-clients = 0
@@ -51,6 +52,7 @@ fn all_problems_are_told_at_once_each_with_its_fix() {
         ("node.discovery-interval", "2m is out of range: give 100ms to 1m"),
         ("node.loss-after", "10ms is out of range"),
         ("node.stop-within", "up to 10m"),
+        ("node.threads", "give 1 to 64"),
         ("node.log", "\"off\""),
         ("api.socket-group", "leave it out"),
         ("api.tcp", "token-file"),

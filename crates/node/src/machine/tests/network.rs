@@ -3,8 +3,9 @@
 use meshlock_api::{Kind, NewResource, State};
 use meshlock_core::NodeId;
 
-use super::super::Making;
+use super::super::{Machine, Making};
 use super::{Net, capacity, semaphore, wants, with_priority};
+use crate::links::Outgoing;
 use crate::wire::{About, Entry, Frame, Query, REMOVED, encode};
 
 #[test]
@@ -100,4 +101,35 @@ fn frames_of_strangers_and_of_closed_links_are_ignored() {
     let query = encode(&Frame::Query(Query { origin: NodeId(9), number: 1, hops: 1, about: About::Requests(None) }));
     assert_eq!(net.machines[0].receive(net.now, NodeId(9), &query), Ok(()));
     assert!(net.machines[0].take_outbox().is_empty());
+}
+
+/// What a machine has to send after an event: whether it can wait, and how much it is.
+fn outbox(machine: &mut Machine) -> (bool, usize) {
+    (machine.outbox_can_wait(), machine.take_outbox().len())
+}
+
+#[test]
+fn only_confirmations_can_wait() {
+    let mut net = Net::line(2);
+    let first = net.ask(0, wants("dock"));
+    net.settle();
+    let deliver = |net: &mut Net, from: usize, frame: &Outgoing| {
+        let sender = net.machines[from].settings.id;
+        net.machines[1 - from].receive(net.now, sender, frame).unwrap();
+    };
+    let second = net.machines[1].ask(net.now, wants("dock")).unwrap();
+    assert!(!net.machines[1].outbox_can_wait(), "an ask");
+    let ask = net.machines[1].take_outbox().remove(0).1;
+    deliver(&mut net, 1, &ask);
+    assert_eq!(outbox(&mut net.machines[0]), (true, 0), "nothing at all");
+    net.machines[0].release(net.now, first);
+    assert!(!net.machines[0].outbox_can_wait(), "the token");
+    let token = net.machines[0].take_outbox().remove(0).1;
+    deliver(&mut net, 0, &token);
+    assert_eq!(net.state(1, second), State::Granted);
+    assert_eq!(outbox(&mut net.machines[1]), (true, 1), "that it has arrived");
+    // Together with something else it goes at once, and the next event is looked at by itself.
+    net.machines[1].post(NodeId(0), &ask);
+    assert_eq!(outbox(&mut net.machines[1]), (false, 1));
+    assert!(net.machines[1].outbox_can_wait());
 }
