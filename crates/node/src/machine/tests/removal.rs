@@ -56,9 +56,13 @@ impl Net {
 #[test]
 fn a_refused_first_use_makes_nothing() {
     let mut net = Net::line(2);
-    let refused = net.machines[1].ask(net.now, NewRequest { units: Some(2), ..wants("gpu") }).expect_err("unclear");
+    let two = NewRequest { units: Some(2), ..wants("gpu") };
+    let refused = net.machines[0].ask(net.now, two.clone()).expect_err("unclear");
     assert!(refused.message.contains("meshlock resource make gpu --capacity 2"), "{refused}");
+    let rejected = net.ask(1, two); // which has to ask whether there is one
     net.settle();
+    let rejected = net.look(1, rejected);
+    assert_eq!((rejected.state, rejected.reason), (State::Rejected, Some(refused.message)));
     assert_eq!(net.known("gpu"), [false, false]);
     net.define(1, "gpu", semaphore(2));
     net.granted(1, NewRequest { units: Some(2), ..wants("gpu") });
