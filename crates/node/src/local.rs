@@ -26,7 +26,7 @@ pub struct LocalOptions {
     pub nodes: u16,
     /// A directory for their files and sockets; it must be short enough for the path of a socket.
     pub dir: PathBuf,
-    /// What the nodes are called: this and a number from 1.
+    /// What the nodes are called: this and a number from 0, which is also that of the member.
     pub name: String,
     /// Settings that all of them share: resources, times.
     pub settings: Settings,
@@ -306,11 +306,19 @@ fn make_members(options: &LocalOptions) -> Result<Vec<PathBuf>, MeshError> {
 
 /// The directory of a member, which is made unless it is there from an earlier run. The first one founds the mesh.
 fn make_member(options: &LocalOptions, number: u16) -> Result<PathBuf, MeshError> {
-    let name = |number: u16| format!("{}{}", options.name, u32::from(number) + 1);
+    let name = |number: u16| format!("{}{number}", options.name);
     let dir = |number: u16| options.dir.join(name(number));
     let path = dir(number);
     if mesh::is_member(&path) {
         return Ok(path); // started again where it was stopped
+    }
+    if number == 0 && mesh::is_member(&dir(1)) {
+        // Of a version that began with 1: its nodes would be in one mesh, and this one in another.
+        let (first, second) = (name(0), name(1));
+        let place = options.dir.display();
+        return Err(MeshError::Config(format!(
+            "{place} has a node {second} and no node {first}, as earlier versions made it: use another directory"
+        )));
     }
     if number == 0 {
         let mesh = options.settings.mesh.name.as_deref().unwrap_or("up");
