@@ -1,6 +1,6 @@
 //! What is measured of every mesh: until when it is up, what it costs at rest, how long a lock takes across it.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::report::Report;
 use crate::bench::vitals::{self, Vitals};
+use crate::bench::wire::Wire;
 
 /// What is aimed at.
 const UP_S: f64 = 10.0;
@@ -29,8 +30,9 @@ pub(super) struct Subject<'a> {
     pub(super) links: usize,
     /// How many links lie between the two ends.
     pub(super) diameter: usize,
-    /// The sockets of nodes that are as far apart as can be.
-    pub(super) ends: [&'a Path; 2],
+    pub(super) sockets: &'a [PathBuf],
+    /// Two nodes that are as far apart as can be.
+    pub(super) ends: [usize; 2],
     pub(super) pids: &'a [u32],
     pub(super) watched: Duration,
     pub(super) began: Instant,
@@ -39,11 +41,11 @@ pub(super) struct Subject<'a> {
 /// Measures all of it.
 pub(super) async fn measure(subject: &Subject<'_>, report: &mut Report) -> anyhow::Result<()> {
     let Subject { part, nodes, links, diameter, .. } = *subject;
-    let one = Client::builder().socket(subject.ends[0]).connect().await?;
-    let other = Client::builder().socket(subject.ends[1]).connect().await?;
-    until_linked(&one, nodes, links).await?;
+    until_linked(subject.sockets, links).await?;
     report.aim(part, "all links up after", (subject.began.elapsed().as_secs_f64(), "s"), UP_S);
 
+    let [one, other] = subject.ends.map(|end| Client::builder().socket(&subject.sockets[end]).connect());
+    let (one, other) = (one.await?, other.await?);
     sleep(SETTLE).await;
     let used = share(subject.pids, subject.watched).await?;
     report.aim(part, "idle, all nodes together", (used * 100.0, "% of a core"), IDLE_PERCENT);
@@ -72,19 +74,30 @@ pub(super) async fn measure(subject: &Subject<'_>, report: &mut Report) -> anyho
 
 const RESOURCE: &str = "gate";
 
-/// Waits until a node knows of all nodes and links.
-async fn until_linked(client: &Client, nodes: usize, links: usize) -> anyhow::Result<()> {
+/// Waits until all links are up at both ends. Each node is asked for its own: a status would have to cross the mesh.
+async fn until_linked(sockets: &[PathBuf], links: usize) -> anyhow::Result<()> {
     let end = Instant::now() + PATIENCE;
+    let mut wires = Vec::with_capacity(sockets.len());
+    for socket in sockets {
+        wires.push(Wire::connect(socket).await?);
+    }
     loop {
-        let status = client.status_of(None, Duration::from_secs(2)).await?;
-        let ends: usize = status.nodes.iter().map(|node| node.links.len()).sum();
-        if (status.nodes.len(), ends) == (nodes, 2 * links) {
+        let mut ends = 0;
+        for wire in &mut wires {
+            let answer = wire.ask("GET", "/metrics", "").await?;
+            ends += links_in(&String::from_utf8_lossy(&answer.body)).context("a node does not tell its links")?;
+        }
+        if ends == 2 * links {
             return Ok(());
         }
-        let (there, half) = (status.nodes.len(), ends as f64 / 2.0);
-        ensure!(Instant::now() < end, "{there} of {nodes} nodes and {half} of {links} links are up after {PATIENCE:?}");
+        ensure!(Instant::now() < end, "{ends} of {} ends of links are up after {PATIENCE:?}", 2 * links);
         sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// How many links a node has, by its metrics.
+fn links_in(metrics: &str) -> Option<usize> {
+    metrics.lines().find_map(|line| line.strip_prefix("meshlock_links ")?.trim().parse().ok())
 }
 
 /// How much of a processor these processes use together.
@@ -97,4 +110,15 @@ pub(super) async fn share(pids: &[u32], time: Duration) -> anyhow::Result<f64> {
 
 fn all(pids: &[u32]) -> anyhow::Result<Vec<Vitals>> {
     pids.iter().map(|pid| vitals::of(*pid).context("a node has ended, or there is no /proc")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_read_from_metrics() {
+        let metrics = "# TYPE meshlock_links gauge\nmeshlock_links 4\nmeshlock_link_overflows_total 9\n";
+        assert_eq!((links_in(metrics), links_in("meshlock_links_other 3\n")), (Some(4), None));
+    }
 }

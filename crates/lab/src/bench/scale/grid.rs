@@ -117,13 +117,14 @@ pub(super) async fn measure(binary: &Path, place: &Path, args: &Args, report: &m
     report.add(&part, "all nodes serve clients after", (began.elapsed().as_secs_f64(), "s"));
     // `ip netns exec` becomes the program itself.
     let pids: Vec<u32> = processes.iter().map(|process| process.0.id()).collect();
-    let (first, last) = (dirs[0].join("sock"), dirs[nodes - 1].join("sock"));
+    let sockets: Vec<_> = dirs.iter().map(|dir| dir.join("sock")).collect();
     let subject = Subject {
         part: &part,
         nodes,
         links: wires.len(),
         diameter: rows + columns - 2,
-        ends: [&first, &last],
+        sockets: &sockets,
+        ends: [0, nodes - 1],
         pids: &pids,
         watched: args.watched(),
         began,

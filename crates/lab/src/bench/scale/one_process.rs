@@ -60,13 +60,14 @@ pub(super) async fn measure(binary: &Path, place: &Path, args: &Args, report: &m
     let (process, ready) = start(&mut command, &place.join("log")).await?;
     report.add(&part, "all nodes serve clients after", (began.elapsed().as_secs_f64(), "s"));
     let socket = |index: usize| ready["nodes"][index]["socket"].as_str().map(PathBuf::from).context("a node's socket");
-    let (near, far) = (socket(0)?, socket(nodes / 2)?);
+    let sockets = (0..nodes).map(socket).collect::<anyhow::Result<Vec<_>>>()?;
     let subject = Subject {
         part: &part,
         nodes,
         links: nodes,
         diameter: nodes / 2,
-        ends: [&near, &far],
+        sockets: &sockets,
+        ends: [0, nodes / 2],
         pids: &[process.0.id()],
         watched: args.watched(),
         began,
