@@ -8,12 +8,15 @@ use serde_json::Value;
 
 use crate::process::{Running, place, program, run};
 
-/// The names and ids in the header of a trace.
-fn header_names(trace: &Path) -> Vec<(u64, String)> {
+/// The ids and names of all nodes of a trace: those in its header, and those that join.
+fn names_in(trace: &Path) -> Vec<(u64, String)> {
     let text = fs::read_to_string(trace).unwrap();
-    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let joined = lines.iter().map(|line| &line["join"]).filter(|node| !node.is_null());
     let of = |node: &Value| (node["id"].as_u64().unwrap(), node["name"].as_str().unwrap().to_owned());
-    header["nodes"].as_array().unwrap().iter().map(of).collect()
+    let mut names: Vec<_> = lines[0]["nodes"].as_array().unwrap().iter().chain(joined).map(of).collect();
+    names.sort();
+    names
 }
 
 #[test]
@@ -24,12 +27,16 @@ fn nodes_have_the_same_names_in_a_mesh_a_simulation_and_the_checker() {
     let broken = "check reverse-link --variant published --topology line:3 --k 2 --rule no-idle-units";
     let ran = run(&place, broken, "--trace checked.jsonl");
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
-    assert_eq!(header_names(&place.join("checked.jsonl")), expected);
+    assert_eq!(names_in(&place.join("checked.jsonl")), expected);
 
-    fs::write(place.join("small.toml"), "nodes = 3\nduration = \"1s\"\n[topology]\nshape = \"line\"\n").unwrap();
+    fs::write(
+        place.join("small.toml"),
+        "nodes = 3\nduration = \"1s\"\nwarmup = \"0s\"\n[topology]\nshape = \"line\"\n",
+    )
+    .unwrap();
     let ran = run(&place, "sim", "small.toml --quiet --trace simulated.jsonl");
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
-    assert_eq!(header_names(&place.join("simulated.jsonl")), expected);
+    assert_eq!(names_in(&place.join("simulated.jsonl")), expected);
 
     let words = "up --nodes 3 --json --no-view --record mesh.jsonl";
     let mut running = Running::start(program().args(words.split(' ')).current_dir(&place));
@@ -41,5 +48,5 @@ fn nodes_have_the_same_names_in_a_mesh_a_simulation_and_the_checker() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let ended = running.end_by(Signal::INT);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert_eq!(header_names(&place.join("mesh.gate.jsonl")), expected);
+    assert_eq!(names_in(&place.join("mesh.gate.jsonl")), expected);
 }
