@@ -45,11 +45,13 @@ pub(super) fn verify(
     key: &PrivateKeyDer<'_>,
 ) -> Result<(), MeshError> {
     let other = |error: webpki::Error| {
-        MeshError::Certificate(match error {
-            // Not by us: ours are good at all times.
-            webpki::Error::CertExpired { .. } => "it has expired, which those of a mesh never do".to_owned(),
-            webpki::Error::CertNotValidYet { .. } => "it is not valid yet, by the clock of this machine".to_owned(),
-            error => format!("the mesh's authority did not make it: {error}"),
+        // Not made by us if it has an end: ours are good at all times.
+        let expired = matches!(error, webpki::Error::CertExpired { .. });
+        let early = matches!(error, webpki::Error::CertNotValidYet { .. });
+        MeshError::Certificate(match (expired, early) {
+            (true, _) => "it has expired, which those of a mesh never do".to_owned(),
+            (_, true) => "it is not valid yet, by the clock of this machine".to_owned(),
+            (false, false) => format!("the mesh's authority did not make it: {error}"),
         })
     };
     let anchor = webpki::anchor_from_trusted_cert(authority).map_err(other)?;

@@ -117,13 +117,13 @@ impl Machine {
     fn say(&mut self, words: Vec<Word>, except: Option<NodeId>) {
         let (mut for_all, mut on_its_way) = (Vec::new(), BTreeMap::<NodeId, Vec<Word>>::new());
         for word in words {
-            match &word {
-                Word::Answer { node, .. } if *node == self.settings.id => {} // it has arrived
-                Word::Answer { node, .. } => match self.way_to(*node).filter(|way| Some(*way) != except) {
-                    Some(way) => on_its_way.entry(way).or_default().push(word),
-                    None => for_all.push(word),
-                },
-                _ => for_all.push(word),
+            let asker = if let Word::Answer { node, .. } = &word { Some(*node) } else { None };
+            if asker == Some(self.settings.id) {
+                continue; // it has arrived
+            }
+            match asker.and_then(|asker| self.way_to(asker)).filter(|way| Some(*way) != except) {
+                Some(way) => on_its_way.entry(way).or_default().push(word),
+                None => for_all.push(word),
             }
         }
         let frames = frames_of(&for_all);
