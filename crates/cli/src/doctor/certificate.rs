@@ -62,15 +62,11 @@ fn authority(dir: &Path, identity: &Identity) -> Finding {
 }
 
 fn fix_of(error: &MeshError) -> &'static str {
-    match error {
-        MeshError::Exposed { .. } => {
-            "close it as it says; if others may have read it, remove this member and invite it anew"
-        }
-        _ => {
-            "put the member.toml of this node there again, from a backup of this node alone; or remove the member at the \
-             founder (`meshlock mesh remove`), invite it anew, and `meshlock mesh join --force INVITATION` here"
-        }
+    if matches!(error, MeshError::Exposed { .. }) {
+        return "close it as it says; if others may have read it, remove this member and invite it anew";
     }
+    "put the member.toml of this node there again, from a backup of this node alone; or remove the member at the founder \
+     (`meshlock mesh remove`), invite it anew, and `meshlock mesh join --force INVITATION` here"
 }
 
 #[cfg(test)]
