@@ -11,7 +11,7 @@ use meshlock_node::record::Outlet;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::super::{RESOURCES, settle_standing};
+use super::super::{RESOURCES, STANDING, settle_standing};
 use super::*;
 
 /// Long enough for any machine; only reached when something is wrong.
@@ -83,7 +83,7 @@ impl Bed {
         let (shape, nodes, links) = Shape::read(Some(shape), Some(nodes)).expect("a shape");
         let mut options = LocalOptions::new(nodes, dir.path());
         options.settings = Settings::from_toml("built in", RESOURCES).expect("right");
-        settle_standing(&mut options.settings);
+        settle_standing(&mut options.settings, STANDING);
         options.serves_clients = false;
         let (tapes, seen) = (Tapes::new(4), Seen::default());
         let recorder = Recorder::live(vec![Box::new(tapes.clone()), Box::new(seen.clone())]).expect("started");
