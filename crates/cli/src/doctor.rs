@@ -1,5 +1,6 @@
 //! `meshlock doctor`: what is wrong, in words, and what to do.
 
+mod certificate;
 mod machine;
 mod mesh;
 
@@ -28,7 +29,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 
 /// Look for what is wrong with the node of this machine and with its mesh, and say what to do.
 ///
-/// Looks at the configuration, the mesh directory, the socket, the ports, the disk, and asks the node and all others it
+/// Looks at the configuration, the mesh directory and the papers in it, the socket, the ports, the disk, and asks the node and all others it
 /// reaches. Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -3,6 +3,7 @@
 mod args;
 mod child;
 mod hold;
+mod mistyped;
 pub(crate) mod nesting;
 mod terminal;
 
@@ -41,6 +42,7 @@ pub(crate) fn fail(error: &anyhow::Error) -> Exit {
 }
 
 async fn lock(args: &Args) -> anyhow::Result<Exit> {
+    mistyped::check(args)?;
     let mut signals = Signals::listen()?;
     let client = args.node.connect_within(args.wish.patience()).await?;
     nesting::check(&client, &args.wish).await?;

@@ -51,7 +51,7 @@ async fn go(args: &Args, movement: Option<Movement>, place: &Place) -> anyhow::R
         None => Shape::read(args.topology.as_deref(), args.nodes)?,
     };
     let mut options = LocalOptions::new(nodes, &place.dir);
-    options.settings = settings(args)?;
+    options.settings = settings(args, nodes)?;
     let token = if args.no_view { None } else { token(args, &options.settings)? };
     if let (Some(address), None) = (args.view.filter(|address| !address.ip().is_loopback()), &token) {
         bail!(
@@ -143,7 +143,7 @@ async fn follow(movement: Option<Movement>, live: &LiveMesh) {
 /// More would only take turns at the processor.
 pub const MOST_NODES: u16 = 200;
 
-fn settings(args: &Args) -> anyhow::Result<Settings> {
+fn settings(args: &Args, nodes: u16) -> anyhow::Result<Settings> {
     let mut settings = match &args.config {
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -154,23 +154,26 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     settings.mesh.name.get_or_insert_with(|| "up".into());
     settings.mesh.recovery = args.recovery.map(Mode::recovery).or(settings.mesh.recovery);
     settings.mesh.standing = args.standing.map(Time).or(settings.mesh.standing);
-    settle_standing(&mut settings);
+    settle_standing(&mut settings, if nodes > MANY { STANDING_OF_MANY } else { STANDING });
     Ok(settings)
 }
 
-/// A repair is to be seen within seconds.
+/// A repair is to be seen within seconds, where there are not many nodes: all ask the voters six times in this time.
 const STANDING: Duration = Duration::from_secs(3);
+/// Where there are many, as in every other mesh.
+const STANDING_OF_MANY: Duration = Duration::from_secs(10);
+const MANY: u16 = 20;
 
 /// Says how long a node may act without the voters, and after which silence a link is lost, where no file does. Each must
 /// go with the other, and a mesh without voters has no standing to say.
-fn settle_standing(settings: &mut Settings) {
+fn settle_standing(settings: &mut Settings, usual: Duration) {
     if settings.mesh.recovery.unwrap_or_default() != Recovery::Voters {
         return;
     }
     let standing = match (settings.mesh.standing, settings.node.loss_after) {
         (Some(Time(standing)), _) => standing,
-        (None, Some(Time(loss_after))) => STANDING.max(loss_after.saturating_mul(3)),
-        (None, None) => STANDING,
+        (None, Some(Time(loss_after))) => usual.max(loss_after.saturating_mul(3)),
+        (None, None) => usual,
     };
     settings.mesh.standing = Some(Time(standing));
     settings.node.loss_after.get_or_insert(Time(standing / 3));

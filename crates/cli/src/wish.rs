@@ -15,7 +15,7 @@ pub(crate) struct Wish {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// How many units, granted all at once.
-    #[arg(long, value_name = "H", default_value_t = 1)]
+    #[arg(long, value_name = "H", default_value_t = 1, value_parser = units)]
     pub(crate) units: u32,
     /// Priority: higher goes first.
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
@@ -118,6 +118,15 @@ impl Wish {
     }
 }
 
+fn units(text: &str) -> Result<u32, String> {
+    match text.rsplit_once('=') {
+        Some((name, units)) if units.parse::<u32>().is_ok() => Err(format!(
+            "this is about the first resource alone: to hold another one too, write `--and {name}={units}`"
+        )),
+        _ => text.parse().map_err(|_| "give a number of units".to_owned()),
+    }
+}
+
 /// Milliseconds since 1970, or any number on which the clients of a resource agree.
 fn deadline(text: &str) -> Result<u64, String> {
     if let Ok(number) = text.parse() {
@@ -131,6 +140,15 @@ fn deadline(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_of_another_resource_name_the_flag_for_them() {
+        assert_eq!(units("3"), Ok(3));
+        assert!(units("lift-1=2").unwrap_err().contains("--and lift-1=2"));
+        for bad in ["", "-1", "two", "lift=", "4294967296"] {
+            assert!(units(bad).unwrap_err().contains("number"), "{bad}");
+        }
+    }
 
     #[test]
     fn deadlines_are_times_or_numbers() {

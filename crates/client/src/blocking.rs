@@ -14,6 +14,8 @@
 //! One thread in the background renews leases and ends with the last client and guard. Inside of an asynchronous runtime
 //! calls fail with [`Error::InsideRuntime`]; use [`crate::Client`] there.
 
+mod lock_all;
+
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +30,8 @@ use crate::error::Error;
 use crate::guard::Loss;
 #[cfg(feature = "embedded")]
 use crate::node::{NodeBuilder, Stopped};
+
+pub use self::lock_all::{GuardAll, LockAll};
 
 /// How long a dropped guard waits for its node to take the lock back. After that the lease ends by itself.
 const DROP_PATIENCE: Duration = Duration::from_secs(1);

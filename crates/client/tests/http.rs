@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use meshlock::api::Reason;
-use meshlock::{Client, Error, Loss, blocking};
+use meshlock::{Client, Error, Loss, Part, blocking};
 use meshlock_node::http::{HttpConfig, Server};
 use meshlock_node::hub::Hub;
 use suite::{World, all_stories, hub, until};
@@ -176,6 +176,36 @@ fn a_program_without_async_locks_too() {
     assert_eq!(guard.run(|| 8), Err(loss));
     assert!(guard.release().is_err());
     assert!(client.lock("dock").acquire().unwrap().fence() > fence);
+}
+
+#[test]
+fn a_program_without_async_holds_several_resources_under_one_guard() {
+    let (hub, socket) = (hub(), socket());
+    let _serving = Serving::start(Arc::clone(&hub), &socket);
+    let client = blocking::Client::connect_with(Client::builder().socket(&socket)).unwrap();
+    let lifts = meshlock::api::NewResource { capacity: Some(3), ..Default::default() };
+    client.define("lifts", lifts).unwrap();
+    let guard = client.lock_all([Part::of("lifts").units(2), "dock".into()]).owner("ann").acquire().unwrap();
+    assert_eq!((guard.name(), guard.parts().len(), guard.is_lost()), ("lifts + dock", 2, false));
+    assert_eq!(guard.part("lifts").unwrap().slots, [0, 1]);
+    assert!(guard.part("dock").unwrap().fence.is_some() && guard.part("crane").is_none());
+    assert_eq!(guard.run(|| 7), Ok(7));
+
+    // The other way round, and not to be had: nothing of it is held afterwards.
+    assert!(client.lock_all(["dock", "lifts"]).try_acquire().unwrap().is_none());
+    let late = client.lock_all(["dock", "lifts"]).timeout(Duration::from_millis(50)).acquire().unwrap_err();
+    assert!(matches!(late, Error::TimedOut { .. }), "{late}");
+    let third = client.lock("lifts").try_acquire().unwrap().expect("one of three is free");
+    drop(third);
+
+    // Lost as one, and told so; a guard that is dropped has given back.
+    let ticket = hub.find(&guard.id()).unwrap();
+    hub.with(|machine, now| machine.revoke(now, ticket, "the crane needs it"));
+    let loss = guard.lost_within(Duration::from_secs(60)).unwrap();
+    assert!(matches!(loss, Some(Loss::Taken { reason: Some(reason), .. }) if reason == "the crane needs it"));
+    assert!(guard.run(|| ()).is_err() && matches!(guard.release(), Err(Error::Over(_))));
+    drop(client.lock_all(["dock", "lifts"]).acquire().unwrap());
+    client.lock_all(["dock", "lifts"]).try_acquire().unwrap().expect("free").release().unwrap();
 }
 
 #[tokio::test]

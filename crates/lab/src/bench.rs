@@ -4,6 +4,7 @@ mod guard;
 mod kills;
 mod lock;
 mod processes;
+mod scale;
 mod torment;
 mod vitals;
 mod wire;
@@ -21,6 +22,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Lock(lock::Args),
+    Scale(scale::Args),
     Kills(kills::Args),
     Guard(guard::Args),
     Torment(torment::Args),
@@ -32,6 +34,7 @@ enum Command {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Lock(args) => lock::run(args),
+        Command::Scale(args) => scale::run(args),
         Command::Kills(args) => kills::run(args),
         Command::Guard(args) => guard::run(args),
         Command::Torment(args) => torment::run(args),

@@ -48,6 +48,8 @@ pub struct Hub {
     removals: mpsc::Sender<HeardRemovals>,
     /// Others hold this incarnation for gone.
     expelled: Notify,
+    /// The catalogue is to be written.
+    catalogue: Notify,
 }
 
 /// What a neighbour said about removed members.
@@ -152,8 +154,9 @@ impl Hub {
             streams: HashMap::new(),
             killed: false,
         };
-        let (earlier, expelled) = (Notify::new(), Notify::new());
-        (Arc::new(Self { inner: Mutex::new(inner), began: Moment::now(), earlier, removals, expelled }), received)
+        let (earlier, expelled, catalogue) = (Notify::new(), Notify::new(), Notify::new());
+        let began = Moment::now();
+        (Arc::new(Self { inner: Mutex::new(inner), began, earlier, removals, expelled, catalogue }), received)
     }
 
     /// The time as the machine knows it.
@@ -230,6 +233,9 @@ impl Hub {
             inner.senders.clear(); // this closes the links; the next ones are of the next incarnation
             self.expelled.notify_one();
         }
+        if inner.machine.has_catalogue() {
+            self.catalogue.notify_one();
+        }
         let after = inner.machine.next_wake();
         let woken = inner.machine.take_woken();
         drop(inner);
@@ -276,6 +282,11 @@ impl Hub {
                 Some(_) => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
+    }
+
+    /// Returns when the catalogue is to be written.
+    pub(crate) async fn catalogue_due(&self) {
+        self.catalogue.notified().await;
     }
 
     /// Waits until others hold this incarnation for gone: then it has to begin anew.

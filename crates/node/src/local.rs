@@ -26,7 +26,7 @@ pub struct LocalOptions {
     pub nodes: u16,
     /// A directory for their files and sockets; it must be short enough for the path of a socket.
     pub dir: PathBuf,
-    /// What the nodes are called: this and a number from 1.
+    /// What the nodes are called: this and a number from 0, which is also that of the member.
     pub name: String,
     /// Settings that all of them share: resources, times.
     pub settings: Settings,
@@ -97,7 +97,6 @@ impl LocalMesh {
             mesh.start_node(dir).await?;
         }
         mesh.open_gates();
-        mesh.introduce();
         Ok(mesh)
     }
 
@@ -146,23 +145,15 @@ impl LocalMesh {
         if let Some(local) = self.nodes.get_mut(index) {
             *local = started;
         }
+        self.open_gates();
+        // It dials them all itself: those that dialed it before may have grown patient.
         if let Some(back) = self.node(index) {
-            let others = self.nodes.iter().enumerate().filter(|(other, _)| *other != index);
-            for other in others.filter_map(|(_, local)| local.node.as_ref()) {
+            let wanted = self.wanted_links();
+            for other in wanted.iter().filter_map(|pair| other_end(*pair, index)).filter_map(|other| self.node(other)) {
                 back.add_peer(other.address().to_string());
             }
         }
-        self.open_gates();
         Ok(true)
-    }
-
-    /// Tells each node the addresses of those after it.
-    fn introduce(&self) {
-        for (index, from) in self.nodes().enumerate() {
-            for to in self.nodes().skip(index + 1) {
-                from.add_peer(to.address().to_string());
-            }
-        }
     }
 
     /// Starts one more member with links to these, and returns its index. What it needs to know of the mesh it hears
@@ -173,12 +164,6 @@ impl LocalMesh {
         let dir = make_member(&self.options, number)?;
         self.start_node(&dir).await?;
         self.lock_links().extend(linked_with.iter().filter(|other| **other < index).map(|other| (*other, index)));
-        // The new one dials the others, so that none keeps dialing it when it is gone.
-        if let Some(new) = self.node(index) {
-            for other in self.nodes.iter().take(index).filter_map(|local| local.node.as_ref()) {
-                new.add_peer(other.address().to_string());
-            }
-        }
         self.open_gates();
         Ok(index)
     }
@@ -232,7 +217,7 @@ impl LocalMesh {
         self.nodes.iter().position(|local| local.member == member)
     }
 
-    /// Lets exactly these links be. Others are closed with what is on them; new ones come up as soon as they can.
+    /// Lets exactly these links be, each made by the later of its nodes. Others are closed with what is on them; new ones come up as soon as they can.
     pub fn set_links(&self, links: &BTreeSet<Pair>) {
         self.lock_links().clone_from(links);
         self.open_gates();
@@ -257,15 +242,17 @@ impl LocalMesh {
                 changed
             });
         }
+        // Only those that may be linked: to dial all others would cost a handshake for every two nodes. The later one dials,
+        // so that nobody keeps dialing one that was added and is gone.
+        for (one, other) in links {
+            if let (Some(from), Some(to)) = (self.node(one.max(other)), self.node(one.min(other))) {
+                from.add_peer(to.address().to_string());
+            }
+        }
     }
 
     fn gate(&self, index: usize, links: &BTreeSet<Pair>) -> Gate {
-        let other = |&(a, b): &Pair| match () {
-            () if a == index => Some(b),
-            () if b == index => Some(a),
-            () => None,
-        };
-        let others = links.iter().filter_map(other);
+        let others = links.iter().filter_map(|pair| other_end(*pair, index));
         Gate::Only(others.filter_map(|other| self.nodes.get(other)).map(|local| local.member).collect())
     }
 
@@ -300,17 +287,33 @@ impl LocalMesh {
     }
 }
 
+fn other_end((one, other): Pair, index: usize) -> Option<usize> {
+    match () {
+        () if one == index => Some(other),
+        () if other == index => Some(one),
+        () => None,
+    }
+}
+
 fn make_members(options: &LocalOptions) -> Result<Vec<PathBuf>, MeshError> {
     (0..options.nodes).map(|number| make_member(options, number)).collect()
 }
 
 /// The directory of a member, which is made unless it is there from an earlier run. The first one founds the mesh.
 fn make_member(options: &LocalOptions, number: u16) -> Result<PathBuf, MeshError> {
-    let name = |number: u16| format!("{}{}", options.name, u32::from(number) + 1);
+    let name = |number: u16| format!("{}{number}", options.name);
     let dir = |number: u16| options.dir.join(name(number));
     let path = dir(number);
     if mesh::is_member(&path) {
         return Ok(path); // started again where it was stopped
+    }
+    if number == 0 && mesh::is_member(&dir(1)) {
+        // Of a version that began with 1: its nodes would be in one mesh, and this one in another.
+        let (first, second) = (name(0), name(1));
+        let place = options.dir.display();
+        return Err(MeshError::Config(format!(
+            "{place} has a node {second} and no node {first}, as earlier versions made it: use another directory"
+        )));
     }
     if number == 0 {
         let mesh = options.settings.mesh.name.as_deref().unwrap_or("up");

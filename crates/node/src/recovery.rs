@@ -24,9 +24,6 @@ use crate::record::Recorder;
 /// What cannot be written is tried again after this.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether the catalogue is to be written.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// How often it is looked whether the voters have changed, or others are proposed.
 const LOOK_AT_VOTERS: Duration = Duration::from_secs(1);
 
@@ -164,15 +161,12 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) async fn watch(self) {
         let mut known = None;
-        let mut look = tokio::time::interval(LOOK);
         let mut look_at_voters = tokio::time::interval(LOOK_AT_VOTERS);
-        for interval in [&mut look, &mut look_at_voters] {
-            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        }
+        look_at_voters.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = self.hub.expelled() => self.begin_anew().await,
-                _ = look.tick() => self.keep_catalogue().await,
+                () = self.hub.catalogue_due() => self.keep_catalogue().await,
                 _ = look_at_voters.tick() => self.look_at_voters(&mut known),
             }
         }

@@ -10,6 +10,7 @@ use meshlock_audit::audit;
 use meshlock_core::NodeId;
 use meshlock_node::config::{NodeConfig, Settings};
 use meshlock_node::local::{LocalMesh, LocalOptions, Pair};
+use meshlock_node::mesh::{Existing, found};
 use meshlock_node::node::{Node, NodeOptions};
 use meshlock_node::record::Recorder;
 use meshlock_trace::merge;
@@ -53,7 +54,7 @@ async fn a_lock_travels_along_a_line_and_over_a_link_that_comes_back() {
 
     let status = mesh.hub(2).expect("a node").status(Some("dock"), GUARD).await.expect("known");
     assert_eq!(status.nodes.len(), 4);
-    assert_eq!(status.resources[0].holders[0].node, "n1");
+    assert_eq!(status.resources[0].holders[0].node, "n0");
     for end in mesh.stop().await {
         end.expect("clean");
     }
@@ -76,6 +77,15 @@ async fn nodes_that_were_stopped_cleanly_go_on_where_they_were() {
     assert_eq!(after.state, State::Granted);
     assert!(after.fence > before.fence);
     mesh.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_whose_nodes_began_with_1_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    found(&dir.path().join("n1"), "up", "n1", Existing::Keep).expect("as earlier versions made it");
+    let refused = LocalMesh::start(&LocalOptions::new(2, dir.path()), &line(2)).await.expect_err("two meshes");
+    assert!(refused.to_string().contains("has a node n1 and no node n0"), "{refused}");
+    assert!(!dir.path().join("n0").exists());
 }
 
 /// A node in this directory, alone.
@@ -179,7 +189,7 @@ async fn a_killed_node_is_survived_comes_back_as_another_one_and_its_recording_r
 
     // The voters notice, and what it held goes to who waits for it.
     assert!(mesh.kill(2).await && mesh.is_dead(2) && !mesh.kill(2).await);
-    recorder.crashed("n3");
+    recorder.crashed("n2");
     mesh.wait_for_links(&BTreeSet::from([(0, 1)])).await;
     let served = mesh.hub(1).expect("a node").wait(&waiting.id, GUARD).await.expect("known");
     assert_eq!(served.state, State::Granted);
@@ -198,7 +208,7 @@ async fn a_killed_node_is_survived_comes_back_as_another_one_and_its_recording_r
 
     // The heir itself, with the lock elsewhere, and back before anybody has declared it gone.
     assert!(mesh.kill(0).await);
-    recorder.crashed("n1");
+    recorder.crashed("n0");
     assert!(mesh.restart(0).await.expect("its directory is free"));
     mesh.wait_for_links(&links).await;
     let _ = mesh.hub(2).expect("a node").release(&again.id);

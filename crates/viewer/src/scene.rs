@@ -200,7 +200,7 @@ impl Scene {
 
     fn node(&mut self, id: u32) -> &mut Node {
         let at = self.at;
-        let name = || format!("node {id}");
+        let name = || format!("n{id}");
         self.nodes.entry(id).or_insert_with(|| Node { id, name: name(), moved: at, ..Node::default() })
     }
 

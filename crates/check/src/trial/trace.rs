@@ -49,7 +49,7 @@ pub(crate) fn header(spec: &Spec, start: &[Node], seed: Option<u64>, replay: &st
         Text::Published { .. } => "published",
     };
     let node =
-        |node: &Node| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("node {}", node.id())) };
+        |node: &Node| NodeInfo { view: Some(node.view()), ..NodeInfo::new(node.id().0, format!("n{}", node.id())) };
     let nodes = start.iter().map(node).collect();
     let up = spec.topology.links().iter().filter(|link| !spec.down.contains(link));
     let links = if spec.subject.speaks_to_neighbours() {

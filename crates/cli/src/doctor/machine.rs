@@ -1,4 +1,4 @@
-//! What can be seen on this machine, without a node: configuration, directory, socket, ports, disk.
+//! What can be seen on this machine, without a node: configuration, directory, papers, socket, ports, disk.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -68,6 +68,7 @@ fn directory(dir: &Path, findings: &mut Vec<Finding>) {
             format!("give it to the user of the node: chown -R USER {shown}; and see that it is not mounted read-only"),
         ),
     });
+    super::certificate::look(dir, findings);
     if let Ok(disk) = rustix::fs::statvfs(dir) {
         let room = disk.f_bavail.saturating_mul(disk.f_frsize);
         let free = room >> 20;

@@ -143,7 +143,7 @@ fn versions(status: &MeshStatus, findings: &mut Vec<Finding>) {
     });
 }
 
-/// Leases and links go by clocks that nobody sets; those of the wall matter to people, deadlines and certificates only.
+/// Leases and links go by clocks that nobody sets; those of the wall matter to people and deadlines only.
 fn clocks(status: &MeshStatus, now_ms: u64, findings: &mut Vec<Finding>) {
     let off: Vec<String> = status
         .nodes
@@ -159,7 +159,7 @@ fn clocks(status: &MeshStatus, now_ms: u64, findings: &mut Vec<Finding>) {
         Finding::fine("clocks", "those of all nodes that answered agree with this machine's within 10 s")
     } else {
         let what = format!(
-            "{}. Locks and leases do not depend on it, but deadlines (`--deadline`), certificates and the times in logs do",
+            "{}. Locks and leases do not depend on it, but deadlines (`--deadline`) and the times in logs do",
             off.join(", ")
         );
         Finding::wrong("clocks", what, "run an NTP client on these machines: timedatectl set-ntp true")

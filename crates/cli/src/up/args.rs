@@ -61,7 +61,8 @@ pub struct Args {
     /// How the mesh recovers after a crash [default: voters].
     #[arg(long, value_name = "MODE")]
     pub(crate) recovery: Option<Mode>,
-    /// How long a node may act without the voters; the repair of a crash takes a little longer [default: 3s].
+    /// How long a node may act without the voters; the repair of a crash takes a little longer [default: 3s; 10s with more
+    /// than 20 nodes].
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     pub(crate) standing: Option<Duration>,
     /// Keep the nodes' files here [default: a temporary directory, removed at the end].

@@ -156,9 +156,9 @@ impl LiveMesh {
     }
 }
 
-/// What the nodes of `meshlock up` are called.
+/// What the nodes of `meshlock up` are called, as those of a simulation are.
 pub(super) fn name_of(index: usize) -> String {
-    format!("n{}", index + 1)
+    format!("n{index}")
 }
 
 impl Source for LiveMesh {

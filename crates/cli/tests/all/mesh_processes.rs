@@ -45,7 +45,7 @@ fn everybody_counts(world: &World, nodes: usize) {
 }
 
 /// Stops these nodes, puts what they recorded of a resource together, and runs it again.
-fn recordings_are_right(world: &mut World, nodes: &[usize], resource: &str) {
+pub(crate) fn recordings_are_right(world: &mut World, nodes: &[usize], resource: &str) {
     for node in nodes {
         world.stop(*node);
     }

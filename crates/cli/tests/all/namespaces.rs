@@ -2,12 +2,9 @@
 //!
 //! Needs root and Linux; says so and passes where that is missing.
 
-#[allow(dead_code, reason = "shared with the tests of the links, which do more with it")]
-#[path = "../../../node/tests/namespaces/world.rs"]
-mod network;
-
 use rustix::process::Signal;
 
+use crate::network;
 use crate::process::until;
 use crate::world::World;
 

@@ -1,4 +1,4 @@
-//! `meshlock bench guard`, `kills` and `torment`: short runs of them.
+//! `meshlock bench guard`, `kills`, `scale` and `torment`: short runs of them.
 
 use std::process::{Command, Stdio};
 
@@ -41,6 +41,30 @@ fn how_long_a_lock_is_out_of_service_is_measured() {
 fn ctrl_c_ends_it_with_what_was_seen_and_leaves_no_client() {
     let report = interrupted(&mut bench("guard --minutes 10 --clients 2 --nodes 2 --json"), "guard-client");
     assert_eq!(report["lost"], 0);
+}
+
+#[test]
+fn the_cost_of_many_is_measured_on_a_few() {
+    let report = reported("scale --nodes 4 --grid 2x2 --resources 20 --clients 30 --seconds 1 --json");
+    let figures = report["figures"].as_array().unwrap();
+    let has = |part: &str, what: &str, goal: Option<f64>| {
+        let found = figures.iter().find(|one| one["part"] == part && one["what"] == what);
+        let found = found.unwrap_or_else(|| panic!("{part}: {what} is not in {report}"));
+        assert_eq!((found["at_most"].as_f64(), found["is_met"].is_boolean()), (goal, goal.is_some()), "{found}");
+        found["value"].as_f64().unwrap()
+    };
+    assert!(has("4 nodes, one process", "all links up after", Some(10.0)) > 0.0);
+    assert!(has("4 nodes, one process", "a lock across the mesh, for each hop, median", Some(2.0)) > 0.0);
+    assert!(has("4 nodes, one process", "memory for each node", None) > 0.0);
+    assert_eq!(has("one node", "clients, each on a stream of its own", None), 30.0);
+    assert_eq!(has("one node", "locks held at once", None), 20.0);
+    // Namespaces need root: without it the report says so.
+    if report["skipped"] == Value::Array(Vec::new()) {
+        assert!(has("4 processes, 2 x 2", "all links up after", Some(10.0)) > 0.0);
+        has("4 processes, 2 x 2", "idle, all nodes together", Some(5.0));
+    } else {
+        assert!(report["skipped"][0].as_str().unwrap().contains("network namespaces"), "{report}");
+    }
 }
 
 #[test]

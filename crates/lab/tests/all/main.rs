@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod names;
 #[allow(dead_code, reason = "shared with the tests of meshlock")]
 #[path = "../../../cli/tests/all/process.rs"]
 mod process;

@@ -113,6 +113,20 @@ impl Authority {
         Ok((certificate, PrivatePkcs8KeyDer::from(key.serialize_der()).into()))
     }
 
+    /// Whether its key is that of the mesh that a member belongs to.
+    pub fn check(&self, member: &Identity) -> Result<(), MeshError> {
+        let wrong = |why: &str| Err(MeshError::Certificate(why.to_owned()));
+        if self.certificate != member.authority || self.secret != member.secret {
+            return wrong("authority.toml is that of another mesh");
+        }
+        let anchor = webpki::anchor_from_trusted_cert(&self.certificate);
+        let anchor = anchor.map_err(|error| MeshError::Certificate(error.to_string()))?;
+        match anchor.subject_public_key_info.as_ref().ends_with(self.key.public_key_raw()) {
+            true => Ok(()),
+            false => wrong("the certificate in authority.toml belongs to another key"),
+        }
+    }
+
     /// Which mesh this is, beyond its name.
     pub fn fingerprint(&self) -> [u8; 32] {
         fingerprint(&self.certificate)
@@ -196,6 +210,22 @@ mod tests {
             let seconds = year * 31_557_600;
             assert_eq!(is_member(&ann, &ann.authority, seconds), Ok(()), "{year} years after 1970");
             assert!(is_member(&ann, &other.certificate, seconds).is_err());
+        }
+    }
+
+    #[test]
+    fn a_certificate_with_an_end_is_refused_in_words() {
+        let (authority, ann) = found("hall");
+        for (from, to, words) in [(1970, 1999, "it has expired"), (9998, 9999, "it is not valid yet")] {
+            let names = [certificate::server_name(&authority.secret), certificate::member_name(Member(0), "ann")];
+            let mut own = CertificateParams::new(names).unwrap();
+            own.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+            (own.not_before, own.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 12, 31));
+            let key = KeyPair::generate_for(&PKCS_ED25519).unwrap();
+            let made = own.signed_by(&key, &Issuer::new(parameters(), &authority.key)).unwrap().der().clone();
+            let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+            let told = Identity { certificate: made, key, ..ann.clone() }.check().expect_err(words).to_string();
+            assert!(told.contains(words), "{told}");
         }
     }
 

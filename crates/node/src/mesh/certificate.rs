@@ -44,7 +44,16 @@ pub(super) fn verify(
     authority: &CertificateDer<'_>,
     key: &PrivateKeyDer<'_>,
 ) -> Result<(), MeshError> {
-    let other = |error: webpki::Error| MeshError::Certificate(format!("the mesh's authority did not make it: {error}"));
+    let other = |error: webpki::Error| {
+        // Not made by us if it has an end: ours are good at all times.
+        let expired = matches!(error, webpki::Error::CertExpired { .. });
+        let early = matches!(error, webpki::Error::CertNotValidYet { .. });
+        MeshError::Certificate(match (expired, early) {
+            (true, _) => "it has expired, which those of a mesh never do".to_owned(),
+            (_, true) => "it is not valid yet, by the clock of this machine".to_owned(),
+            (false, false) => format!("the mesh's authority did not make it: {error}"),
+        })
+    };
     let anchor = webpki::anchor_from_trusted_cert(authority).map_err(other)?;
     let parsed = EndEntityCert::try_from(certificate).map_err(other)?;
     let algorithms: &[&dyn rustls::pki_types::SignatureVerificationAlgorithm] = &[webpki::ring::ED25519];
@@ -58,6 +67,17 @@ pub(super) fn verify(
         return Ok(());
     }
     Err(MeshError::Certificate("it belongs to another key".to_owned()))
+}
+
+/// Whether a certificate has the name by which those who know this secret ask for it. Without it a node would find
+/// nobody, and nobody would find it.
+pub(super) fn check_secret(certificate: &CertificateDer<'_>, secret: &[u8; 32]) -> Result<(), MeshError> {
+    let parsed = EndEntityCert::try_from(certificate).map_err(|error| MeshError::Certificate(error.to_string()))?;
+    let name = server_name(secret);
+    if parsed.valid_dns_names().any(|found| found == name) {
+        return Ok(());
+    }
+    Err(MeshError::Certificate("the secret beside it is that of another mesh".to_owned()))
 }
 
 fn parse_member_name(text: &str) -> Option<(Member, String)> {

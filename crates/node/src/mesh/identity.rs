@@ -144,7 +144,8 @@ impl Identity {
         name::check("member", &self.name)?;
         let (member, name) = certificate::read(&self.certificate)?;
         if (member, name.as_str()) == (self.member, self.name.as_str()) {
-            return certificate::verify(&self.certificate, &self.authority, &self.key);
+            certificate::verify(&self.certificate, &self.authority, &self.key)?;
+            return certificate::check_secret(&self.certificate, &self.secret);
         }
         let (own, own_name) = (self.member.0, &self.name);
         Err(MeshError::Certificate(format!("it is that of {name} ({}), not of {own_name} ({own})", member.0)))

@@ -47,7 +47,7 @@ fn links(links: &[(usize, usize)]) -> BTreeSet<(usize, usize)> {
 async fn founder_without_a_disk(steps: &'static [&'static str]) {
     let place = tempfile::tempdir().unwrap();
     let mesh = LocalMesh::start(&LocalOptions::new(2, place.path()), &links(&[])).await.unwrap();
-    let founder = place.path().join("n1");
+    let founder = place.path().join("n0");
     let disk = FailingDisk::new(&founder.join("state"), move |_, step, path| {
         steps.contains(&step) && (path.ends_with("state") || path.to_string_lossy().contains("met"))
     });
@@ -115,8 +115,8 @@ async fn a_full_file_system_makes_no_second_token() {
     // It crashes, and cannot even start as long as the disk is full: it could not note which life that is.
     drop(mesh.take(0));
     drop(mesh.take(1));
-    until("the end of the crashed", || state::check_stopped(&disk.0.path().join("n1")).is_ok()).await;
-    until("the end of the other", || state::check_stopped(&disk.0.path().join("n2")).is_ok()).await;
+    until("the end of the crashed", || state::check_stopped(&disk.0.path().join("n0")).is_ok()).await;
+    until("the end of the other", || state::check_stopped(&disk.0.path().join("n1")).is_ok()).await;
     assert!(LocalMesh::start(&options, &links(&[])).await.is_err());
     disk.make_room();
     let mesh = LocalMesh::start(&options, &links(&[(0, 1)])).await.unwrap();
@@ -163,17 +163,17 @@ async fn more_removals_than_fit_a_frame_reach_everybody() {
     let options = LocalOptions::new(3, place.path());
     let mesh = LocalMesh::start(&options, &links(&[(0, 1)])).await.unwrap();
     mesh.wait_for_links(&links(&[(0, 1)])).await;
-    let authority = Authority::load(&place.path().join("n1")).unwrap();
+    let authority = Authority::load(&place.path().join("n0")).unwrap();
     let signed = |member| Removal::sign(&authority, Member(member)).unwrap();
     // Member 2 is the third node, and the last to be told of.
     let more = u16::try_from(MOST_REMOVALS).unwrap() + 10;
     let removals: Vec<Removal> = (1_000..1_000 + more).chain([2]).map(signed).collect();
-    Removal::store_all(&place.path().join("n1"), &removals).unwrap();
-    until("all of them at a neighbour", || stored(&place.path().join("n2")) == removals.len()).await;
+    Removal::store_all(&place.path().join("n0"), &removals).unwrap();
+    until("all of them at a neighbour", || stored(&place.path().join("n1")) == removals.len()).await;
 
     // One more, to who knows the others already; and a link that comes up later is enough, too.
-    signed(5_000).store(&place.path().join("n1")).unwrap();
-    until("one more", || stored(&place.path().join("n2")) == removals.len() + 1).await;
+    signed(5_000).store(&place.path().join("n0")).unwrap();
+    until("one more", || stored(&place.path().join("n1")) == removals.len() + 1).await;
     let refused = mesh.hub(1).unwrap();
     mesh.set_links(&links(&[(0, 1), (1, 2)]));
     assert!(refused.with(|machine, _| machine.neighbour_ids().all(|node| Member::of(node) != Member(2))));
@@ -184,14 +184,14 @@ async fn more_removals_than_fit_a_frame_reach_everybody() {
 async fn neighbours_that_meet_tell_each_other_of_removals() {
     let place = directory();
     let mesh = LocalMesh::start(&LocalOptions::new(2, place.path()), &links(&[])).await.unwrap();
-    let authority = Authority::load(&place.path().join("n1")).unwrap();
+    let authority = Authority::load(&place.path().join("n0")).unwrap();
     let removals = |members: std::ops::Range<u16>| -> Vec<Removal> {
         members.map(|member| Removal::sign(&authority, Member(member)).unwrap()).collect()
     };
-    Removal::store_all(&place.path().join("n1"), &removals(100..150)).unwrap();
-    Removal::store_all(&place.path().join("n2"), &removals(140..400)).unwrap();
+    Removal::store_all(&place.path().join("n0"), &removals(100..150)).unwrap();
+    Removal::store_all(&place.path().join("n1"), &removals(140..400)).unwrap();
     mesh.set_links(&links(&[(0, 1)]));
-    until("everything at both", || ["n1", "n2"].iter().all(|name| stored(&place.path().join(name)) == 300)).await;
+    until("everything at both", || ["n0", "n1"].iter().all(|name| stored(&place.path().join(name)) == 300)).await;
     drop(mesh);
 }
 
@@ -201,12 +201,12 @@ async fn a_removal_that_cannot_be_stored_is_obeyed_and_stored_later() {
     let line = links(&[(0, 1), (1, 2)]);
     let mesh = LocalMesh::start(&LocalOptions::new(3, place.path()), &line).await.unwrap();
     mesh.wait_for_links(&line).await;
-    let disk = FailingDisk::new(&place.path().join("n2"), |_, _, path| path.to_string_lossy().contains("remov"));
-    Authority::remove(&place.path().join("n1"), Some(Member(0)), "n3").unwrap();
+    let disk = FailingDisk::new(&place.path().join("n1"), |_, _, path| path.to_string_lossy().contains("remov"));
+    Authority::remove(&place.path().join("n0"), Some(Member(0)), "n2").unwrap();
     mesh.wait_for_links(&links(&[(0, 1)])).await;
     until("a try to store it", || disk.failed() > 0).await;
-    assert_eq!(stored(&place.path().join("n2")), 0);
+    assert_eq!(stored(&place.path().join("n1")), 0);
     drop(disk);
-    until("the file", || stored(&place.path().join("n2")) == 1).await;
+    until("the file", || stored(&place.path().join("n1")) == 1).await;
     drop(mesh);
 }

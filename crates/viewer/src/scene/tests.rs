@@ -102,6 +102,6 @@ fn nodes_come_move_and_go() {
     let (scene, _) = after(&[join, goes, unknown]);
     let eve = &scene["nodes"][2];
     assert_eq!((&eve["name"], &eve["position"], &eve["gone"]), (&json!("eve"), &json!([3.0, 4.0]), &json!(true)));
-    assert_eq!(scene["nodes"][3]["name"], "node 8");
+    assert_eq!(scene["nodes"][3]["name"], "n8");
     assert_eq!(scene["nodes"][3]["velocity"], json!([1.0, 0.0]));
 }

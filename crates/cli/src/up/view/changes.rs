@@ -217,7 +217,7 @@ impl LiveMesh {
         number.map(NodeId).ok_or_else(|| Refusal::new(format!("{} is nowhere", name_of(index))))
     }
 
-    /// The world knows nodes by numbers, people by names: `nodes 0 and 2` are `n1 and n3`.
+    /// The world knows nodes by numbers, people by names: `nodes 0 and 2` are `n0 and n2`.
     fn with_names(&self, words: &str) -> String {
         let seats = self.lock_moving().seats.clone();
         let mut out: Vec<String> = Vec::new();

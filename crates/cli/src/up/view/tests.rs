@@ -11,7 +11,7 @@ use meshlock_node::record::Outlet;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::super::{RESOURCES, settle_standing};
+use super::super::{RESOURCES, STANDING, settle_standing};
 use super::*;
 
 /// Long enough for any machine; only reached when something is wrong.
@@ -83,7 +83,7 @@ impl Bed {
         let (shape, nodes, links) = Shape::read(Some(shape), Some(nodes)).expect("a shape");
         let mut options = LocalOptions::new(nodes, dir.path());
         options.settings = Settings::from_toml("built in", RESOURCES).expect("right");
-        settle_standing(&mut options.settings);
+        settle_standing(&mut options.settings, STANDING);
         options.serves_clients = false;
         let (tapes, seen) = (Tapes::new(4), Seen::default());
         let recorder = Recorder::live(vec![Box::new(tapes.clone()), Box::new(seen.clone())]).expect("started");
@@ -200,7 +200,7 @@ async fn a_link_is_cut_and_restored() {
     let cut = |from: NodeId, to: NodeId| bed.seen.event("gate", from, "link-down", "neighbour", u64::from(to.0));
     until("the end of the link", || cut(a, b) && cut(b, a)).await;
     let again = bed.act(Action::Link { between: (a, b), up: false }).await.expect_err("cut already");
-    assert!(again.contains("n1 and n2 are not linked"), "{again}");
+    assert!(again.contains("n0 and n1 are not linked"), "{again}");
     bed.act(Action::Link { between: (a, b), up: true }).await.expect("restored");
     let ups = |seen: &Seen| {
         let lines = seen.lines.lock().expect("whole");
@@ -223,7 +223,7 @@ async fn nodes_come_and_go() {
     bed.act(Action::Remove { node: added }).await.expect("it leaves");
     assert!(bed.seen.any("gate", |line| line["move"]["node"] == added.0 && line["move"]["gone"] == true));
     let gone = bed.ask("gate", added, 1, None).await.expect_err("gone");
-    assert!(gone.contains("n4 has left"), "{gone}");
+    assert!(gone.contains("n3 has left"), "{gone}");
 
     // The founder too: what it has goes to others, and resources can still be made.
     let founder = bed.id(0).await;
@@ -244,7 +244,7 @@ async fn nodes_come_and_go() {
     let third = bed.id(2).await;
     bed.act(Action::Remove { node: second }).await.expect("it leaves");
     let last = bed.act(Action::Remove { node: third }).await.expect_err("the last");
-    assert!(last.contains("n3 is the last node"), "{last}");
+    assert!(last.contains("n2 is the last node"), "{last}");
     bed.end().await;
 }
 
@@ -260,7 +260,7 @@ async fn a_node_is_killed_with_the_lock_and_comes_back() {
     let crashed = |line: &Value| line["move"]["node"] == victim.0 && line["move"]["crashed"] == true;
     assert!(bed.seen.any("gate", crashed));
     let dead = bed.act(Action::Kill { node: victim }).await.expect_err("dead already");
-    assert!(dead.contains("n3 is dead: start it again"), "{dead}");
+    assert!(dead.contains("n2 is dead: start it again"), "{dead}");
     // The mesh notices by itself, makes the token anew at the heir, and serves who waits.
     bed.until_granted("gate", waiter, waits).await;
     assert!(bed.seen.any("gate", |line| line["node"] == 0 && !line["event"]["remake"].is_null()));
@@ -268,7 +268,7 @@ async fn a_node_is_killed_with_the_lock_and_comes_back() {
     let back = bed.act(Action::Restart { node: victim }).await.expect("started").node.expect("its id");
     assert_eq!((back.member(), back.incarnation() > 0), (victim.member(), true));
     let alive = bed.act(Action::Restart { node: back }).await.expect_err("alive");
-    assert!(alive.contains("n3 was not killed"), "{alive}");
+    assert!(alive.contains("n2 was not killed"), "{alive}");
     bed.release("gate", waiter, waits).await.expect("it is held");
     bed.until_known().await;
     // The page may still know it by its former id.
@@ -286,7 +286,7 @@ async fn what_cannot_be_done_is_refused_with_the_reason() {
     let (docks, map, room) = (bed.tape("docks"), bed.tape("map"), bed.tape("room"));
     let ask = |tape, node, units| Action::Request { tape, node, units, priority: 0, session: None };
     let cases = [
-        (ask(docks, stranger, 1), "no node 999 in this mesh: its nodes are n1, n2"),
+        (ask(docks, stranger, 1), "no node 999 in this mesh: its nodes are n0, n1"),
         (ask(99, node, 1), "no resource number 99"),
         (ask(docks, node, 0), "ask for at least 1"),
         (ask(docks, node, 4), "\"docks\" has 3 in all"),
@@ -294,7 +294,7 @@ async fn what_cannot_be_done_is_refused_with_the_reason() {
         (ask(room, node, 1), "say which one to attend"),
         (Action::Release { tape: docks, node, request: 1 }, "was not made on this page"),
         (Action::Release { tape: docks, node: stranger, request: 1 }, "no node 999"),
-        (Action::Link { between: (node, node), up: true }, "n1 cannot be linked with itself"),
+        (Action::Link { between: (node, node), up: true }, "n0 cannot be linked with itself"),
         (Action::Link { between: (node, stranger), up: true }, "no node 999"),
         (Action::Remove { node: stranger }, "no node 999"),
         (Action::Move { node, to: [1.0, 1.0] }, "no places: start with --scenario"),

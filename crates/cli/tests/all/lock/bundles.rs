@@ -23,6 +23,25 @@ fn the_command_runs_under_all_of_them_and_finds_what_is_its_own() {
 }
 
 #[test]
+fn several_names_in_a_row_are_told_the_flag_and_take_nothing() {
+    let world = World::new();
+    for (words, hint) in [
+        ("lock dock-3 lift-1 -- true", "meshlock lock dock-3 --and lift-1 -- true"),
+        ("lock dock-3 lift-1 --units lift-1=2 -- true", "meshlock lock dock-3 --and lift-1=2 -- true"),
+        ("lock --units lift-1=2 dock-3 lift-1 -- true", "--and lift-1=2"),
+    ] {
+        let ran = world.run(&words.split(' ').collect::<Vec<_>>());
+        assert_eq!(ran.code, Some(125), "{words}: {}", ran.err);
+        assert!(ran.err.contains(hint), "{words}: {}", ran.err);
+    }
+    assert!(world.requests().is_empty());
+    // Commands may have a separator of their own, and what is missing is told as always.
+    let ran = world.run(&["lock", "dock", "sh", "-c", "echo $1 $2", "--", "--", "fine"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "-- fine\n"), "{}", ran.err);
+    assert_eq!(world.run(&["lock", "dock", "--", "no-such-program", "--", "x"]).code, Some(127));
+}
+
+#[test]
 fn what_is_held_around_it_is_refused_whichever_it_is() {
     let world = World::new();
     for inner in ["lock other --and lift true", "lock lift --and other true", "lock lift true"] {

@@ -8,6 +8,7 @@ mod standing;
 mod told;
 mod voting;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +63,8 @@ pub(crate) struct Recovery {
     pub(crate) keeper: Keeper,
     voting: Option<Box<Voting>>,
     voting_alarm: Option<Now>,
+    /// Which neighbour told the latest round of each member first: answers to it go there.
+    ways: BTreeMap<u16, NodeId>,
     disk: Box<dyn Disk>,
     /// Others hold this incarnation for gone. It does nothing until it has begun anew.
     expelled: bool,
@@ -198,6 +201,7 @@ impl Machine {
             keeper,
             voting: voting.map(Box::new),
             voting_alarm: None,
+            ways: BTreeMap::new(),
             disk,
             expelled: false,
             suspended,
@@ -483,6 +487,11 @@ impl Machine {
     pub fn greatest_count(&self, member: u16) -> u32 {
         let census = self.census().map_or(0, |census| census.count(member));
         census.max(self.voting().map_or(0, |voting| voting.census().count(member)))
+    }
+
+    /// Whether the catalogue has to be written to disk.
+    pub(crate) fn has_catalogue(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.catalogue.is_some())
     }
 
     /// The catalogue, if it has to be written to disk. It need not be durable before anything comes of it.

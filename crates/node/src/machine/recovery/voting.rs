@@ -1,9 +1,10 @@
 //! Voters: the rules are [`Voting`]'s, this carries them out.
 //!
-//! Words go to all neighbours. A voter's record is on disk before what rests on it is said. Facts are learned like those
-//! from any other source. Standing decides whether this node may grant.
+//! Words go to all neighbours, except that a voter's answer goes back the way the question came: nobody else needs it, and
+//! there are several for each node in every round. A voter's record is on disk before what rests on it is said. Facts are
+//! learned like those from any other source. Standing decides whether this node may grant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
@@ -57,23 +58,32 @@ impl Machine {
 
     /// Does something with the voters, if there are any, and carries out what comes of it.
     pub(crate) fn vote(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) {
-        if self.is_silent() {
-            return;
-        }
-        let Some(voting) = self.recovery.as_mut().and_then(|recovery| recovery.voting.as_mut()) else { return };
-        let acts = what(voting, now.time());
-        self.carry_out(now, acts);
-        self.look_at_standing(now);
+        let words = self.vote_silently(now, what);
+        self.say(words, None);
     }
 
-    fn carry_out(&mut self, now: Now, acts: Vec<Act>) {
+    /// The same, but for the words that are to be said, which are returned.
+    fn vote_silently(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) -> Vec<Word> {
+        if self.is_silent() {
+            return Vec::new();
+        }
+        let voting = self.recovery.as_mut().and_then(|recovery| recovery.voting.as_mut());
+        let Some(voting) = voting else { return Vec::new() };
+        let acts = what(voting, now.time());
+        let words = self.carry_out(now, acts);
+        self.look_at_standing(now);
+        words
+    }
+
+    /// Does what is to be done, up to the words that are to be said.
+    fn carry_out(&mut self, now: Now, acts: Vec<Act>) -> Vec<Word> {
         let mut words = Vec::new();
         let mut acts = std::collections::VecDeque::from(acts);
         while let Some(act) = acts.pop_front() {
             match act {
                 Act::Say(word) => words.push(word),
                 Act::Keep(record) => {
-                    let Some(recovery) = &mut self.recovery else { return };
+                    let Some(recovery) = &mut self.recovery else { return words };
                     match recovery.disk.keep_voter(&record) {
                         Ok(()) => {
                             let kept = recovery.voting.as_mut().map(|voting| voting.kept(now.time(), &record));
@@ -101,9 +111,34 @@ impl Machine {
                 }
             }
         }
-        for frame in frames_of(&words) {
-            self.post_to_all(&frame, None);
+        words
+    }
+
+    /// Tells neighbours, but not the one from whom the words came.
+    fn say(&mut self, words: Vec<Word>, except: Option<NodeId>) {
+        let (mut for_all, mut on_its_way) = (Vec::new(), BTreeMap::<NodeId, Vec<Word>>::new());
+        for word in words {
+            let asker = if let Word::Answer { node, .. } = &word { Some(*node) } else { None };
+            if asker == Some(self.settings.id) {
+                continue; // it has arrived
+            }
+            match asker.and_then(|asker| self.way_to(asker)).filter(|way| Some(*way) != except) {
+                Some(way) => on_its_way.entry(way).or_default().push(word),
+                None => for_all.push(word),
+            }
         }
+        let frames = frames_of(&for_all);
+        let all: Vec<NodeId> = self.neighbours.keys().copied().filter(|id| Some(*id) != except).collect();
+        for neighbour in all {
+            let own = on_its_way.remove(&neighbour).map(|own| frames_of(&[for_all.as_slice(), &own].concat()));
+            own.as_ref().unwrap_or(&frames).iter().for_each(|frame| self.post(neighbour, frame));
+        }
+    }
+
+    /// The neighbour that told the latest round of a node first, if it is still one.
+    fn way_to(&self, node: NodeId) -> Option<NodeId> {
+        let way = self.recovery.as_ref()?.ways.get(&node.member())?;
+        self.neighbours.contains_key(way).then_some(*way)
     }
 
     fn disk_failed(&mut self, now: Now, error: &str) {
@@ -113,6 +148,7 @@ impl Machine {
 
     /// A neighbour tells words.
     pub(crate) fn on_words(&mut self, now: Now, from: NodeId, words: Vec<Word>) {
+        let (mut passed_on, mut own) = (Vec::new(), Vec::new());
         for word in words {
             if let Word::List(list) = &word
                 && !self.permits(list)
@@ -121,14 +157,24 @@ impl Machine {
                 self.note(format!("ignored a list of voters from {name}: the mesh's authority did not sign it"));
                 continue;
             }
-            if let Word::List(list) = &word
+            let heard = word.clone();
+            let said = if let Word::List(list) = &word
                 && self.is_founding(list)
             {
-                self.vote(now, |voting, time| voting.found(time, list.clone()));
+                self.vote_silently(now, |voting, time| voting.found(time, list.clone()))
             } else {
-                self.vote(now, |voting, time| voting.hear(time, word));
+                self.vote_silently(now, |voting, time| voting.hear(time, word))
+            };
+            for word in said {
+                let is_news = word == heard;
+                if let (true, Word::Round { node, .. }, Some(recovery)) = (is_news, &word, &mut self.recovery) {
+                    recovery.ways.insert(node.member(), from);
+                }
+                if is_news { passed_on.push(word) } else { own.push(word) }
             }
         }
+        self.say(passed_on, Some(from));
+        self.say(own, None);
     }
 
     /// The first list of a mesh has the founder alone. Who knows no list yet begins with it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use meshlock_api::{Kind, NewRequest, NewResource, Protocol, State};
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::StartId;
+use meshlock_core::recovery::voters::{StartId, Word};
 
 use super::super::{Now, Promise, Ticket};
 use super::mesh::Mesh;
@@ -288,6 +288,33 @@ fn what_was_revoked_goes_back_although_its_node_loses_its_standing_meanwhile() {
         if stops && resource == "dock" {
             assert_eq!(mesh.net.machines[1].still_needed_for(), [""; 0]);
         }
+    }
+}
+
+/// How many answers of voters to other nodes a node has heard of.
+fn answers_to_others(mesh: &Mesh, node: usize) -> usize {
+    let machine = &mesh.net.machines[node];
+    let me = machine.settings().id;
+    let to_others = |word: &&Word| matches!(word, Word::Answer { node, .. } if *node != me);
+    machine.voting().unwrap().words().all().filter(to_others).count()
+}
+
+#[test]
+fn answers_of_voters_go_where_the_question_came_from_and_find_another_way_when_it_is_cut() {
+    let nodes = 9;
+    let mut mesh = Mesh::voting_ring(nodes as u32);
+    mesh.run_ms(40_000);
+    let all_stand = |mesh: &Mesh| (0..nodes).all(|node| mesh.net.machines[node].standing_until() > Some(mesh.net.now));
+    assert!(all_stand(&mesh));
+    // Each of three voters answers each node. If all heard everything, each would know 24 to others.
+    let known: usize = (0..nodes).map(|node| answers_to_others(&mesh, node)).sum();
+    assert!(known <= nodes * 24 / 2, "{known} answers are known to those who do not need them");
+    assert!((0..nodes).any(|node| answers_to_others(&mesh, node) > 0), "some pass them on");
+    // The questions of all behind the cut come another way from now on.
+    mesh.net.cut(0, nodes - 1);
+    for _ in 0..400 {
+        mesh.run_ms(100);
+        assert!(all_stand(&mesh), "at {:?}", mesh.net.now);
     }
 }
 

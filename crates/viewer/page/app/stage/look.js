@@ -142,11 +142,11 @@ export function labelOf(node) {
 }
 
 /**
- * Whether the name says more than the label: "bob", but not "node 3".
+ * Whether the name says more than the label: "bob", but not "n1234".
  * @param {SceneNode} node
  */
 export function hasOwnName(node) {
-  return node.name !== labelOf(node) && node.name !== `node ${node.id}` && node.name !== `n${node.id}`;
+  return node.name !== labelOf(node) && node.name !== `n${node.id}`;
 }
 
 /**

@@ -76,7 +76,8 @@ test("short names stand in the circle, long ones below it", () => {
   assert.equal(labelOf(node(null, "n12")), "n12");
   assert.equal(labelOf(node(null, "crane-west")), "0");
   assert.ok(hasOwnName(node(null, "crane-west")));
-  assert.ok(!hasOwnName(node(null, "node 0")));
+  assert.ok(!hasOwnName(node(null, "n0")));
+  assert.ok(!hasOwnName({ ...node(null, "n1234"), id: 1234 }));
 });
 
 test("a claim shows the priority that was asked for, also where others pass it on; the rank only where that is unknown", () => {
