@@ -269,7 +269,7 @@ mod tests {
             let first = expected.iter().copied().min();
             assert_eq!(agenda.peek(), first.map(|(at, _)| at), "round {round}");
             if stream.below(5) > 1 {
-                let next = agenda.next().map(|(at, due)| (at, due));
+                let next = agenda.next();
                 assert_eq!(next, first.map(|(at, request)| (at, Due::Release { request })), "round {round}");
                 expected.retain(|entry| Some(*entry) != first);
                 now = first.map_or(now, |(at, _)| at);

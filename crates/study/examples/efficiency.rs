@@ -20,12 +20,22 @@ use meshlock_study::subject::Simulator;
 const SCENARIO: &str = r#"
 duration = "20s"
 
+[radio]
+range = "120m"
+
+[area]
+degree = 10
+
+[traffic]
+think = "exponential(10s)"
+holding = "10ms"
+
 [study]
 repeat = 12
 seed = 1
 
 [study.axes]
-"nodes" = [10, 20, 30, 40, 60, 300]
+nodes = [10, 20, 30, 40, 60, 300]
 "#;
 
 fn main() {
