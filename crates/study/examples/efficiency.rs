@@ -6,7 +6,12 @@
 //! the same runs would take if every free thread took the next of the list, and a round began when the one before it had
 //! ended, as it once was.
 
-#![allow(clippy::print_stdout, clippy::disallowed_types, reason = "an example looks at the clock and prints")]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "an example looks at the clock and prints"
+)]
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
