@@ -34,6 +34,7 @@ pub mod recovery;
 pub mod relay;
 pub mod reverse_link;
 pub mod slots;
+mod sorted;
 pub mod view;
 pub mod vocabulary;
 

@@ -39,16 +39,12 @@ pub(crate) fn check(cancelled: &[GrantId], id: GrantId) -> Result<(), Violation>
     }
 }
 
-/// `place` is where the request stands among the waiting ones.
-pub(crate) fn check_wanted(place: Option<usize>, id: GrantId) -> Result<(), Violation> {
-    match place {
-        Some(_) => Ok(()),
-        None => Err(Violation::new(
-            Rule::UnwantedGrant,
-            Some(id.node),
-            format!("request {id} is granted, but does not wait"),
-        )),
+pub(crate) fn check_wanted(waited: bool, id: GrantId) -> Result<(), Violation> {
+    if waited {
+        return Ok(());
     }
+    let what = format!("request {id} is granted, but does not wait");
+    Err(Violation::new(Rule::UnwantedGrant, Some(id.node), what))
 }
 
 #[cfg(test)]

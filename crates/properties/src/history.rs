@@ -9,6 +9,7 @@ use meshlock_core::{Grant, GrantId, NodeId, Rank, RequestId, Session, Slots, Uni
 
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 use crate::snapshot::Snapshot;
+use crate::waiters::Waiters;
 use crate::{backfill, cancelled, exclusion, fences, forgotten, numbered, one_session, overtaking, ranks, repaired};
 
 /// Something an application did or was told.
@@ -78,8 +79,7 @@ pub enum Occurrence {
 pub struct History {
     rules: RuleSet,
     setting: Setting,
-    /// By arrival if overtaking is watched, otherwise by id.
-    waiting: Vec<Waiter>,
+    waiting: Waiters,
     /// Ordered by id.
     in_use: Vec<InUse>,
     /// By id; only the latest of each node, see `cancelled.rs`.
@@ -91,14 +91,6 @@ pub struct History {
     capacity: Units,
     /// How many passed since the last grant in its turn; stays 0 if backfill is not watched.
     passed: u32,
-}
-
-/// A request that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Waiter {
-    pub(crate) id: GrantId,
-    /// How many grants to later requests it has seen; stays 0 if overtaking is not watched.
-    pub(crate) overtaken: u32,
 }
 
 /// A grant that was not given back yet.
@@ -126,7 +118,16 @@ impl Hash for History {
 impl History {
     /// Nothing has happened yet.
     pub fn new(rules: RuleSet, setting: Setting) -> Self {
-        let (waiting, in_use, cancelled) = (Vec::new(), Vec::new(), Vec::new());
+        Self::with(Waiters::few(rules.has(Rule::Overtaking)), rules, setting)
+    }
+
+    /// The same for a run in which thousands may wait at a time. Not for states: it is dearer to clone and compare.
+    pub fn of_many(rules: RuleSet, setting: Setting) -> Self {
+        Self::with(Waiters::many(rules.has(Rule::Overtaking)), rules, setting)
+    }
+
+    fn with(waiting: Waiters, rules: RuleSet, setting: Setting) -> Self {
+        let (in_use, cancelled) = (Vec::new(), Vec::new());
         let (greatest_fence, last_decision) = (None, None);
         let capacity = setting.capacity;
         Self { rules, setting, waiting, in_use, cancelled, greatest_fence, last_decision, capacity, passed: 0 }
@@ -145,7 +146,7 @@ impl History {
             }
             Occurrence::Cancelled { node, request } => {
                 let id = GrantId { node, request };
-                self.waiting.retain(|waiter| waiter.id != id);
+                self.waiting.remove(id);
                 self.passed = 0;
                 if self.rules.has(Rule::Cancelled) {
                     cancelled::remember(&mut self.cancelled, id);
@@ -162,7 +163,7 @@ impl History {
             }
             Occurrence::Crashed { node } => {
                 self.passed = 0;
-                self.waiting.retain(|waiter| waiter.id.node != node);
+                self.waiting.remove_all_of(node);
             }
             Occurrence::Ended { node } => self.in_use.retain(|used| used.id.node != node),
             Occurrence::Decided { node, first, pass } if self.rules.has(Rule::Ranks) => {
@@ -182,7 +183,7 @@ impl History {
 
     /// The nodes of which something waits or is in use.
     pub(crate) fn nodes(&self) -> BTreeSet<NodeId> {
-        let waiting = self.waiting.iter().map(|waiter| waiter.id.node);
+        let waiting = self.waiting.ids().map(|id| id.node);
         waiting.chain(self.in_use.iter().map(|used| used.id.node)).collect()
     }
 
@@ -191,8 +192,16 @@ impl History {
         if !self.rules.has(Rule::Forgotten) {
             return Ok(());
         }
-        let seen = self.waiting.iter().filter_map(|waiter| view(waiter.id.node).map(|view| (waiter.id, view)));
+        let seen = self.waiting.ids().filter_map(|id| view(id.node).map(|view| (id, view)));
         seen.into_iter().try_for_each(|(id, view)| forgotten::check(id, view))
+    }
+
+    /// The same for one node.
+    pub fn check_known_at(&self, node: NodeId, view: &View) -> Result<(), Violation> {
+        if !self.rules.has(Rule::Forgotten) {
+            return Ok(());
+        }
+        self.waiting.of(node).try_for_each(|id| forgotten::check(id, view))
     }
 
     /// Compares what is in use with what the one token says.
@@ -207,11 +216,10 @@ impl History {
     /// and fences on `Line { name: "clock", .. }`.
     pub fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor, clock_reach: i64) {
         // Renumbering keeps the order of a line, so what is sorted by id stays sorted.
-        let waiting = self.waiting.iter_mut().map(|waiter| &mut waiter.id);
+        let mut show = |id: &mut GrantId| visitor.number(Line::of("request", id.node), &mut id.request.0);
+        self.waiting.visit(&mut show);
         let in_use = self.in_use.iter_mut().map(|used| &mut used.id);
-        for id in waiting.chain(in_use).chain(&mut self.cancelled) {
-            visitor.number(Line::of("request", id.node), &mut id.request.0);
-        }
+        in_use.chain(&mut self.cancelled).for_each(show);
         if let Some((fence, _)) = &mut self.greatest_fence {
             visitor.number(Line { name: "clock", of: None, reach: clock_reach }, &mut fence.0);
         }
@@ -221,41 +229,29 @@ impl History {
         if ![Rule::UnwantedGrant, Rule::Overtaking, Rule::Forgotten].into_iter().any(|rule| self.rules.has(rule)) {
             return;
         }
-        if self.waiting.iter().any(|waiter| waiter.id == id) {
-            return;
-        }
-        let by_arrival = self.rules.has(Rule::Overtaking);
-        let place = if by_arrival { self.waiting.len() } else { self.waiting.partition_point(|waiter| waiter.id < id) };
-        self.waiting.insert(place, Waiter { id, overtaken: 0 });
+        self.waiting.insert(id);
     }
 
     /// For overtaking, a request whose urgency changes is a new one; see `overtaking.rs`.
     fn wait_anew(&mut self, id: GrantId) {
-        if !self.rules.has(Rule::Overtaking) {
-            return;
-        }
-        if let Some(place) = self.waiting.iter().position(|waiter| waiter.id == id) {
-            self.waiting.remove(place);
-            self.waiting.push(Waiter { id, overtaken: 0 });
+        if self.rules.has(Rule::Overtaking) && self.waiting.remove(id).is_some() {
+            self.waiting.insert(id);
         }
     }
 
     fn grant(&mut self, node: NodeId, grant: &Grant) -> Result<(), Violation> {
         let id = GrantId { node, request: grant.request };
-        let place = self.waiting.iter().position(|waiter| waiter.id == id);
+        let waited = self.waiting.remove(id);
         let mut verdict = Ok(());
         if self.rules.has(Rule::Cancelled) {
             verdict = verdict.and(cancelled::check(&self.cancelled, id));
         }
         if self.rules.has(Rule::UnwantedGrant) {
-            verdict = verdict.and(cancelled::check_wanted(place, id));
+            verdict = verdict.and(cancelled::check_wanted(waited.is_some(), id));
         }
-        if let Some(place) = place {
-            self.waiting.remove(place);
-            if self.rules.has(Rule::Overtaking) {
-                let earlier = &mut self.waiting[..place];
-                verdict = verdict.and(overtaking::count(earlier, id, self.setting.overtaking_bound));
-            }
+        if let Some(place) = waited.filter(|_| self.rules.has(Rule::Overtaking)) {
+            let earlier = self.waiting.earlier(place);
+            verdict = verdict.and(overtaking::count(earlier, id, self.setting.overtaking_bound));
         }
         if self.rules.has(Rule::Fences) || self.rules.has(Rule::Ranks) {
             let fences = fences::check(&mut self.greatest_fence, id, grant);
@@ -354,7 +350,7 @@ mod tests {
         let requests = Line::of("request", ANN);
         let clock = Line { name: "clock", of: None, reach: 4 };
         assert_eq!(seen.0, [(requests, 3), (requests, 1), (requests, 2), (clock, 7)]);
-        assert_eq!(history.waiting[0].id.request, RequestId(13));
+        assert_eq!(history.waiting.ids().next().unwrap().request, RequestId(13));
         assert_eq!(history.greatest_fence, Some((Fence(17), None)));
     }
 }

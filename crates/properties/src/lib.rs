@@ -67,6 +67,7 @@ mod repaired;
 mod roles;
 #[cfg(test)]
 mod scene;
+mod waiters;
 
 pub use history::{History, Occurrence};
 pub use rule::{Rule, RuleSet, Setting, Violation};

@@ -14,8 +14,8 @@
 
 use meshlock_core::GrantId;
 
-use crate::history::Waiter;
 use crate::rule::{Rule, Violation};
+use crate::waiters::Waiter;
 
 /// `new` was granted, and `earlier` are the requests made before it that still wait.
 pub(crate) fn count(earlier: &mut [Waiter], new: GrantId, bound: u32) -> Result<(), Violation> {

@@ -7,6 +7,7 @@ use crate::grant_order::{self, Step};
 use crate::rule::{Rule, RuleSet, Setting, Violation};
 
 /// Checks one step that granted something: its event, the node's views around it, and the grants in their order.
+/// Of the view before it only the token and what waits is asked for.
 pub fn check_step<M>(
     rules: RuleSet,
     setting: &Setting,

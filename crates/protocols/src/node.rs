@@ -11,7 +11,7 @@ use meshlock_core::among::{self, Among};
 use meshlock_core::counters::CounterVisitor;
 use meshlock_core::recovery::{Census, Row};
 use meshlock_core::relay::{self, Relayed};
-use meshlock_core::view::{Returning, TokenView, View};
+use meshlock_core::view::{Claimant, Origin, Returning, TokenView, View, Waiting};
 use meshlock_core::{Effect, Event, Misuse, NodeId, Protocol, flood, group, messages_among, reverse_link};
 use serde::{Serialize, Serializer};
 
@@ -141,6 +141,18 @@ impl Node {
     /// The same node inside a relay: what it sends to any node travels over links.
     pub fn over_relay(self) -> Self {
         Self::Relayed(Box::new(Relayed::new(self, relay::Config::default())))
+    }
+
+    /// Of [`view`](Protocol::view) at least what is asked about a node before a step: its token, and what waits. Made for
+    /// every event of a run, so it is much cheaper where the protocol lets us look.
+    pub fn view_before_step(&self) -> View {
+        let Self::ReverseLink(node) = self else { return self.view() };
+        let local = |Claimant { origin, rank, units, session }: Claimant| match origin {
+            Origin::Local(request) => Some(Waiting { request, rank, units, session }),
+            Origin::Node(_) => None,
+        };
+        let waiting = node.claimants().filter_map(local).collect();
+        View { token: node.token().map(reverse_link::Token::view), waiting, ..View::default() }
     }
 }
 

@@ -27,16 +27,32 @@ pub(crate) struct Clients {
 struct AtNode {
     /// The greatest request number used.
     last: u64,
-    /// Requests that wait in front of a protocol that serves one at a time, most urgent first.
-    queued: Vec<u32>,
+    /// The places of requests that are open, by number.
+    open: Vec<u32>,
     /// A protocol that serves one at a time has one.
     busy: bool,
-    /// Requests that are open, by number.
-    open: Vec<(RequestId, u32)>,
     /// No more requests are made here.
     retired: bool,
+    in_front: Option<Box<InFront>>,
+}
+
+/// Who waits in front of a node: nobody at most nodes.
+#[derive(Clone, Debug, Default)]
+struct InFront {
+    /// Requests that wait in front of a protocol that serves one at a time, most urgent first.
+    queued: Vec<u32>,
     /// Clients that think again as soon as it serves again.
     put_off: Vec<u32>,
+}
+
+impl AtNode {
+    fn in_front(&mut self) -> &mut InFront {
+        self.in_front.get_or_insert_default()
+    }
+
+    fn queued(&self) -> &[u32] {
+        self.in_front.as_ref().map_or(&[], |in_front| in_front.queued.as_slice())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +63,7 @@ struct Client {
     burst: u32,
 }
 
+/// What only clients need to know of a request.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     /// `None`: it was made by hand.
@@ -164,7 +181,7 @@ impl Clients {
     pub(crate) fn turn_away(&mut self, client: u32, now: Time, agenda: &mut Agenda) {
         let Client { class, node, .. } = self.clients[client as usize];
         if matches!(self.classes[class as usize].arrivals, Arrivals::Closed { .. }) {
-            self.nodes[node as usize].put_off.push(client);
+            self.nodes[node as usize].in_front().put_off.push(client);
         } else {
             self.plan(client, now, agenda);
         }
@@ -172,7 +189,8 @@ impl Clients {
 
     /// A node serves again.
     pub(crate) fn welcome(&mut self, node: u32, now: Time, agenda: &mut Agenda) {
-        for client in std::mem::take(&mut self.nodes[node as usize].put_off) {
+        let Some(in_front) = &mut self.nodes[node as usize].in_front else { return };
+        for client in std::mem::take(&mut in_front.put_off) {
             self.plan(client, now, agenda);
         }
     }
@@ -195,7 +213,7 @@ impl Clients {
 
     /// A request that waited when its node began anew is now one of its new incarnation.
     pub(crate) fn renew(&mut self, node: u32, life: u16) {
-        for (_, index) in &self.nodes[node as usize].open {
+        for index in &self.nodes[node as usize].open {
             let detail = &mut self.details[*index as usize];
             if !detail.orphan {
                 detail.life = life;
@@ -204,15 +222,18 @@ impl Clients {
     }
 
     pub(crate) fn forget_queue(&mut self, node: u32) {
-        self.nodes[node as usize].queued.clear();
-        self.nodes[node as usize].busy = false;
+        let at = &mut self.nodes[node as usize];
+        at.busy = false;
+        if let Some(in_front) = &mut at.in_front {
+            in_front.queued.clear();
+        }
     }
 
     fn note(&mut self, node: u32, class: u16, demand: Demand, detail: Detail, (now, sent): (Time, Totals)) -> u32 {
         let request = self.next_number(node);
         self.nodes[node as usize].last = request.0;
         let index = self.requests.len() as u32;
-        self.nodes[node as usize].open.push((request, index));
+        self.nodes[node as usize].open.push(index);
         let Demand { units, urgency, session } = demand;
         self.requests.push(Request {
             node: NodeId(node),
@@ -248,16 +269,17 @@ impl Clients {
 
     /// The places of all open requests of a node, oldest first.
     pub(crate) fn open_at(&self, node: u32) -> Vec<u32> {
-        self.nodes[node as usize].open.iter().map(|(_, index)| *index).collect()
+        self.nodes[node as usize].open.clone()
     }
 
     pub(crate) fn find_open(&self, node: u32, request: RequestId) -> Option<u32> {
-        self.nodes[node as usize].open.iter().find(|(number, _)| *number == request).map(|(_, index)| *index)
+        let open = &self.nodes[node as usize].open;
+        open.iter().copied().find(|index| self.requests[*index as usize].request == request)
     }
 
     /// All open requests that were made by hand; those that wait are given back as soon as they are granted.
     pub(crate) fn let_go_by_hand(&mut self) -> Vec<u32> {
-        let open: Vec<u32> = self.nodes.iter().flat_map(|node| &node.open).map(|(_, index)| *index).collect();
+        let open: Vec<u32> = self.nodes.iter().flat_map(|node| &node.open).copied().collect();
         let by_hand = open.into_iter().filter(|index| self.details[*index as usize].holding.is_none());
         let by_hand: Vec<u32> = by_hand.collect();
         for index in &by_hand {
@@ -293,21 +315,21 @@ impl Clients {
             Urgency::Deadline(deadline) => deadline.0 as i64,
         };
         let node = self.requests[index as usize].node.0 as usize;
-        let place = self.nodes[node].queued.partition_point(|other| urgent(*other) <= urgent(index));
-        self.nodes[node].queued.insert(place, index);
+        let place = self.nodes[node].queued().partition_point(|other| urgent(*other) <= urgent(index));
+        self.nodes[node].in_front().queued.insert(place, index);
     }
 
     /// A node is done with a request: the next one that waits in front of it, if any.
     pub(crate) fn unqueue(&mut self, node: u32) -> Option<u32> {
-        self.nodes[node as usize].busy = false;
-        let queued = &mut self.nodes[node as usize].queued;
+        let at = &mut self.nodes[node as usize];
+        at.busy = false;
+        let queued = &mut at.in_front.as_mut()?.queued;
         if queued.is_empty() { None } else { Some(queued.remove(0)) }
     }
 
     /// A request is granted, and its release scheduled. `None` if it does not wait.
     pub(crate) fn granted(&mut self, id: GrantId, now: Time, sent: Totals, agenda: &mut Agenda) -> Option<u32> {
-        let open = &self.nodes[id.node.0 as usize].open;
-        let index = open.iter().find(|(request, _)| *request == id.request).map(|(_, index)| *index)?;
+        let index = self.find_open(id.node.0, id.request)?;
         let request = &mut self.requests[index as usize];
         if request.granted.is_none() {
             self.waiting -= 1;
@@ -334,12 +356,13 @@ impl Clients {
 
     /// Whether a request waits in front of its node.
     pub(crate) fn is_queued(&self, index: u32) -> bool {
-        self.nodes[self.requests[index as usize].node.0 as usize].queued.contains(&index)
+        self.nodes[self.requests[index as usize].node.0 as usize].queued().contains(&index)
     }
 
     /// Whether a request waits in front of its node; then it is taken out.
     pub(crate) fn leave_queue(&mut self, index: u32) -> bool {
-        let queued = &mut self.nodes[self.requests[index as usize].node.0 as usize].queued;
+        let at = &mut self.nodes[self.requests[index as usize].node.0 as usize];
+        let Some(InFront { queued, .. }) = at.in_front.as_deref_mut() else { return false };
         let before = queued.len();
         queued.retain(|other| *other != index);
         queued.len() < before
@@ -354,7 +377,7 @@ impl Clients {
 
     fn close(&mut self, index: u32, now: Time, agenda: &mut Agenda) {
         let node = self.requests[index as usize].node;
-        self.nodes[node.0 as usize].open.retain(|(_, other)| *other != index);
+        self.nodes[node.0 as usize].open.retain(|other| *other != index);
         let Some(client) = self.details[index as usize].client else { return };
         let class = &self.classes[self.clients[client as usize].class as usize];
         if matches!(class.arrivals, Arrivals::Closed { .. }) {

@@ -1,7 +1,7 @@
 //! Which links are up. Every link that comes up gets a new number, so that what was sent over an earlier one is
 //! recognised.
 
-use std::collections::VecDeque;
+mod survey;
 
 /// The number of a link; a link that comes back has another one.
 pub(crate) type Generation = u32;
@@ -66,6 +66,9 @@ impl Links {
         for (one, other) in [(a, b), (b, a)] {
             let list = &mut self.neighbours[one as usize];
             let place = list.partition_point(|(id, _)| *id < other);
+            if list.len() == list.capacity() {
+                list.reserve_exact(2 + list.len() / 4);
+            }
             list.insert(place, (other, self.born));
         }
         true
@@ -109,12 +112,17 @@ impl Links {
     pub fn hops_from(&self, start: u32) -> Vec<u32> {
         let mut hops = vec![u32::MAX; self.nodes()];
         hops[start as usize] = 0;
-        let mut border = VecDeque::from([start]);
-        while let Some(here) = border.pop_front() {
+        // Every node comes into it once, so it needs no end that is reused.
+        let mut reached = Vec::with_capacity(self.nodes());
+        reached.push(start);
+        let mut place = 0;
+        while let Some(here) = reached.get(place).copied() {
+            place += 1;
+            let further = hops[here as usize] + 1;
             for next in self.of(here) {
                 if hops[next as usize] == u32::MAX {
-                    hops[next as usize] = hops[here as usize] + 1;
-                    border.push_back(next);
+                    hops[next as usize] = further;
+                    reached.push(next);
                 }
             }
         }

@@ -2,9 +2,14 @@
 //!
 //! Two runs with the same seed have the same movements and the same k-th request of every client under all protocols:
 //! common random numbers, which make comparisons sharp.
+//!
+//! The numbers are those of ChaCha8 as `rand_chacha` makes them. A run has a few streams for each node, most of which are
+//! drawn from rarely, and a generator with its block of results is ten times as large as what it is made from: so only a
+//! stream that is drawn from often keeps its block, and the others make it anew.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+mod chacha;
+
+use chacha::{Block, block};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
@@ -33,7 +38,18 @@ pub struct Streams {
 
 /// One of them. A value: cloning it gives the same numbers again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream(ChaCha8Rng);
+pub struct Stream {
+    seed: u64,
+    /// Which of all streams of this seed.
+    id: u64,
+    /// How many numbers were drawn.
+    drawn: u64,
+    /// The block of the last number drawn.
+    block: Option<Box<Block>>,
+}
+
+/// After so many numbers a stream keeps its block.
+const OFTEN: u64 = 32;
 
 impl Streams {
     pub const fn new(seed: u64) -> Self {
@@ -41,17 +57,30 @@ impl Streams {
     }
 
     pub fn stream(self, purpose: Purpose, index: u32) -> Stream {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&self.seed.to_le_bytes());
-        let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream((purpose as u64) << 32 | u64::from(index));
-        Stream(rng)
+        let id = (purpose as u64) << 32 | u64::from(index);
+        Stream { seed: self.seed, id, drawn: 0, block: None }
     }
 }
 
 impl Stream {
     pub fn any(&mut self) -> u64 {
-        self.0.next_u64()
+        let (number, place) = (self.drawn / chacha::NUMBERS, (self.drawn % chacha::NUMBERS) as usize);
+        self.drawn += 1;
+        match &mut self.block {
+            Some(kept) => {
+                if place == 0 {
+                    **kept = block(self.seed, self.id, number);
+                }
+                kept[place]
+            }
+            None => {
+                let block = block(self.seed, self.id, number);
+                if self.drawn >= OFTEN {
+                    self.block = Some(Box::new(block));
+                }
+                block[place]
+            }
+        }
     }
 
     /// Uniform in 0 to 1, without 1.
@@ -100,6 +129,29 @@ mod tests {
 
     const PLACEMENT: u64 = 8_545_297_730_243_593_968;
     const TRAFFIC: u64 = 96_195_696_121_344_469;
+
+    /// Those of the crate that is known for them.
+    #[test]
+    fn numbers_are_those_of_chacha8() {
+        use rand_chacha::ChaCha8Rng;
+        use rand_chacha::rand_core::{Rng, SeedableRng};
+        for (seed, purpose, index) in
+            [(0, Purpose::Placement, 0), (u64::MAX, Purpose::Clock, u32::MAX), (7, Purpose::Channel, 3)]
+        {
+            let mut key = [0; 32];
+            key[..8].copy_from_slice(&u64::to_le_bytes(seed));
+            let mut known = ChaCha8Rng::from_seed(key);
+            known.set_stream((purpose as u64) << 32 | u64::from(index));
+            let mut ours = Streams::new(seed).stream(purpose, index);
+            for drawn in 0..1_000 {
+                assert_eq!(ours.any(), known.next_u64(), "number {drawn} of {purpose:?} {index}");
+                if drawn % 61 == 0 {
+                    // A clone goes on alike, with or without a block.
+                    assert_eq!(ours.clone().any(), known.clone().next_u64());
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_stream_does_not_depend_on_another() {

@@ -44,12 +44,32 @@ struct Traveller {
     /// `None`: it stays where it is.
     mover: Option<Mover>,
     leg: Leg,
-    /// The same leg in the time of the mover, and the moment of that time at which `leg` starts.
-    own: Leg,
-    own_start: Time,
+    /// `None`: the time of the mover is that of the world, as it is unless the pace was changed.
+    own: Option<Box<Own>>,
     /// Counts legs, so that what was computed for an earlier one is recognised.
     version: u32,
     cell: (i32, i32),
+}
+
+/// The leg of a traveller in the time of its mover.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    leg: Leg,
+    /// The moment of that time at which the leg in the time of the world starts.
+    start: Time,
+}
+
+impl Traveller {
+    /// Starts a leg of its mover.
+    fn start(&mut self, own: Leg, now: Time, pace: f64) {
+        self.leg = place::at_pace(&own, own.start, now, pace);
+        self.own = (self.leg != own).then(|| Box::new(Own { leg: own, start: own.start }));
+        self.version = self.version.wrapping_add(1);
+    }
+
+    fn own(&self) -> Own {
+        self.own.as_deref().copied().unwrap_or(Own { leg: self.leg, start: self.leg.start })
+    }
 }
 
 impl Reach {
@@ -60,8 +80,7 @@ impl Reach {
         let nodes = movers.into_iter().zip(legs).map(|(mover, leg)| Traveller {
             mover: Some(mover),
             leg,
-            own: leg,
-            own_start: leg.start,
+            own: None,
             version: 0,
             cell: (0, 0),
         });
@@ -128,8 +147,13 @@ impl Reach {
     }
 
     /// Whether a crossing that was computed earlier is still to be believed.
-    pub(crate) fn is_current(&self, a: u32, b: u32, versions: (u32, u32)) -> bool {
-        (self.nodes[a as usize].version, self.nodes[b as usize].version) == versions
+    pub(crate) fn is_current(&self, a: u32, b: u32, legs: u32) -> bool {
+        self.legs(a, b) == legs
+    }
+
+    /// How many legs two nodes have started in all. It grows with each, so it tells whether either has a new one.
+    fn legs(&self, a: u32, b: u32) -> u32 {
+        self.nodes[a as usize].version.wrapping_add(self.nodes[b as usize].version)
     }
 
     /// A node starts its next leg. A node that vanishes or jumps may leave links behind: the crossings of those are
@@ -142,9 +166,7 @@ impl Reach {
         }
         let Some(mover) = &mut traveller.mover else { return false };
         let own = mover.next_leg();
-        (traveller.own, traveller.own_start) = (own, own.start);
-        traveller.leg = place::at_pace(&own, own.start, now, pace);
-        traveller.version = traveller.version.wrapping_add(1);
+        traveller.start(own, now, pace);
         self.remove(node);
         self.settle(node, now, agenda);
         self.gather(node, None);
@@ -183,10 +205,10 @@ impl Reach {
         let (a, b) = (a.min(b), a.max(b));
         let (one, other) = (&self.nodes[a as usize], &self.nodes[b as usize]);
         let linked = links.is_up(a, b);
-        let versions = (one.version, other.version);
+        let legs = one.version.wrapping_add(other.version);
         if !(one.leg.present && other.leg.present) {
             if linked {
-                agenda.add(now, Due::Cross { a, b, versions, up: false });
+                agenda.add(now, Due::Cross { a, b, legs, up: false });
             }
             return;
         }
@@ -194,7 +216,7 @@ impl Reach {
             return;
         }
         if let Some(at) = crossing(&one.leg, &other.leg, self.range, linked, now) {
-            agenda.add(at, Due::Cross { a, b, versions, up: !linked });
+            agenda.add(at, Due::Cross { a, b, legs, up: !linked });
         }
     }
 

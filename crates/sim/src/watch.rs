@@ -34,7 +34,7 @@ impl Watch {
         let setting = Setting { capacity, order, joins, overtaking_bound: u32::MAX, passes, numbered: false };
         let every = EVENTS_PER_LOOK * u64::from(nodes);
         let stops = choice.text == Text::Repaired;
-        let history = History::new(rules, setting);
+        let history = History::of_many(rules, setting);
         Self { rules, setting, history, stops, broken: Vec::new(), next_look: every, every }
     }
 

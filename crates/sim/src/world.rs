@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `world/happen.rs` | what each entry of the agenda does |
 //! | `world/handle.rs` | an event at a node, and the effects it asks for |
-//! | `world/carry.rs` | messages on the air and on wires |
+//! | `world/carry.rs`, `world/outbox.rs` | messages on the air and on wires; what waits for a transmitter |
 //! | `world/route.rs` | messages to nodes that are not neighbours |
 //! | `world/connect.rs` | links that come and go |
 //! | `world/look.rs` | rules and figures over the whole network |
@@ -19,6 +19,7 @@ mod handle;
 mod happen;
 mod leave;
 mod look;
+mod outbox;
 mod route;
 mod vote;
 
@@ -44,10 +45,10 @@ use crate::time::Time;
 use crate::topology::links_of;
 use crate::watch::{self, Watch};
 
-use carry::Outbox;
 use crash::Faults;
 use leave::Presence;
 use look::Figures;
+use outbox::Outbox;
 use route::Letters;
 
 /// How a protocol wants its messages carried.

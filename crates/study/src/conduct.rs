@@ -6,6 +6,8 @@
 
 mod crew;
 mod grow;
+mod queue;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,6 +20,8 @@ use crate::store::{Store, StoreError};
 use crate::subject::Runner;
 
 pub use self::crew::{Status, StudyObserver};
+use self::queue::Queue;
+use self::rounds::Rounds;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Orders<'a> {
@@ -69,50 +73,31 @@ pub fn conduct(
     observer: &mut dyn StudyObserver,
 ) -> Result<Results, StoreError> {
     let found = store.load(plan)?;
-    let mut known = Known { records: found.records, failures: BTreeMap::new() };
-    let before = known.records.len();
-    let mut corrupt = found.corrupt;
-    let mut replications = vec![plan.repeat; plan.points.len()];
+    let before = found.records.len();
+    let known = Known { records: found.records, failures: BTreeMap::new() };
+    let mut rounds = Rounds::new(plan, store, orders.shard, known, found.corrupt);
+    let missing: Vec<Job> = (0..plan.points.len()).flat_map(|point| rounds.begin(point)).collect();
+    let already = rounds.wanted().len() - missing.len();
+    let crew = crew::Crew { plan, runner, orders, already };
     let mut executed = 0;
-    loop {
-        let wanted = wanted(plan, &replications, orders.shard);
-        for job in &wanted {
-            known.forget_if_false(plan, job, store, &mut corrupt);
-        }
-        let missing = known.missing(&wanted);
-        let crew = crew::Crew { plan, runner, orders, all: wanted.len() };
-        crew.work(&missing, observer, &mut |job, result| {
-            match result {
-                Ok(record) => {
-                    executed += 1;
-                    store.keep(&job.hash, &record)?;
-                    known.records.insert(job.hash.clone(), record);
-                }
-                Err(why) => {
-                    known.failures.insert(job.hash.clone(), why);
-                }
+    crew.work(Queue::new(plan, &missing), observer, &mut |job, result| {
+        match result {
+            Ok(record) => {
+                executed += 1;
+                store.keep(&job.hash, &record)?;
+                rounds.known.records.insert(job.hash.clone(), record);
             }
-            Ok(())
-        })?;
-        let interrupted = orders.cancel.load(Ordering::Relaxed) && !known.missing(&wanted).is_empty();
-        let grown = !interrupted && grow::grow(plan, &known.records, &mut replications, orders.shard);
-        if !grown {
-            let results = Results { corrupt, executed, interrupted, wanted: wanted.len(), ..Results::default() };
-            return Ok(known.into_results(wanted, before, results));
+            Err(why) => {
+                rounds.known.failures.insert(job.hash.clone(), why);
+            }
         }
-    }
-}
-
-/// Every run that is wanted here, by point and replication.
-fn wanted(plan: &Plan, replications: &[u32], shard: Shard) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    for (point, count) in replications.iter().enumerate() {
-        for replication in (0..*count).filter(|&replication| shard.has(plan, point, replication)) {
-            let hash = plan.run_hash(&plan.points[point], replication);
-            jobs.push(Job { point, replication, hash });
-        }
-    }
-    jobs
+        Ok(rounds.finished(job))
+    })?;
+    let wanted = rounds.wanted();
+    let Rounds { known, corrupt, .. } = rounds;
+    let interrupted = orders.cancel.load(Ordering::Relaxed) && !known.missing(&wanted).is_empty();
+    let results = Results { corrupt, executed, interrupted, wanted: wanted.len(), ..Results::default() };
+    Ok(known.into_results(wanted, before, results))
 }
 
 struct Known {

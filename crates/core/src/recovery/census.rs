@@ -5,8 +5,8 @@
 //! censuses merge by maximum, so facts may arrive in any order, twice, or together.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::sync::Arc;
 
+use super::shared::Shared;
 use crate::vocabulary::NodeId;
 
 /// The number of a member, whatever its incarnation.
@@ -23,10 +23,10 @@ const FORMER_CRASHES: u32 = 1 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Census {
-    counts: Arc<BTreeMap<Member, u32>>,
-    removed: Arc<BTreeSet<Member>>,
+    counts: Shared<BTreeMap<Member, u32>>,
+    removed: Shared<BTreeSet<Member>>,
     /// Who said goodbye: its count then, and how many removals it knew of.
-    goodbyes: Arc<BTreeMap<Member, (u32, u32)>>,
+    goodbyes: Shared<BTreeMap<Member, (u32, u32)>>,
 }
 
 impl Census {
@@ -46,12 +46,12 @@ impl Census {
 
     /// The fact that this incarnation is gone.
     pub fn gone_fact(node: NodeId) -> Self {
-        Self { counts: Arc::new([(node.member(), living(node) + 1)].into()), ..Self::default() }
+        Self { counts: Shared::new([(node.member(), living(node) + 1)].into()), ..Self::default() }
     }
 
     /// The fact that a member was removed for good.
     pub fn removed_fact(member: Member) -> Self {
-        Self { removed: Arc::new([member].into()), ..Self::default() }
+        Self { removed: Shared::new([member].into()), ..Self::default() }
     }
 
     /// What `node` says when it leaves in order, with nothing left that others need: all that it knows, and that it is
@@ -60,7 +60,7 @@ impl Census {
     pub fn goodbye(&self, node: NodeId) -> Self {
         let mut said = self.merged(&Self::gone_fact(node));
         let removals = said.removals();
-        Arc::make_mut(&mut said.goodbyes).insert(node.member(), (living(node) + 1, removals));
+        said.goodbyes.make_mut().insert(node.member(), (living(node) + 1, removals));
         said
     }
 
@@ -72,11 +72,11 @@ impl Census {
             merged.raise(*member, *count);
         }
         if !other.removed.is_subset(&merged.removed) {
-            Arc::make_mut(&mut merged.removed).extend(&*other.removed);
+            merged.removed.make_mut().extend(&*other.removed);
         }
         for (member, said) in &*other.goodbyes {
             if merged.goodbyes.get(member) < Some(said) {
-                Arc::make_mut(&mut merged.goodbyes).insert(*member, *said);
+                merged.goodbyes.make_mut().insert(*member, *said);
             }
         }
         merged
@@ -155,7 +155,7 @@ impl Census {
 
     fn raise(&mut self, member: Member, count: u32) {
         if self.count(member) < count {
-            Arc::make_mut(&mut self.counts).insert(member, count);
+            self.counts.make_mut().insert(member, count);
         }
     }
 

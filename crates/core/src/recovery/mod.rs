@@ -19,6 +19,7 @@ mod bug;
 pub mod census;
 pub mod keeper;
 pub mod row;
+mod shared;
 #[cfg(test)]
 pub(crate) mod stage;
 pub mod voters;

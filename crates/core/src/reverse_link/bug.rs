@@ -155,7 +155,7 @@ impl Node {
         let expecting = self.peers.get_mut(&from).filter(|_| believed).and_then(|peer| peer.expecting.take());
         Rules::on_ask(self, from, claim);
         if let Some(peer) = self.peers.get_mut(&from) {
-            peer.expecting = peer.expecting.or(expecting);
+            peer.expecting = peer.expecting.take().or(expecting);
         }
     }
 

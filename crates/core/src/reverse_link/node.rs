@@ -1,6 +1,6 @@
 //! The node: its state, and what happens on each event. Every event ends in [`settle`](super::settle).
 
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -16,6 +16,7 @@ use super::token::Token;
 use crate::planted::Planted;
 use crate::protocol::{Effect, Event, Misuse, Rejection};
 use crate::recovery::Census;
+use crate::sorted::Sorted;
 use crate::view::Claimant;
 use crate::vocabulary::{Aging, Fence, Grant, GrantId, NodeId, Order, RequestId, Units};
 
@@ -91,14 +92,15 @@ pub(super) struct Limbo {
 pub struct Node {
     pub(super) config: Config,
     pub(super) height: Height,
-    pub(super) peers: BTreeMap<NodeId, Peer>,
+    pub(super) peers: Sorted<NodeId, Peer>,
     pub(super) queue: Queue,
     /// The neighbour that was told our most urgent claim, and what it was told. Never while the token is here.
     pub(super) asked: Option<(NodeId, Claim)>,
     /// The token, if it is here.
     pub(super) token: Option<Token>,
     /// The token we gave away last, until it is known to have arrived. Never while the token is here.
-    pub(super) limbo: Option<Limbo>,
+    /// Boxed, like all that few nodes of a large network have.
+    pub(super) limbo: Option<Box<Limbo>>,
     /// The greatest pass that is decided as far as we know: it arrived somewhere, or we promised to refuse it.
     pub(super) decided: u64,
     pub(super) custody: Custody,
@@ -141,7 +143,7 @@ impl Node {
         Self {
             config,
             height: if config.starts_with_token { first } else { Height::unset(config.id) },
-            peers: BTreeMap::new(),
+            peers: Sorted::new(),
             queue: Queue::default(),
             asked: None,
             token: config.starts_with_token.then(|| Token::new(Capacity::first(config.capacity))),

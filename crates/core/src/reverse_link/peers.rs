@@ -2,6 +2,7 @@
 //!
 //! Every message carries the sender's height, so each one updates what a neighbour knows of it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::height::Height;
@@ -13,13 +14,13 @@ use crate::protocol::Effect;
 use crate::vocabulary::NodeId;
 
 /// What a node knows about a neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Peer {
     /// Unknown until its first message. If it is of level 0 and below ours, it may have fallen further since.
     pub(super) height: Option<Height>,
     /// It was sent the token and will say so from this height. What it says before that is stale.
-    pub(super) expecting: Option<Height>,
+    pub(super) expecting: Option<Box<Height>>,
     /// Our height as the neighbour knows it, once everything in flight has arrived.
     pub(super) told: Height,
     /// It said that it leaves.
@@ -64,7 +65,7 @@ impl Node {
     /// Believes what a neighbour says about its height, unless it was said before our token reached it.
     pub(super) fn note_height(&mut self, from: NodeId, height: Height, out: &mut Effects) {
         let Some(peer) = self.peers.get_mut(&from) else { return };
-        if height.is_unset() || peer.expecting.is_some_and(|expected| expected != height) {
+        if height.is_unset() || peer.expecting.as_deref().is_some_and(|expected| *expected != height) {
             return;
         }
         (peer.height, peer.expecting) = (Some(height), None);

@@ -2,6 +2,7 @@
 //!
 //! Each step does nothing unless its guard holds, so handlers only note what they learned.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::height::Height;
@@ -233,9 +234,9 @@ impl Rules for Node {
         self.asked = ask.map(|claim| (to, claim));
         let predicted = self.height.just_below(to);
         if let Some(peer) = self.peers.get_mut(&to) {
-            (peer.height, peer.expecting) = (Some(predicted), Some(predicted));
+            (peer.height, peer.expecting) = (Some(predicted), Some(Box::new(predicted)));
         }
-        self.limbo = Some(Limbo { copy: token.clone(), to, passed_by, doubtful: false });
+        self.limbo = Some(Box::new(Limbo { copy: token.clone(), to, passed_by, doubtful: false }));
         self.send(to, Body::Token { token, ask }, out);
     }
 

@@ -72,7 +72,7 @@ impl Protocol for Node {
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visit_height(&mut self.height, visitor);
         for peer in self.peers.values_mut() {
-            for height in peer.height.iter_mut().chain(&mut peer.expecting).chain([&mut peer.told]) {
+            for height in peer.height.iter_mut().chain(peer.expecting.as_deref_mut()).chain([&mut peer.told]) {
                 visit_height(height, visitor);
             }
         }

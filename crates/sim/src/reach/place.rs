@@ -62,7 +62,7 @@ impl Reach {
     pub(crate) fn put(&mut self, node: u32, at: Point, present: bool, links: &Links, now: Time, agenda: &mut Agenda) {
         self.remove(node);
         let traveller = &mut self.nodes[node as usize];
-        traveller.mover = None;
+        (traveller.mover, traveller.own) = (None, None);
         traveller.leg = Leg { present, ..Leg::rest(at, now, Time::NEVER) };
         traveller.version = traveller.version.wrapping_add(1);
         self.settle(node, now, agenda);
@@ -73,7 +73,7 @@ impl Reach {
     pub(crate) fn add(&mut self, at: Point, links: &Links, now: Time, agenda: &mut Agenda) {
         let leg = Leg::rest(at, now, Time::NEVER);
         let node = self.nodes.len() as u32;
-        self.nodes.push(Traveller { mover: None, leg, own: leg, own_start: now, version: 0, cell: (0, 0) });
+        self.nodes.push(Traveller { mover: None, leg, own: None, version: 0, cell: (0, 0) });
         self.settle(node, now, agenda);
         self.review(node, links, now, agenda);
     }
@@ -100,10 +100,12 @@ impl Reach {
                 continue;
             }
             let passed = Span::from_seconds(now.since(traveller.leg.start).seconds() * before);
-            traveller.own_start = (traveller.own_start + passed).min(traveller.own.end);
-            traveller.leg = at_pace(&traveller.own, traveller.own_start, now, pace);
+            let mut own = traveller.own();
+            own.start = (own.start + passed).min(own.leg.end);
+            traveller.leg = at_pace(&own.leg, own.start, now, pace);
+            traveller.own = Some(Box::new(own));
             traveller.version = traveller.version.wrapping_add(1);
-            if traveller.leg.present && traveller.own.velocity != Point::default() {
+            if traveller.leg.present && own.leg.velocity != Point::default() {
                 changed.push(node);
             }
             self.remove(node);
@@ -130,8 +132,7 @@ impl Reach {
             let far = self.apart(node, other, now).is_none_or(|apart| apart > self.range);
             if far && links.is_up(node, other) {
                 let (a, b) = (node.min(other), node.max(other));
-                let versions = (self.nodes[a as usize].version, self.nodes[b as usize].version);
-                agenda.add(now, Due::Cross { a, b, versions, up: false });
+                agenda.add(now, Due::Cross { a, b, legs: self.legs(a, b), up: false });
             } else {
                 self.watch(node, other, links, now, agenda);
             }

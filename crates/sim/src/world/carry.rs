@@ -5,7 +5,7 @@
 //! frame waits for acknowledgements nothing else is sent, so a link keeps the order of its messages. Acknowledgements
 //! go out at once, beside the receiver's own queue. A wire carries any number of messages at a time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use meshlock_core::{Event, NodeId, Protocol};
 use meshlock_protocols::{Message, Node};
@@ -17,16 +17,6 @@ use crate::frames::{Frame, Hop, Letter};
 use crate::observe::Observer;
 use crate::scenario::{MessageSize, Radio};
 use crate::time::{Span, Time};
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Outbox {
-    queue: VecDeque<u32>,
-    /// A frame is on the air and not yet acknowledged.
-    on_the_air: bool,
-    free_at: Time,
-    /// The agenda has its wake-up.
-    awaited: bool,
-}
 
 /// When the last message over each wire arrives, in each direction.
 pub(super) type Arrivals = BTreeMap<(u32, u32), Time>;
@@ -105,7 +95,7 @@ impl World {
         let frame = Frame { from, to, message, kind, bytes, acked, attempts: 0, number, letter };
         if matches!(self.medium, Medium::Air { .. }) {
             let slot = self.frames.keep(frame);
-            self.outboxes[from as usize].queue.push_back(slot);
+            self.outboxes[from as usize].push_back(slot);
             self.transmit(from, observer);
         } else {
             self.put_on_wires(frame);
@@ -136,7 +126,7 @@ impl World {
     /// Transmits the next frame of a node, if there is one and its transmitter is free.
     fn transmit(&mut self, node: u32, observer: &mut dyn Observer) {
         while self.is_free(node) {
-            let Some(slot) = self.outboxes[node as usize].queue.pop_front() else { return };
+            let Some(slot) = self.outboxes[node as usize].pop_front() else { return };
             let Some(mut frame) = self.frames.take(slot) else { continue };
             self.drop_gone(&mut frame, observer);
             let Medium::Air { radio, .. } = &self.medium else { return };
@@ -157,7 +147,7 @@ impl World {
     /// Whether a node may transmit now; if it has something and may do so later, that is put on the agenda.
     fn is_free(&mut self, node: u32) -> bool {
         let outbox = &mut self.outboxes[node as usize];
-        if outbox.on_the_air || outbox.queue.is_empty() {
+        if outbox.on_the_air || outbox.is_empty() {
             return false;
         }
         if outbox.free_at <= self.now {
@@ -262,7 +252,7 @@ impl World {
             outbox.free_at = self.now + Span(answer.0.saturating_mul(acks.max(1))) + radio.latency;
             if !frame.to.is_empty() && frame.attempts <= retries {
                 let slot = self.frames.keep(frame);
-                self.outboxes[from as usize].queue.push_front(slot);
+                self.outboxes[from as usize].push_front(slot);
                 return self.transmit(from, observer);
             }
         }

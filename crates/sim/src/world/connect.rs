@@ -11,10 +11,10 @@ use crate::topology::draw_change;
 
 impl World {
     /// The distance of two nodes crosses the range.
-    pub(super) fn cross(&mut self, a: u32, b: u32, versions: (u32, u32), up: bool, observer: &mut dyn Observer) {
+    pub(super) fn cross(&mut self, a: u32, b: u32, legs: u32, up: bool, observer: &mut dyn Observer) {
         let Medium::Air { reach, .. } = &self.medium else { return };
         let barred = up && reach.is_barred(a, b);
-        if !reach.is_current(a, b, versions) || self.links.is_up(a, b) == up || barred {
+        if !reach.is_current(a, b, legs) || self.links.is_up(a, b) == up || barred {
             return;
         }
         self.set_link(a, b, up, observer);

@@ -3,8 +3,8 @@
 use meshlock_core::Urgency;
 use meshlock_core::{Deadline, Demand, Event, Misuse, NodeId, Order, Priority, Protocol, RequestId, Session, Units};
 
-use super::carry::Outbox;
 use super::leave::Presence;
+use super::outbox::Outbox;
 use super::{Medium, World};
 use crate::edit::{Change, Done, EditError, Position};
 use crate::geometry::Point;

@@ -22,10 +22,10 @@ impl World {
         self.events += 1;
         (self.now.0, node).hash(&mut self.hasher);
         event.hash(&mut self.hasher);
-        let before = self.watch.watches_order().then(|| self.nodes[node as usize].view());
-        let copy = (observer.sees_events() || before.is_some()).then(|| event.clone());
+        let before = self.watch.watches_order().then(|| (self.nodes[node as usize].view_before_step(), wish(&event)));
+        let copy = observer.sees_events().then(|| event.clone());
         let result = self.nodes[node as usize].handle(event);
-        if let (Some(before), Some(event), Ok(effects)) = (&before, &copy, &result) {
+        if let (Some((before, event)), Ok(effects)) = (&before, &result) {
             let granted: Vec<Grant> = effects.iter().filter_map(granted).collect();
             if !granted.is_empty() {
                 let after = self.nodes[node as usize].view();
@@ -122,6 +122,25 @@ impl World {
         if let Some(next) = self.clients.unqueue(node) {
             self.submit(next, observer);
         }
+    }
+}
+
+/// An event as rules over a step see it: what an application asks for, and of anything else that it is something else.
+fn wish(event: &Event<Message>) -> Event<()> {
+    match *event {
+        Event::Request { request, demand } => Event::Request { request, demand },
+        Event::Reprioritize { request, urgency } => Event::Reprioritize { request, urgency },
+        Event::Cancel { .. }
+        | Event::Release { .. }
+        | Event::LinkUp { .. }
+        | Event::LinkDown { .. }
+        | Event::Receive { .. }
+        | Event::Expired { .. }
+        | Event::Resize { .. }
+        | Event::Leave
+        | Event::Resume
+        | Event::Census { .. }
+        | Event::Remake { .. } => Event::Resume,
     }
 }
 

@@ -4,7 +4,7 @@ use meshlock_core::{Event, NodeId, Timer};
 
 use super::leave::Presence;
 use super::{Medium, World};
-use crate::agenda::Due;
+use crate::agenda::{Ballot, Due};
 use crate::observe::Observer;
 
 impl World {
@@ -35,7 +35,7 @@ impl World {
                     reach.next_cell(node, version, &self.links, self.now, &mut self.agenda);
                 }
             }
-            Due::Cross { a, b, versions, up } => self.cross(a, b, versions, up, observer),
+            Due::Cross { a, b, legs, up } => self.cross(a, b, legs, up, observer),
             Due::Change => self.change(observer),
             Due::Scripted { index } => self.scripted(index, observer),
             Due::Sample => {
@@ -58,7 +58,7 @@ impl World {
             Due::Return { node } => self.come_back(node, observer),
             Due::Remove { node } => self.be_removed(node, observer),
             Due::LeaseOver { request } => self.lease_over(request),
-            Due::Voters(ballot) => self.vote(ballot, observer),
+            Due::Voters { kind, life, node, until } => self.vote(Ballot::of(kind, life, node, until), observer),
         }
     }
 

@@ -2,17 +2,28 @@
 
 use meshlock_core::view::{Returning, TokenView, View};
 use meshlock_core::{GrantId, NodeId, Protocol};
-use meshlock_properties::{Flight, Rule, Snapshot, check_snapshot};
+use meshlock_properties::{Flight, Rule, RuleSet, Snapshot, Violation, check_snapshot};
 use meshlock_protocols::{Message, Node};
 
 use super::World;
 use crate::links::Links;
 use crate::outcome::NetworkSeen;
 use crate::time::{Span, Time};
+use crate::watch::Watch;
 
 impl World {
     /// Checks the rules over the whole network. In a quiet one more must hold.
     pub(crate) fn look_at_rules(&mut self, quiet: bool) {
+        if !quiet && self.is_fine_at_a_glance() {
+            return;
+        }
+        for verdict in self.verdicts(quiet) {
+            self.watch.judge(verdict, self.now);
+        }
+    }
+
+    /// What the rules say of all nodes at once.
+    fn verdicts(&self, quiet: bool) -> [Result<(), Violation>; 2] {
         let mut views: Vec<View> = self.nodes.iter().map(Protocol::view).collect();
         for (node, view) in (0..).zip(&mut views) {
             self.see_through_recovery(node, view);
@@ -21,16 +32,7 @@ impl World {
         let mut flights = self.flights();
         flights.retain(|(_, to, ..)| !self.is_refused(*to));
         flights.iter_mut().filter_map(|flight| flight.3.as_mut()).for_each(|token| self.strike_gone(token));
-        let flights: Vec<Flight<'_>> = flights
-            .iter()
-            .map(|(from, to, kind, token, returning)| Flight {
-                from: NodeId(*from),
-                to: NodeId(*to),
-                kind,
-                token: token.as_ref(),
-                returning: *returning,
-            })
-            .collect();
+        let flights: Vec<Flight<'_>> = flights.iter().map(flight).collect();
         let parts = if self.manner.direct { vec![0; nodes.len()] } else { self.links.parts() };
         let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet, parts: &parts };
         // What the gone had is neither here nor there until all know that they are gone.
@@ -43,9 +45,41 @@ impl World {
         let excused = if self.cannot_repair(&parts, has_token) { &waits[..] } else { &[] };
         let rules = excused.iter().fold(rules, |rules, rule| rules.without(*rule));
         let verdict = check_snapshot(rules, &self.watch.setting, &snapshot);
-        let known = self.watch.history.check_known(|id| views.get(id.0 as usize));
-        self.watch.judge(verdict, self.now);
-        self.watch.judge(known, self.now);
+        [verdict, self.watch.history.check_known(|id| views.get(id.0 as usize))]
+    }
+
+    /// Whether a look at all nodes, one after the other, shows that no rule is broken. False if one may be: then all of
+    /// them have to be seen at once, which takes a view of each.
+    ///
+    /// Rules over a network that is not quiet compare nodes only by what they hold, carry or have of the token, so those
+    /// that have nothing of it need not be kept.
+    fn is_fine_at_a_glance(&self) -> bool {
+        let Watch { rules, setting, history, .. } = &self.watch;
+        let beyond = [Rule::Followers, Rule::Roles];
+        if self.faults.is_some() || beyond.into_iter().any(|rule| rules.has(rule)) {
+            return false;
+        }
+        let one_node = if rules.has(Rule::Queues) { RuleSet::NONE.with(Rule::Queues) } else { RuleSet::NONE };
+        let mut kept: Vec<(NodeId, View)> = Vec::new();
+        for node in &self.nodes {
+            let (id, view) = (node.id(), node.view());
+            let alone = Snapshot { nodes: &[(id, &view)], flights: &[], quiet: false, parts: &[] };
+            if check_snapshot(one_node, setting, &alone).is_err() || history.check_known_at(id, &view).is_err() {
+                return false;
+            }
+            if view.token.is_some() || !view.holding.is_empty() || !view.returning.is_empty() {
+                kept.push((id, view));
+            }
+        }
+        let flights = self.flights();
+        let flights: Vec<Flight<'_>> = flights.iter().map(flight).collect();
+        let held = kept.iter().filter_map(|(_, view)| view.token.as_ref());
+        if held.chain(flights.iter().filter_map(|flight| flight.token)).any(|token| !token.queue.is_empty()) {
+            return false; // what it carries is compared with what waits anywhere
+        }
+        let nodes: Vec<(NodeId, &View)> = kept.iter().map(|(id, view)| (*id, view)).collect();
+        let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: false, parts: &[] };
+        check_snapshot(*rules, setting, &snapshot).is_ok()
     }
 
     /// Whether voters hold a node for gone that runs and has not heard so: it does not act any more.
@@ -121,6 +155,10 @@ impl World {
 /// From, to, kind, the token it brings, the units it brings back.
 pub(super) type FlightSeen = (u32, u32, &'static str, Option<TokenView>, Option<Returning>);
 
+fn flight((from, to, kind, token, returning): &FlightSeen) -> Flight<'_> {
+    Flight { from: NodeId(*from), to: NodeId(*to), kind, token: token.as_ref(), returning: *returning }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Figures {
     every: Span,
@@ -178,21 +216,17 @@ impl Figures {
     }
 
     pub(super) fn sample(&mut self, links: &Links, present: impl Fn(u32) -> bool) {
-        let parts = links.parts();
+        let step = (links.nodes() / SOURCES).max(1);
+        let seen = links.survey((0..links.nodes() as u32).step_by(step));
         // An absent node has no links, and so is a part of its own that does not count.
         let absent = (0..links.nodes() as u32).filter(|node| !present(*node)).count() as u64;
-        let count = parts.iter().max().map_or(0, |most| u64::from(*most) + 1) - absent;
+        let count = seen.parts - absent;
         self.samples += 1;
         self.parts += count;
         self.connected += u64::from(count <= 1);
-        let step = (links.nodes() / SOURCES).max(1);
-        for source in (0..links.nodes()).step_by(step) {
-            for hops in links.hops_from(source as u32).into_iter().filter(|hops| (1..u32::MAX).contains(hops)) {
-                self.hops += u64::from(hops);
-                self.pairs += 1;
-                self.diameter = self.diameter.max(hops);
-            }
-        }
+        self.hops += seen.hops;
+        self.pairs += seen.pairs;
+        self.diameter = self.diameter.max(seen.diameter);
     }
 
     pub(super) fn seen(&mut self, now: Time, up: usize, nodes: usize, lost: u64) -> NetworkSeen {
@@ -208,5 +242,78 @@ impl Figures {
             link_changes: self.changes,
             lost,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meshlock_core::Protocol;
+
+    use crate::build::world;
+    use crate::scenario::{Name, Over, Scenario, Text};
+    use crate::time::{Span, Time};
+
+    /// How many looks found nothing at a glance, and how many looks there were; a glance must never miss what is there.
+    fn glances(name: Name, text: &Text, every: u64) -> (usize, usize) {
+        let mut scenario = Scenario { nodes: 12, ..Scenario::reference() };
+        scenario.protocol.name = name;
+        scenario.protocol.text = text.clone();
+        scenario.protocol.over = if name.speaks_to_neighbours() { Over::Links } else { Over::Routing };
+        let (mut fine, mut looks) = (0, 0);
+        for seed in 0..2 {
+            let mut world = world(&scenario, seed).unwrap();
+            let end = Time::ZERO + Span::from_seconds(2.0);
+            let mut steps = 0;
+            while world.now() < end && world.events() < 3_000 && world.step(&mut ()) {
+                steps += 1;
+                if steps % every == 0 {
+                    for node in world.nodes() {
+                        let (before, view) = (node.view_before_step(), node.view());
+                        assert_eq!((before.token, before.waiting), (view.token, view.waiting), "{name}");
+                    }
+                    let glance = world.is_fine_at_a_glance();
+                    let verdicts = world.verdicts(false);
+                    assert!(!glance || verdicts.iter().all(Result::is_ok), "{name} {text:?} {seed}: {verdicts:?}");
+                    fine += usize::from(glance);
+                    looks += 1;
+                }
+            }
+        }
+        (fine, looks)
+    }
+
+    #[test]
+    fn a_glance_finds_nothing_where_nothing_is() {
+        for name in [Name::ReverseLink, Name::Central] {
+            let (fine, looks) = glances(name, &Text::Repaired, 1);
+            assert!(looks > 20 && fine == looks, "{name}: {fine} of {looks}");
+        }
+    }
+
+    #[test]
+    fn a_glance_agrees_with_a_look_at_texts_that_break_rules() {
+        for name in [Name::ReverseLink, Name::Flood, Name::Group] {
+            let (_, looks) = glances(name, &Text::PRINTED, 1);
+            assert!(looks > 20, "{name}: {looks}");
+        }
+    }
+
+    #[test]
+    fn a_glance_sees_a_second_token_and_a_request_that_was_lost() {
+        let scenario = Scenario { nodes: 12, ..Scenario::reference() };
+        let mut world = world(&scenario, 1).unwrap();
+        while !world.nodes().iter().any(|node| !node.view().waiting.is_empty()) {
+            assert!(world.step(&mut ()), "nobody ever waits");
+        }
+        assert!(world.is_fine_at_a_glance());
+        let sound = world.nodes.clone();
+        let holder = sound.iter().position(|node| node.view().token.is_some()).unwrap();
+        world.nodes[(holder + 1) % 12] = sound[holder].clone();
+        assert!(!world.is_fine_at_a_glance(), "two tokens");
+        world.nodes.clone_from(&sound);
+        let waits = sound.iter().position(|node| !node.view().waiting.is_empty()).unwrap();
+        let fresh = scenario.protocol.setup().network(12, &[]).unwrap();
+        world.nodes[waits].clone_from(&fresh[waits]);
+        assert!(!world.is_fine_at_a_glance(), "a request that its node has forgotten");
     }
 }

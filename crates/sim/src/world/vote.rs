@@ -110,9 +110,9 @@ impl World {
         let (phases, until, wait) = (voters.phases.clone(), voters.until.clone(), voters.wait());
         for (node, (phase, until)) in (0..).zip(phases.into_iter().zip(until)) {
             let life = self.life(node);
-            self.agenda.add(Time::ZERO + phase, Due::Voters(Ballot::Round { node, life }));
-            self.agenda.add(until, Due::Voters(Ballot::Expires { node, life }));
-            self.agenda.add(Time::ZERO + wait, Due::Voters(Ballot::Suspect { node, life }));
+            self.agenda.add(Time::ZERO + phase, Due::from(Ballot::Round { node, life }));
+            self.agenda.add(until, Due::from(Ballot::Expires { node, life }));
+            self.agenda.add(Time::ZERO + wait, Due::from(Ballot::Suspect { node, life }));
         }
     }
 
@@ -162,7 +162,7 @@ impl World {
         let now = self.now;
         let life = self.life(node);
         let Some(voters) = self.known() else { return };
-        self.agenda.add(now + voters.every(node), Due::Voters(Ballot::Round { node, life }));
+        self.agenda.add(now + voters.every(node), Due::from(Ballot::Round { node, life }));
         let Some(member) = self.member(node) else { return };
         let (me, running) = (member.me(), member.is_running());
         if !running {
@@ -178,7 +178,7 @@ impl World {
             let until = voters.standing_from(node, now);
             match answer {
                 Some(_) if voters.stands(node) => voters.until[node as usize] = until,
-                Some(after) => self.agenda.add(now + after, Due::Voters(Ballot::Answered { node, life, until })),
+                Some(after) => self.agenda.add(now + after, Due::from(Ballot::Answered { node, life, until })),
                 None => {}
             }
         }
@@ -193,7 +193,7 @@ impl World {
         if until <= now || std::mem::replace(&mut voters.stands[node as usize], true) {
             return;
         }
-        self.agenda.add(until, Due::Voters(Ballot::Expires { node, life }));
+        self.agenda.add(until, Due::from(Ballot::Expires { node, life }));
         self.clients.welcome(node, now, &mut self.agenda);
     }
 
@@ -207,7 +207,7 @@ impl World {
             return;
         }
         if until > now {
-            return self.agenda.add(until, Due::Voters(Ballot::Expires { node, life }));
+            return self.agenda.add(until, Due::from(Ballot::Expires { node, life }));
         }
         voters.stands[node as usize] = false;
         self.end_clients(node, observer);
@@ -237,7 +237,7 @@ impl World {
         let Some(voters) = self.known().filter(|voters| !voters.refuse(me)) else { return };
         let Some(quorum) = quorum else {
             let again = now + voters.every(node);
-            return self.agenda.add(again, Due::Voters(Ballot::Suspect { node, life }));
+            return self.agenda.add(again, Due::from(Ballot::Suspect { node, life }));
         };
         let silent = |voter: &u32| {
             let heard = voters.heard[*voter as usize][node as usize];
@@ -247,7 +247,7 @@ impl World {
         waits.sort_unstable();
         let due = waits.get(voters.voting.majority() - 1).copied().unwrap_or(Time::NEVER);
         if due > now {
-            return self.agenda.add(due, Due::Voters(Ballot::Suspect { node, life }));
+            return self.agenda.add(due, Due::from(Ballot::Suspect { node, life }));
         }
         self.declare(node, me, &quorum);
     }
@@ -267,7 +267,7 @@ impl World {
         // They tell each other of their suspicion, then of their refusal.
         let found = now + Span(voters.hop.0.saturating_mul(2 * most));
         for voter in quorum {
-            self.agenda.add(found, Due::Voters(Ballot::Tell { voter: *voter }));
+            self.agenda.add(found, Due::from(Ballot::Tell { voter: *voter }));
         }
     }
 
@@ -300,7 +300,7 @@ impl World {
         let now = self.now;
         let (Some(voters), Some(after)) = (self.voters(), after) else { return };
         if !std::mem::replace(&mut voters.asks[node as usize], true) {
-            self.agenda.add(now + after, Due::Voters(ballot));
+            self.agenda.add(now + after, Due::from(ballot));
         }
     }
 
@@ -332,9 +332,9 @@ impl World {
         voters.record = voters.record.merged(&Census::living_fact(me));
         voters.heard.iter_mut().for_each(|heard| heard[node as usize] = now);
         let (until, wait, every) = (voters.until[node as usize], voters.wait(), voters.every(node));
-        self.agenda.add(now + every, Due::Voters(Ballot::Round { node, life }));
-        self.agenda.add(until, Due::Voters(Ballot::Expires { node, life }));
-        self.agenda.add(now + wait, Due::Voters(Ballot::Suspect { node, life }));
+        self.agenda.add(now + every, Due::from(Ballot::Round { node, life }));
+        self.agenda.add(until, Due::from(Ballot::Expires { node, life }));
+        self.agenda.add(now + wait, Due::from(Ballot::Suspect { node, life }));
     }
 
     /// Shows the census to voters, if this is the heir and nothing else is missing for its decision.

@@ -12,23 +12,14 @@ use crate::record::RunRecord;
 use crate::shard::Shard;
 use crate::summary::estimate;
 
-/// Raises the numbers of replications where that is needed; false if nothing is needed any more.
-pub(super) fn grow(plan: &Plan, records: &BTreeMap<String, RunRecord>, replications: &mut [u32], shard: Shard) -> bool {
-    let Some(stop) = &plan.stop else { return false };
-    let mut grown = false;
-    for (place, count) in replications.iter_mut().enumerate() {
-        if !shard.has(plan, place, 0) {
-            continue;
-        }
-        let point = &plan.points[place];
-        let runs = (0..*count).filter_map(|replication| records.get(&plan.run_hash(point, replication)));
-        let samples: Vec<f64> =
-            runs.filter(|run| !run.stopped).filter_map(|run| run.measures.get(&stop.measure).copied()).collect();
-        let next = next(stop, &samples, *count);
-        grown |= next > *count;
-        *count = next;
-    }
-    grown
+/// How many replications of a point there should be, now that so many are known.
+pub(super) fn grow(plan: &Plan, records: &BTreeMap<String, RunRecord>, place: usize, count: u32, shard: Shard) -> u32 {
+    let Some(stop) = plan.stop.as_ref().filter(|_| shard.has(plan, place, 0)) else { return count };
+    let point = &plan.points[place];
+    let runs = (0..count).filter_map(|replication| records.get(&plan.run_hash(point, replication)));
+    let samples: Vec<f64> =
+        runs.filter(|run| !run.stopped).filter_map(|run| run.measures.get(&stop.measure).copied()).collect();
+    next(stop, &samples, count)
 }
 
 /// How many replications there should be now.

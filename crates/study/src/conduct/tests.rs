@@ -1,8 +1,11 @@
 use std::fs;
 
+use meshlock_sim::run::Progress;
+use meshlock_sim::scenario::Scenario;
 use meshlock_sim::scenario::file::{Stop, StudySpec};
 
 use super::*;
+use crate::subject::Finished;
 use crate::testing::{Fake, axis, conducted, place, plan, spec};
 
 fn numbers(results: &Results) -> Vec<(usize, u32, u64, f64)> {
@@ -20,6 +23,58 @@ fn everything_is_run_once_and_ordered_by_point_and_replication() {
     assert_eq!(places, expected);
     let seeds: Vec<u64> = results.runs.iter().map(|run| run.record.seed).collect();
     assert_eq!(seeds, [100, 101, 102].repeat(4));
+}
+
+/// Whatever the number of threads, with and without replications that follow from results.
+#[test]
+fn every_run_is_run_exactly_once_on_any_number_of_threads() {
+    let wide = Stop { measure: "wait.mean".to_owned(), half_width: 0.05, most: 40 };
+    for stop in [None, Some(wide)] {
+        let mut several = spec();
+        several.axes = vec![axis("nodes", &["5", "10", "20", "40", "80"]), axis("k", &["1", "2", "3"])];
+        let plan = plan(&StudySpec { stop, ..several });
+        let mut first = None;
+        for threads in [1, 2, 3, 8, 64] {
+            let fake = Fake::default();
+            let results = conducted(&plan, &place(&format!("threads-{threads}")), &fake, threads, Shard::WHOLE);
+            let ran = fake.sorted();
+            assert!(ran.windows(2).all(|pair| pair[0] != pair[1]), "twice on {threads} threads: {ran:?}");
+            assert_eq!((ran.len(), results.runs.len(), results.wanted), (results.executed, ran.len(), ran.len()));
+            let expected = first.get_or_insert_with(|| (ran.clone(), numbers(&results)));
+            assert_eq!((ran, numbers(&results)), *expected, "{threads} threads");
+        }
+    }
+}
+
+/// A point that grows shares all its runs with one that is the same.
+#[test]
+fn points_that_are_the_same_grow_together() {
+    let stop = Stop { measure: "wait.mean".to_owned(), half_width: 0.05, most: 40 };
+    let mut twice = plan(&StudySpec { stop: Some(stop), ..spec() });
+    twice.points.push(twice.points[0].clone());
+    for threads in [1, 8] {
+        let fake = Fake::default();
+        let results = conducted(&twice, &place(&format!("twins-{threads}")), &fake, threads, Shard::WHOLE);
+        assert_eq!(results.of_point(0).len(), results.of_point(4).len());
+        assert_eq!(results.runs.len(), results.executed + results.of_point(4).len());
+        assert_eq!(fake.sorted().len(), results.executed);
+    }
+}
+
+#[test]
+#[should_panic(expected = "a scoped thread panicked")]
+fn a_run_that_panics_ends_the_study_and_leaves_nobody_waiting() {
+    struct Panics;
+    impl Runner for Panics {
+        fn run(&self, _: &Scenario, _: u64, _: &mut dyn Progress) -> Result<Finished, String> {
+            panic!("a bug of the simulator")
+        }
+    }
+    let plan = plan(&spec());
+    let place = place("panics");
+    let store = Store::open(&place, &plan, crate::store::Begin::GoOn).unwrap();
+    let orders = Orders { jobs: 4, shard: Shard::WHOLE, cancel: &crate::testing::NEVER };
+    let _ = conduct(&plan, &store, &Panics, &orders, &mut ());
 }
 
 #[test]
