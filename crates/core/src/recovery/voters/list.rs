@@ -318,7 +318,7 @@ mod tests {
             List::forced(first.id(), [voter(2)], [2], (1 << 16) + 1),
             List::forced(first.id(), [], [], 6),
             List { forced: None, ..forced.clone() },
-            List { forced: forced.forced.clone(), ..next },
+            List { forced: forced.forced, ..next },
         ];
         assert!(impossible.iter().all(|list| !list.is_possible()), "{impossible:?}");
         let last_of_era = ListId { number: ERA - 1, digest: 0 };
