@@ -25,6 +25,7 @@
 //! and then looked up. That makes an exact set of visited states affordable.
 
 pub mod action;
+mod bits;
 pub mod bundles;
 mod canonical;
 mod clock;

@@ -8,6 +8,7 @@ use meshlock_core::{Effect, Event, Grant, GrantId, Misuse, NodeId, Protocol, Rej
 use meshlock_properties::{Rule, RuleSet, Setting, check_step, turns};
 use meshlock_protocols::{Message, Node};
 
+use crate::bits::Bits;
 use crate::finding::Finding;
 use crate::intern::{FixedMap, Interner, map_bytes, next_id};
 
@@ -91,6 +92,11 @@ impl Local {
 
     pub(crate) fn view(&self, id: u32) -> &View {
         &self.views[id as usize]
+    }
+
+    /// The node states in which a request waits.
+    pub(crate) fn nodes_that_wait(&self) -> Bits {
+        Bits::of(0..self.views.len(), |id| !self.views[id].waiting.is_empty())
     }
 
     pub(crate) fn message(&self, id: u32) -> &Message {
