@@ -12,13 +12,6 @@ pub(crate) struct Graph {
     granted: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
-    /// `None` for a step that has to wait for a full channel: it is due, but not possible yet.
-    pub(crate) to: Option<u32>,
-    pub(crate) action: Action,
-}
-
 impl Graph {
     pub(crate) fn new() -> Self {
         Self { first: vec![0], targets: Vec::new(), actions: Vec::new(), granted: Vec::new() }
@@ -70,13 +63,13 @@ impl Graph {
         range.start.checked_add(nth).filter(|place| *place < range.end).map(|place| self.to(place))
     }
 
-    pub(crate) fn edge(&self, place: u32) -> Edge {
-        Edge { to: self.to(place), action: self.actions[place as usize].unpack() }
+    pub(crate) fn action(&self, place: u32) -> Action {
+        self.actions[place as usize].unpack()
     }
 
-    /// The steps that leave a state.
-    pub(crate) fn edges(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
-        self.range(state).map(|place| self.edge(place))
+    /// The steps that leave a state, also those that have to wait for a full channel: they are due.
+    pub(crate) fn actions(&self, state: u32) -> impl Iterator<Item = Action> + '_ {
+        self.range(state).map(|place| self.action(place))
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -1,82 +1,139 @@
 //! Every value is stored once and known by a small number, so that states are short rows of numbers.
 
+mod slots;
+
 use std::hash::{BuildHasher, Hash};
 use std::mem::size_of;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
+use slots::Slots;
+
 /// A map whose hasher is the same in every run.
 pub(crate) type FixedMap<K, V> = HashMap<K, V, FixedState>;
 
-/// Values known by the order in which they were first seen.
-pub(crate) struct Interner<T> {
-    items: Vec<T>,
-    hashes: Vec<u64>,
-    table: HashTable<u32>,
+/// Values known by small numbers, each with what was computed from it. Copies share them: every thread of an exploration
+/// has one, and a number means the same to all. Which number a value gets depends on who saw it first.
+pub(crate) struct Interner<T, F = ()>(Arc<Shared<T, F>>);
+
+struct Shared<T, F> {
+    items: Slots<(T, F)>,
+    len: AtomicU32,
+    /// By hash, so that threads rarely meet at one lock.
+    #[expect(clippy::disallowed_types, reason = "threads of one exploration share what they have seen")]
+    tables: [std::sync::Mutex<HashTable<Place>>; TABLES],
     hasher: FixedState,
 }
 
+#[derive(Clone, Copy)]
+struct Place {
+    hash: u64,
+    id: u32,
+}
+
+const TABLES: usize = 16;
+
+impl<T, F> Clone for Interner<T, F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
 impl<T: Eq + Hash> Interner<T> {
-    pub(crate) fn new() -> Self {
-        Self { items: Vec::new(), hashes: Vec::new(), table: HashTable::new(), hasher: FixedState::default() }
+    /// The number of this value, and whether it is new.
+    pub(crate) fn insert(&self, item: T) -> (u32, bool) {
+        self.insert_with(item, |_| ())
     }
 
-    /// The number of this value, and whether it is new.
-    pub(crate) fn insert(&mut self, item: T) -> (u32, bool) {
-        let hash = self.hasher.hash_one(&item);
-        match self.find(hash, &item) {
+    /// The same for a value that is copied only if it is new.
+    pub(crate) fn insert_ref(&self, item: &T) -> u32
+    where
+        T: Clone,
+    {
+        self.insert_ref_with(item, |_| ())
+    }
+}
+
+impl<T: Eq + Hash, F> Interner<T, F> {
+    #[expect(clippy::disallowed_types, reason = "see above")]
+    pub(crate) fn new() -> Self {
+        let tables = std::array::from_fn(|_| std::sync::Mutex::new(HashTable::new()));
+        Self(Arc::new(Shared { items: Slots::new(), len: AtomicU32::new(0), tables, hasher: FixedState::default() }))
+    }
+
+    /// The number of this value, and whether it is new; then `facts` is computed from it.
+    pub(crate) fn insert_with(&self, item: T, facts: impl FnOnce(&T) -> F) -> (u32, bool) {
+        let hash = self.0.hasher.hash_one(&item);
+        let mut table = self.table(hash);
+        match self.find(&table, hash, &item) {
             Some(id) => (id, false),
-            None => (self.add(hash, item), true),
+            None => (self.add(&mut table, hash, item, facts), true),
         }
     }
 
     /// The same for a value that is copied only if it is new.
-    pub(crate) fn insert_ref(&mut self, item: &T) -> u32
+    pub(crate) fn insert_ref_with(&self, item: &T, facts: impl FnOnce(&T) -> F) -> u32
     where
         T: Clone,
     {
-        let hash = self.hasher.hash_one(item);
-        match self.find(hash, item) {
+        let hash = self.0.hasher.hash_one(item);
+        let mut table = self.table(hash);
+        match self.find(&table, hash, item) {
             Some(id) => id,
-            None => self.add(hash, item.clone()),
+            None => self.add(&mut table, hash, item.clone(), facts),
         }
     }
 
-    fn find(&self, hash: u64, item: &T) -> Option<u32> {
-        let same = |id: &u32| self.hashes[*id as usize] == hash && self.items[*id as usize] == *item;
-        self.table.find(hash, same).copied()
+    #[expect(clippy::disallowed_types, reason = "see above")]
+    fn table(&self, hash: u64) -> std::sync::MutexGuard<'_, HashTable<Place>> {
+        // Other bits than those that the table itself goes by.
+        let table = &self.0.tables[(hash >> 40) as usize % TABLES];
+        // A thread that panicked ends the exploration; what it left is whole.
+        table.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn add(&mut self, hash: u64, item: T) -> u32 {
-        let id = next_id(self.items.len());
-        self.items.push(item);
-        self.hashes.push(hash);
-        let hashes = &self.hashes;
-        self.table.insert_unique(hash, id, |other| hashes[*other as usize]);
+    fn find(&self, table: &HashTable<Place>, hash: u64, item: &T) -> Option<u32> {
+        let same = |place: &Place| place.hash == hash && self.get(place.id) == item;
+        table.find(hash, same).map(|place| place.id)
+    }
+
+    fn add(&self, table: &mut HashTable<Place>, hash: u64, item: T, facts: impl FnOnce(&T) -> F) -> u32 {
+        let facts = facts(&item);
+        let id = self.0.len.fetch_add(1, Ordering::Relaxed);
+        assert!(id != u32::MAX, "memory runs out long before ids do");
+        self.0.items.put(id, (item, facts));
+        table.insert_unique(hash, Place { hash, id }, |place| place.hash);
         id
     }
 
     pub(crate) fn get(&self, id: u32) -> &T {
-        &self.items[id as usize]
+        &self.0.items.get(id).0
     }
 
+    /// What was computed from this value.
+    pub(crate) fn facts(&self, id: u32) -> &F {
+        &self.0.items.get(id).1
+    }
+
+    /// While other threads add values, not all below this number are there yet.
     pub(crate) fn len(&self) -> usize {
-        self.items.len()
+        self.0.len.load(Ordering::Relaxed) as usize
     }
 
     /// The memory of the tables, with `heap` bytes outside of each value.
     pub(crate) fn bytes(&self, heap: usize) -> usize {
-        self.items.capacity() * size_of::<T>() + self.items.len() * heap + self.hashes.capacity() * 8 + {
-            self.table.capacity() * 6
-        }
+        self.len() * (size_of::<OnceLock<(T, F)>>() * 3 / 2 + heap + size_of::<Place>() * 3 / 2)
     }
 }
 
 /// Sequences of numbers, built like lists: a sequence is its first number and the number of the rest.
 pub(crate) struct Sequences {
-    cells: Interner<Cell>,
-    lengths: Vec<u16>,
+    /// Each with its length.
+    cells: Interner<Cell, u16>,
+    built: FixedMap<Cell, u32>,
     appended: FixedMap<(u32, u32), u32>,
 }
 
@@ -90,13 +147,22 @@ impl Sequences {
     pub(crate) const EMPTY: u32 = 0;
 
     pub(crate) fn new() -> Self {
-        let mut cells = Interner::new();
-        cells.insert(Cell { head: u32::MAX, rest: u32::MAX });
-        Self { cells, lengths: vec![0], appended: FixedMap::default() }
+        let cells = Interner::new();
+        cells.insert_with(Cell { head: u32::MAX, rest: u32::MAX }, |_| 0);
+        Self::of(cells)
+    }
+
+    fn of(cells: Interner<Cell, u16>) -> Self {
+        Self { cells, built: FixedMap::default(), appended: FixedMap::default() }
+    }
+
+    /// The same sequences for another thread.
+    pub(crate) fn shared(&self) -> Self {
+        Self::of(self.cells.clone())
     }
 
     pub(crate) fn len(&self, sequence: u32) -> usize {
-        self.lengths[sequence as usize].into()
+        (*self.cells.facts(sequence)).into()
     }
 
     /// The first number of a sequence that is not empty, and the rest.
@@ -109,11 +175,10 @@ impl Sequences {
     }
 
     pub(crate) fn cons(&mut self, head: u32, rest: u32) -> u32 {
-        let (id, new) = self.cells.insert(Cell { head, rest });
-        if new {
-            self.lengths.push(self.lengths[rest as usize].saturating_add(1));
-        }
-        id
+        let Self { cells, built, .. } = self;
+        let length = |cell: &Cell| cells.facts(cell.rest).saturating_add(1);
+        let cell = Cell { head, rest };
+        *built.entry(cell).or_insert_with(|| cells.insert_with(cell, length).0)
     }
 
     /// The sequence with one number more at its end.
@@ -166,7 +231,12 @@ impl Sequences {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.cells.bytes(0) + self.lengths.capacity() * 2 + map_bytes(&self.appended)
+        self.cells.bytes(0) + self.memo_bytes()
+    }
+
+    /// The memory of what is not shared with other threads.
+    pub(crate) fn memo_bytes(&self) -> usize {
+        map_bytes(&self.built) + map_bytes(&self.appended)
     }
 }
 
@@ -192,12 +262,27 @@ mod tests {
 
     #[test]
     fn equal_values_share_a_number() {
-        let mut names = Interner::new();
+        let names: Interner<&str> = Interner::new();
         assert_eq!(names.insert("ann"), (0, true));
         assert_eq!(names.insert("bob"), (1, true));
         assert_eq!(names.insert("ann"), (0, false));
         assert_eq!(*names.get(1), "bob");
         assert_eq!(names.len(), 2);
+    }
+
+    #[test]
+    fn threads_that_see_the_same_values_know_them_by_the_same_numbers() {
+        let squares: Interner<u64, u64> = Interner::new();
+        let see = |from: u64| (0..5_000).map(|i| (i * 7 + from) % 5_000).map(|i| squares.insert_with(i, |i| i * i).0).max();
+        let most = std::thread::scope(|scope| {
+            let threads: Vec<_> = [0, 1_000, 4_000].map(|from| scope.spawn(move || see(from))).into_iter().collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).max()
+        });
+        assert_eq!((squares.len(), most), (5_000, Some(Some(4_999))));
+        for value in 0..5_000 {
+            let (id, new) = squares.insert_with(value, |_| 0);
+            assert_eq!((new, *squares.get(id), *squares.facts(id)), (false, value, value * value));
+        }
     }
 
     #[test]

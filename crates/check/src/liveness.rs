@@ -142,12 +142,12 @@ impl<'a> Bad<'a> {
 
     /// The steps that leave a state and stay in the bad part, with where they lead.
     fn kept(&self, state: u32) -> impl Iterator<Item = (Action, u32)> + '_ {
-        self.graph.range(state).filter_map(|at| Some((self.graph.edge(at).action, self.leads_to(at)?)))
+        self.graph.range(state).filter_map(|at| Some((self.graph.action(at), self.leads_to(at)?)))
     }
 
     /// The obligations of a state: the classes of obligatory actions that are possible in it.
     fn obligations(&self, state: u32) -> BTreeSet<Class> {
-        self.graph.edges(state).filter_map(|edge| self.class(state, edge.action)).collect()
+        self.graph.actions(state).filter_map(|action| self.class(state, action)).collect()
     }
 
     fn class(&self, state: u32, action: Action) -> Option<Class> {
