@@ -103,13 +103,13 @@ impl Explorer {
             End::Broken { path, finding, cycle_from } => (Verdict::Violated, Some((path, finding, cycle_from))),
             End::Stopped(verdict) => (verdict, None),
         };
-        let progress = run.progress();
+        let (progress, slept) = (run.progress(), run.slept);
         let parts = space.local.sizes();
         let violation = broken.map(|(path, finding, cycle_from)| {
             let counterexample = Counterexample::replay(&space, &path, cycle_from);
             Broken { finding, counterexample }
         });
-        Ok(Outcome { progress, verdict, violation, parts })
+        Ok(Outcome { progress, verdict, violation, parts, slept })
     }
 }
 
@@ -134,6 +134,7 @@ struct Run<'a> {
     sleepers: Option<Sleepers>,
     crew: Option<Crew>,
     generated: u64,
+    slept: u64,
     depth: u32,
     frontier: u64,
     actions: Vec<Action>,
@@ -161,6 +162,7 @@ impl<'a> Run<'a> {
             sleepers,
             crew,
             generated: 1,
+            slept: 0,
             depth: 0,
             frontier: 1,
             actions: Vec::new(),
@@ -257,6 +259,7 @@ impl<'a> Run<'a> {
             (Ok(()), LevelEnd::Together) => {
                 let done = level.done();
                 self.generated += done.generated;
+                self.slept += done.slept;
                 crew.merge(done, &mut self.store, self.sleepers.as_mut());
                 Ok(true)
             }
@@ -296,6 +299,7 @@ impl<'a> Run<'a> {
             let bed = self.sleepers.as_ref().and_then(|sleepers| sleepers.beds.bed(*action));
             if bed.is_some_and(|bed| asleep.has(bed)) {
                 self.generated += 1;
+                self.slept += 1;
                 continue;
             }
             let (granted, light) = match self.space.apply(&self.row, *action, &mut self.next) {

@@ -87,7 +87,6 @@ impl<T: Eq + Hash, F> Interner<T, F> {
         }
     }
 
-    #[expect(clippy::disallowed_types, reason = "see above")]
     fn table(&self, hash: u64) -> std::sync::MutexGuard<'_, HashTable<Place>> {
         // Other bits than those that the table itself goes by.
         let table = &self.0.tables[(hash >> 40) as usize % TABLES];
@@ -273,7 +272,8 @@ mod tests {
     #[test]
     fn threads_that_see_the_same_values_know_them_by_the_same_numbers() {
         let squares: Interner<u64, u64> = Interner::new();
-        let see = |from: u64| (0..5_000).map(|i| (i * 7 + from) % 5_000).map(|i| squares.insert_with(i, |i| i * i).0).max();
+        let see =
+            |from: u64| (0..5_000).map(|i| (i * 7 + from) % 5_000).map(|i| squares.insert_with(i, |i| i * i).0).max();
         let most = std::thread::scope(|scope| {
             let threads: Vec<_> = [0, 1_000, 4_000].map(|from| scope.spawn(move || see(from))).into_iter().collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).max()

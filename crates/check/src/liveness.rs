@@ -60,12 +60,8 @@ pub(crate) fn search(space: &Space, store: &Store, graph: &Graph) -> End {
         // Of several components, the one shown is the first that a search of the whole graph comes to.
         let Some(component) = bad.find() else { continue };
         let (rule, what) = match victim {
-            None => {
-                (Rule::MessagesEnd, "messages alone can go on forever, although every one of them is delivered")
-            }
-            Some(_) => {
-                (Rule::Starvation, "it can wait forever, although everything else that must happen happens")
-            }
+            None => (Rule::MessagesEnd, "messages alone can go on forever, although every one of them is delivered"),
+            Some(_) => (Rule::Starvation, "it can wait forever, although everything else that must happen happens"),
         };
         return bad.end(&component, rule, what);
     }

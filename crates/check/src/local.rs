@@ -126,10 +126,8 @@ impl Local {
     }
 
     pub(crate) fn add_message(&mut self, message: Message) -> u32 {
-        let facts = |message: &Message| MessageFacts {
-            kind: Node::kind(message),
-            returning: Node::returning_in(message),
-        };
+        let facts =
+            |message: &Message| MessageFacts { kind: Node::kind(message), returning: Node::returning_in(message) };
         self.messages.insert_with(message, facts).0
     }
 

@@ -46,6 +46,7 @@ pub(crate) struct Level<'a> {
     alone: AtomicBool,
     stop: AtomicBool,
     generated: AtomicU64,
+    slept: AtomicU64,
     count: AtomicU64,
     found: Vec<Lock<Found>>,
 }
@@ -71,6 +72,7 @@ struct Way {
 /// What a level has found.
 pub(crate) struct Done {
     pub(crate) generated: u64,
+    pub(crate) slept: u64,
     found: Vec<Found>,
 }
 
@@ -90,6 +92,7 @@ impl<'a> Level<'a> {
             alone: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             generated: AtomicU64::new(0),
+            slept: AtomicU64::new(0),
             count: AtomicU64::new(0),
             found: (0..TABLES).map(|_| Lock::default()).collect(),
         }
@@ -110,8 +113,9 @@ impl<'a> Level<'a> {
     }
 
     pub(crate) fn done(self) -> Done {
-        let found = self.found.into_iter().map(|found| found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        Done { generated: self.generated.into_inner(), found: found.collect() }
+        let whole = |found: Lock<Found>| found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let found = self.found.into_iter().map(whole).collect();
+        Done { generated: self.generated.into_inner(), slept: self.slept.into_inner(), found }
     }
 
     fn is_over(&self) -> bool {
@@ -127,14 +131,15 @@ impl<'a> Level<'a> {
             if from >= self.states.end {
                 return;
             }
-            let mut generated = 0;
+            let mut counts = Counts::default();
             for state in from..from.saturating_add(Self::AT_ONCE).min(self.states.end) {
-                if self.expand(space, &mut hand, state, &mut generated).is_err() {
+                if self.expand(space, &mut hand, state, &mut counts).is_err() {
                     self.alone.store(true, Ordering::Relaxed);
                     return;
                 }
             }
-            self.generated.fetch_add(generated, Ordering::Relaxed);
+            self.generated.fetch_add(counts.generated, Ordering::Relaxed);
+            self.slept.fetch_add(counts.slept, Ordering::Relaxed);
             if self.store.len() as u64 + self.fresh() >= self.most {
                 self.alone.store(true, Ordering::Relaxed);
             }
@@ -145,7 +150,7 @@ impl<'a> Level<'a> {
     }
 
     /// `Err` if something is wrong.
-    fn expand(&self, space: &mut Space, hand: &mut Hand, state: u32, generated: &mut u64) -> Result<(), ()> {
+    fn expand(&self, space: &mut Space, hand: &mut Hand, state: u32, counts: &mut Counts) -> Result<(), ()> {
         let Hand { actions, row, next } = hand;
         row.copy_from_slice(self.store.row(state));
         actions.clear();
@@ -155,7 +160,8 @@ impl<'a> Level<'a> {
         for (step, action) in (0..).zip(actions.iter()) {
             let bed = self.sleepers.and_then(|sleepers| sleepers.beds.bed(*action));
             if bed.is_some_and(|bed| asleep.has(bed)) {
-                *generated += 1;
+                counts.generated += 1;
+                counts.slept += 1;
                 continue;
             }
             let light = match space.apply(row, *action, next) {
@@ -163,7 +169,7 @@ impl<'a> Level<'a> {
                 Ok(Applied::Impossible | Applied::MustWait) => continue,
                 Err(_) => return Err(()),
             };
-            *generated += 1;
+            counts.generated += 1;
             let sleep = self.sleepers.map_or_else(Sleep::default, |sleepers| sleepers.beds.after(known, bed, light));
             bed.into_iter().for_each(|bed| known.add(bed, light));
             let hash = self.store.hash(next);
@@ -181,7 +187,7 @@ impl<'a> Level<'a> {
     /// Takes a state that is not in the store; whether it is new here too.
     fn reach(&self, hash: u64, row: &Row, way: Way) -> bool {
         let found = self.found[table_of(hash)].lock();
-        let Found { table, hashes, rows, ways } = &mut *found.unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Found { table, hashes, rows, ways } = &mut *found.unwrap_or_else(std::sync::PoisonError::into_inner);
         let width = row.len();
         let row_of = |place: u32| &rows[place as usize * width..(place as usize + 1) * width];
         if let Some(place) = table.find(hash, |place| hashes[*place as usize] == hash && row_of(*place) == row) {
@@ -200,6 +206,13 @@ impl<'a> Level<'a> {
         ways.push(way);
         true
     }
+}
+
+/// What one thread has counted.
+#[derive(Default)]
+struct Counts {
+    generated: u64,
+    slept: u64,
 }
 
 /// What one thread writes in.

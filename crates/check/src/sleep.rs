@@ -6,8 +6,8 @@
 //! all of the same length, lets only sleep what sleeps on all of them.
 //!
 //! Breadth first, this changes nothing but the time: a state is found first by the least of its shortest runs, in the
-//! order in which steps are tried, and no step of that run sleeps. If one did, an earlier step commutes with all between,
-//! and the run with the two exchanged would be shorter by none and less. So states, their order, the first way to each and
+//! order in which steps are tried, and no step of that run sleeps. If one did, it could be moved before an earlier one that
+//! comes later in that order, and the run would not be the least. So states, their order, the first way to each and
 //! every counterexample stay the same. A step that sleeps would be a step like the earlier one, so what is wrong with it was
 //! found there. See docs/checking.md.
 
@@ -89,7 +89,23 @@ impl Beds {
             }
             Action::Release { node, place: 0 } => (CHANNELS + own_bit(node)?, node.into()),
             Action::Request { node, demand: 0 } => (CHANNELS + NODES + own_bit(node)?, node.into()),
-            _ => return None,
+            Action::Deliver { .. }
+            | Action::Release { .. }
+            | Action::Request { .. }
+            | Action::Notice { .. }
+            | Action::Expire { .. }
+            | Action::ExpireEarly { .. }
+            | Action::Cancel { .. }
+            | Action::Reprioritize { .. }
+            | Action::Cut { .. }
+            | Action::Form { .. }
+            | Action::Lose { .. }
+            | Action::Resize { .. }
+            | Action::Learn { .. }
+            | Action::Leave { .. }
+            | Action::Stop { .. }
+            | Action::Start { .. }
+            | Action::Member { .. } => return None,
         };
         Some(Bed { bit: u32::try_from(place).ok()?, node })
     }
@@ -143,5 +159,70 @@ impl Sleepers {
 
     pub(crate) fn bytes(&self) -> usize {
         (self.here.capacity() + self.next.capacity()) * size_of::<Sleep>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{DeskBug, desk};
+
+    fn beds() -> Beds {
+        let model = desk(3, 1, DeskBug::None);
+        let layout = Layout::of(&model);
+        Beds::of(&model, &layout, false).unwrap()
+    }
+
+    fn bed(action: Action) -> Bed {
+        beds().bed(action).unwrap()
+    }
+
+    #[test]
+    fn what_commutes_goes_on_sleeping() {
+        // A star: channel 0 leads from the desk to node 1, channel 2 to node 2.
+        let [one, two] = [0, 2].map(|channel| bed(Action::Deliver { channel, place: 0 }));
+        assert_eq!((one.node, two.node), (1, 2));
+        let after = |first_light, second_light| {
+            let mut known = Sleep::default();
+            known.add(one, first_light);
+            beds().after(known, Some(two), second_light).has(one)
+        };
+        assert!(after(true, true) && after(true, false) && after(false, true));
+        assert!(!after(false, false), "both of them change the world");
+    }
+
+    #[test]
+    fn steps_of_one_node_and_steps_of_the_world_wake_up_what_sleeps() {
+        let mut known = Sleep::default();
+        let one = bed(Action::Deliver { channel: 0, place: 0 });
+        known.add(one, true);
+        let request = bed(Action::Request { node: 1, demand: 0 });
+        assert!(!beds().after(known, Some(request), true).has(one), "it is at the same node");
+        assert!(beds().bed(Action::Cut { link: 0 }).is_none());
+        assert!(!beds().after(known, None, true).has(one));
+    }
+
+    #[test]
+    fn only_what_sleeps_on_every_way_sleeps() {
+        let [one, two] = [0, 2].map(|channel| bed(Action::Deliver { channel, place: 0 }));
+        let (mut first, mut second) = (Sleep::default(), Sleep::default());
+        first.add(one, true);
+        first.add(two, true);
+        second.add(two, false);
+        let both = first.and(second);
+        assert!(!both.has(one) && both.has(two));
+        assert_eq!(both.light, 0);
+    }
+
+    #[test]
+    fn nothing_sleeps_where_places_change() {
+        let mut model = desk(3, 1, DeskBug::None);
+        let layout = Layout::of(&model);
+        assert!(Beds::of(&model, &layout, true).is_none());
+        model.fifo = false;
+        assert!(Beds::of(&model, &layout, false).is_none());
+        model.fifo = true;
+        model.workload = model.workload.patient(0);
+        assert!(Beds::of(&model, &layout, false).is_none());
     }
 }

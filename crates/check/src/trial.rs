@@ -67,7 +67,16 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { states: None, depth: None, time: None, bytes: None, cancel: None, reduce: true, commute: true, threads: 1 }
+        Self {
+            states: None,
+            depth: None,
+            time: None,
+            bytes: None,
+            cancel: None,
+            reduce: true,
+            commute: true,
+            threads: 1,
+        }
     }
 }
 

@@ -25,7 +25,8 @@ impl<T> Slots<T> {
     /// Puts a value in. Every number is used once.
     pub(super) fn put(&self, id: u32, value: T) {
         let (block, place) = spot(id);
-        let block = self.blocks[block].get_or_init(|| (0..(FIRST as usize) << block).map(|_| OnceLock::new()).collect());
+        let block =
+            self.blocks[block].get_or_init(|| (0..(FIRST as usize) << block).map(|_| OnceLock::new()).collect());
         let fresh = block[place].set(value).is_ok();
         debug_assert!(fresh, "number {id} was used twice");
     }

@@ -1,6 +1,7 @@
 //! The arguments of `meshlock check`, in the order of its help.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -279,9 +280,14 @@ pub(crate) struct Limits {
     /// The most memory for each model, such as 500MiB or 2GiB.
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) max_memory: Option<u64>,
-    /// Keep messages that their receiver is certain to ignore. Verdicts stay the same, numbers do not.
+    /// Keep messages that their receiver is certain to ignore, and make every step, also one that leads where another order
+    /// of the same steps has led. Verdicts stay the same, numbers do not.
     #[arg(long)]
     pub(crate) no_reduction: bool,
+    /// How many threads explore: several models side by side, or the states of one. Results are the same with any number
+    /// [default: one for each core].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// Which options were really given, with the heading of the help they stand under.
