@@ -1,55 +1,49 @@
 //! Every value is stored once and known by a small number, so that states are short rows of numbers.
 
+mod shared;
 mod slots;
 
 use std::hash::{BuildHasher, Hash};
 use std::mem::size_of;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
-use slots::Slots;
+use shared::Shared;
 
 /// A map whose hasher is the same in every run.
 pub(crate) type FixedMap<K, V> = HashMap<K, V, FixedState>;
 
-/// Values known by small numbers, each with what was computed from it. Copies share them: every thread of an exploration
-/// has one, and a number means the same to all. Which number a value gets depends on who saw it first.
-pub(crate) struct Interner<T, F = ()>(Arc<Shared<T, F>>);
-
-struct Shared<T, F> {
-    items: Slots<(T, F)>,
-    len: AtomicU32,
-    /// By hash, so that threads rarely meet at one lock.
-    #[expect(clippy::disallowed_types, reason = "threads of one exploration share what they have seen")]
-    tables: [std::sync::Mutex<HashTable<Place>>; TABLES],
+/// Values known by small numbers, each with what was computed from it.
+///
+/// They belong to one thread until they are shared: then every thread of an exploration has a copy of the interner, and a
+/// number means the same to all. Which number a value gets depends on who saw it first.
+pub(crate) struct Interner<T, F = ()> {
+    values: Values<T, F>,
     hasher: FixedState,
 }
 
+enum Values<T, F> {
+    Own { items: Vec<(T, F)>, table: HashTable<Place> },
+    Shared(Arc<Shared<T, F>>),
+}
+
+/// A value that is known, by its hash.
 #[derive(Clone, Copy)]
 struct Place {
     hash: u64,
     id: u32,
 }
 
-const TABLES: usize = 16;
-
-impl<T, F> Clone for Interner<T, F> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
 impl<T: Eq + Hash> Interner<T> {
     /// The number of this value, and whether it is new.
-    pub(crate) fn insert(&self, item: T) -> (u32, bool) {
+    pub(crate) fn insert(&mut self, item: T) -> (u32, bool) {
         self.insert_with(item, |_| ())
     }
 
     /// The same for a value that is copied only if it is new.
-    pub(crate) fn insert_ref(&self, item: &T) -> u32
+    pub(crate) fn insert_ref(&mut self, item: &T) -> u32
     where
         T: Clone,
     {
@@ -58,73 +52,102 @@ impl<T: Eq + Hash> Interner<T> {
 }
 
 impl<T: Eq + Hash, F> Interner<T, F> {
-    #[expect(clippy::disallowed_types, reason = "see above")]
     pub(crate) fn new() -> Self {
-        let tables = std::array::from_fn(|_| std::sync::Mutex::new(HashTable::new()));
-        Self(Arc::new(Shared { items: Slots::new(), len: AtomicU32::new(0), tables, hasher: FixedState::default() }))
+        Self { values: Values::Own { items: Vec::new(), table: HashTable::new() }, hasher: FixedState::default() }
     }
 
     /// The number of this value, and whether it is new; then `facts` is computed from it.
-    pub(crate) fn insert_with(&self, item: T, facts: impl FnOnce(&T) -> F) -> (u32, bool) {
-        let hash = self.0.hasher.hash_one(&item);
-        let mut table = self.table(hash);
-        match self.find(&table, hash, &item) {
-            Some(id) => (id, false),
-            None => (self.add(&mut table, hash, item, facts), true),
-        }
+    pub(crate) fn insert_with(&mut self, item: T, facts: impl FnOnce(&T) -> F) -> (u32, bool) {
+        let hash = self.hasher.hash_one(&item);
+        self.values.insert(
+            hash,
+            item,
+            |item, same| item == same,
+            |item| {
+                let facts = facts(&item);
+                (item, facts)
+            },
+        )
     }
 
     /// The same for a value that is copied only if it is new.
-    pub(crate) fn insert_ref_with(&self, item: &T, facts: impl FnOnce(&T) -> F) -> u32
+    pub(crate) fn insert_ref_with(&mut self, item: &T, facts: impl FnOnce(&T) -> F) -> u32
     where
         T: Clone,
     {
-        let hash = self.0.hasher.hash_one(item);
-        let mut table = self.table(hash);
-        match self.find(&table, hash, item) {
-            Some(id) => id,
-            None => self.add(&mut table, hash, item.clone(), facts),
+        let hash = self.hasher.hash_one(item);
+        self.values.insert(hash, item, |item, same| *item == same, |item| (item.clone(), facts(item))).0
+    }
+
+    /// The same values for another thread.
+    pub(crate) fn share(&mut self) -> Self {
+        if let Values::Own { items, table } = &mut self.values {
+            let shared = Shared::of(std::mem::take(items), std::mem::take(table));
+            self.values = Values::Shared(Arc::new(shared));
         }
+        let values = match &self.values {
+            Values::Shared(shared) => Values::Shared(Arc::clone(shared)),
+            Values::Own { .. } => return Self::new(),
+        };
+        Self { values, hasher: self.hasher.clone() }
     }
 
-    fn table(&self, hash: u64) -> std::sync::MutexGuard<'_, HashTable<Place>> {
-        // Other bits than those that the table itself goes by.
-        let table = &self.0.tables[(hash >> 40) as usize % TABLES];
-        // A thread that panicked ends the exploration; what it left is whole.
-        table.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    fn find(&self, table: &HashTable<Place>, hash: u64, item: &T) -> Option<u32> {
-        let same = |place: &Place| place.hash == hash && self.get(place.id) == item;
-        table.find(hash, same).map(|place| place.id)
-    }
-
-    fn add(&self, table: &mut HashTable<Place>, hash: u64, item: T, facts: impl FnOnce(&T) -> F) -> u32 {
-        let facts = facts(&item);
-        let id = self.0.len.fetch_add(1, Ordering::Relaxed);
-        assert!(id != u32::MAX, "memory runs out long before ids do");
-        self.0.items.put(id, (item, facts));
-        table.insert_unique(hash, Place { hash, id }, |place| place.hash);
-        id
+    const fn is_shared(&self) -> bool {
+        matches!(self.values, Values::Shared(_))
     }
 
     pub(crate) fn get(&self, id: u32) -> &T {
-        &self.0.items.get(id).0
+        &self.values.get(id).0
     }
 
     /// What was computed from this value.
     pub(crate) fn facts(&self, id: u32) -> &F {
-        &self.0.items.get(id).1
+        &self.values.get(id).1
     }
 
     /// While other threads add values, not all below this number are there yet.
     pub(crate) fn len(&self) -> usize {
-        self.0.len.load(Ordering::Relaxed) as usize
+        match &self.values {
+            Values::Own { items, .. } => items.len(),
+            Values::Shared(shared) => shared.len(),
+        }
     }
 
     /// The memory of the tables, with `heap` bytes outside of each value.
     pub(crate) fn bytes(&self, heap: usize) -> usize {
-        self.len() * (size_of::<OnceLock<(T, F)>>() * 3 / 2 + heap + size_of::<Place>() * 3 / 2)
+        self.len() * (size_of::<(T, F)>() * 3 / 2 + heap + size_of::<Place>() * 3 / 2)
+    }
+}
+
+impl<T, F> Values<T, F> {
+    fn get(&self, id: u32) -> &(T, F) {
+        match self {
+            Self::Own { items, .. } => &items[id as usize],
+            Self::Shared(shared) => shared.get(id),
+        }
+    }
+
+    /// The number of a value, and whether it is new: then `made` makes it.
+    fn insert<K>(
+        &mut self,
+        hash: u64,
+        key: K,
+        is: impl Fn(&K, &T) -> bool,
+        made: impl FnOnce(K) -> (T, F),
+    ) -> (u32, bool) {
+        match self {
+            Self::Own { items, table } => {
+                let same = |place: &Place| place.hash == hash && is(&key, &items[place.id as usize].0);
+                if let Some(place) = table.find(hash, same) {
+                    return (place.id, false);
+                }
+                let id = next_id(items.len());
+                items.push(made(key));
+                table.insert_unique(hash, Place { hash, id }, |place| place.hash);
+                (id, true)
+            }
+            Self::Shared(shared) => shared.insert(hash, key, is, made),
+        }
     }
 }
 
@@ -132,6 +155,7 @@ impl<T: Eq + Hash, F> Interner<T, F> {
 pub(crate) struct Sequences {
     /// Each with its length.
     cells: Interner<Cell, u16>,
+    /// The same for this thread alone, where cells are shared.
     built: FixedMap<Cell, u32>,
     appended: FixedMap<(u32, u32), u32>,
 }
@@ -146,7 +170,7 @@ impl Sequences {
     pub(crate) const EMPTY: u32 = 0;
 
     pub(crate) fn new() -> Self {
-        let cells = Interner::new();
+        let mut cells = Interner::new();
         cells.insert_with(Cell { head: u32::MAX, rest: u32::MAX }, |_| 0);
         Self::of(cells)
     }
@@ -156,8 +180,8 @@ impl Sequences {
     }
 
     /// The same sequences for another thread.
-    pub(crate) fn shared(&self) -> Self {
-        Self::of(self.cells.clone())
+    pub(crate) fn share(&mut self) -> Self {
+        Self::of(self.cells.share())
     }
 
     pub(crate) fn len(&self, sequence: u32) -> usize {
@@ -175,9 +199,12 @@ impl Sequences {
 
     pub(crate) fn cons(&mut self, head: u32, rest: u32) -> u32 {
         let Self { cells, built, .. } = self;
-        let length = |cell: &Cell| cells.facts(cell.rest).saturating_add(1);
+        let length = cells.facts(rest).saturating_add(1);
         let cell = Cell { head, rest };
-        *built.entry(cell).or_insert_with(|| cells.insert_with(cell, length).0)
+        if !cells.is_shared() {
+            return cells.insert_with(cell, |_| length).0;
+        }
+        *built.entry(cell).or_insert_with(|| cells.insert_with(cell, |_| length).0)
     }
 
     /// The sequence with one number more at its end.
@@ -261,7 +288,7 @@ mod tests {
 
     #[test]
     fn equal_values_share_a_number() {
-        let names: Interner<&str> = Interner::new();
+        let mut names: Interner<&str> = Interner::new();
         assert_eq!(names.insert("ann"), (0, true));
         assert_eq!(names.insert("bob"), (1, true));
         assert_eq!(names.insert("ann"), (0, false));
@@ -271,14 +298,18 @@ mod tests {
 
     #[test]
     fn threads_that_see_the_same_values_know_them_by_the_same_numbers() {
-        let squares: Interner<u64, u64> = Interner::new();
-        let see =
-            |from: u64| (0..5_000).map(|i| (i * 7 + from) % 5_000).map(|i| squares.insert_with(i, |i| i * i).0).max();
+        let mut squares: Interner<u64, u64> = Interner::new();
+        let before = squares.insert_with(77, |i| i * i).0;
+        let threads = [0, 1_000, 4_000].map(|from| (from, squares.share()));
+        let see = |(from, mut squares): (u64, Interner<u64, u64>)| {
+            (0..5_000).map(|i| (i * 7 + from) % 5_000).map(|i| squares.insert_with(i, |i| i * i).0).max()
+        };
         let most = std::thread::scope(|scope| {
-            let threads: Vec<_> = [0, 1_000, 4_000].map(|from| scope.spawn(move || see(from))).into_iter().collect();
+            let threads = threads.map(|thread| scope.spawn(|| see(thread)));
             threads.into_iter().map(|thread| thread.join().unwrap()).max()
         });
         assert_eq!((squares.len(), most), (5_000, Some(Some(4_999))));
+        assert_eq!(*squares.get(before), 77);
         for value in 0..5_000 {
             let (id, new) = squares.insert_with(value, |_| 0);
             assert_eq!((new, *squares.get(id), *squares.facts(id)), (false, value, value * value));

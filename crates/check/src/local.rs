@@ -68,8 +68,8 @@ impl Local {
     }
 
     /// The same nodes and messages for another thread, which finds out about their steps by itself.
-    pub(crate) fn shared(&self) -> Self {
-        Self::of(self.nodes.clone(), self.messages.clone(), self.rules, self.setting)
+    pub(crate) fn share(&mut self) -> Self {
+        Self::of(self.nodes.share(), self.messages.share(), self.rules, self.setting)
     }
 
     fn of(

@@ -223,8 +223,8 @@ struct Hand {
 }
 
 impl Crew {
-    pub(crate) fn new(space: &Space, threads: usize) -> Self {
-        Self { others: (1..threads).map(|_| space.shared()).collect() }
+    pub(crate) fn new(space: &mut Space, threads: usize) -> Self {
+        Self { others: (1..threads).map(|_| space.share()).collect() }
     }
 
     /// Expands a level. This thread calls `look` now and then, which says whether to go on.

@@ -37,6 +37,8 @@ pub(crate) struct Space {
     /// Environments to write in, so that a step allocates only what is new.
     spare: Option<Environment>,
     pushed: Vec<u16>,
+    /// Tokens under way in the state that is checked: the number of the message, and of the token.
+    pub(crate) tokens: Vec<(usize, u32)>,
     /// What became of messages, while a run is being recorded.
     pub(crate) noted: Option<Noted>,
 }
@@ -110,6 +112,7 @@ impl Space {
             canonical: canonical.then(|| Canonical::new(model.setting.order)),
             spare: None,
             pushed: Vec::new(),
+            tokens: Vec::new(),
             noted: None,
             model,
         }
@@ -131,11 +134,11 @@ impl Space {
     }
 
     /// The same space for another thread: numbers mean the same to both.
-    pub(crate) fn shared(&self) -> Self {
+    pub(crate) fn share(&mut self) -> Self {
         let (reduce, canonical) = self.reductions();
         let fresh = Self::tables(self.model.clone(), self.layout.clone(), reduce, canonical);
-        let (environments, histories) = (self.environments.clone(), self.histories.clone());
-        Self { local: self.local.shared(), channels: self.channels.shared(), environments, histories, ..fresh }
+        let (environments, histories) = (self.environments.share(), self.histories.share());
+        Self { local: self.local.share(), channels: self.channels.share(), environments, histories, ..fresh }
     }
 
     /// The same state in a space with empty tables, for long walks.
@@ -210,8 +213,9 @@ impl Space {
         Ok(Applied::Made { granted, light })
     }
 
-    pub(crate) fn add_environment(&self, environment: &Environment) -> u32 {
-        self.environments.insert_ref_with(environment, |environment| self.facts_of(environment))
+    pub(crate) fn add_environment(&mut self, environment: &Environment) -> u32 {
+        let Self { environments, model, layout, .. } = self;
+        environments.insert_ref_with(environment, |environment| EnvironmentFacts::of(model, layout, environment))
     }
 
     /// Removes what its receiver is certain to ignore from the channels where that may have changed.

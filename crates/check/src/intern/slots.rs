@@ -8,8 +8,8 @@ pub(super) struct Slots<T> {
 }
 
 const FIRST: u32 = 16;
-/// The last of them ends where numbers of 32 bits end.
-const BLOCKS: usize = 29;
+/// The last of them ends where numbers of 32 bits end, less the first block.
+const BLOCKS: usize = 28;
 
 impl<T> Slots<T> {
     pub(super) fn new() -> Self {
@@ -33,9 +33,9 @@ impl<T> Slots<T> {
 }
 
 fn spot(id: u32) -> (usize, usize) {
-    let from_first = u64::from(id) + u64::from(FIRST);
-    let block = from_first.ilog2() - FIRST.ilog2();
-    (block as usize, (from_first - (u64::from(FIRST) << block)) as usize)
+    let from_first = id.wrapping_add(FIRST);
+    let block = (from_first | FIRST).ilog2() - FIRST.ilog2();
+    (block as usize, (from_first - (FIRST << block)) as usize)
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(spot(16), (1, 0));
         assert_eq!(spot(47), (1, 31));
         assert_eq!(spot(48), (2, 0));
-        assert!(spot(u32::MAX).0 < BLOCKS);
+        assert_eq!(spot(u32::MAX - FIRST).0, BLOCKS - 1);
         let slots = Slots::new();
         (0..1000).for_each(|id| slots.put(id, id * 7));
         assert!((0..1000).all(|id| *slots.get(id) == id * 7));
