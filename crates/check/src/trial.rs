@@ -74,7 +74,7 @@ impl Default for Limits {
             bytes: None,
             cancel: None,
             reduce: true,
-            commute: true,
+            commute: false,
             threads: 1,
         }
     }

@@ -280,8 +280,7 @@ pub(crate) struct Limits {
     /// The most memory for each model, such as 500MiB or 2GiB.
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) max_memory: Option<u64>,
-    /// Keep messages that their receiver is certain to ignore, and make every step, also one that leads where another order
-    /// of the same steps has led. Verdicts stay the same, numbers do not.
+    /// Keep messages that their receiver is certain to ignore. Verdicts stay the same, numbers do not.
     #[arg(long)]
     pub(crate) no_reduction: bool,
     /// How many threads explore: several models side by side, or the states of one. Results are the same with any number
