@@ -262,7 +262,7 @@ impl Crew {
         let mut work: Vec<_> = tables.iter_mut().zip(done.found.iter().zip(&ids)).collect();
         let share = work.len().div_ceil(self.others.len() + 1);
         std::thread::scope(|scope| {
-            let fill = move |work: &mut [(&mut HashTable<u32>, (&Found, &Vec<u32>))]| {
+            let fill = move |work: &mut [Filling<'_>]| {
                 for (table, (found, ids)) in work {
                     table.reserve(ids.len(), rehash);
                     for (hash, id) in found.hashes.iter().zip(*ids) {
@@ -300,6 +300,9 @@ impl Crew {
         self.others.iter().map(Space::memo_bytes).sum()
     }
 }
+
+/// A table of the store, and what is to be put into it with its numbers.
+type Filling<'a> = (&'a mut HashTable<u32>, (&'a Found, &'a Vec<u32>));
 
 /// A new state by its way, and where it lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -223,7 +223,7 @@ mod tests {
         model.fifo = false;
         assert!(Beds::of(&model, &layout, false).is_none());
         model.fifo = true;
-        model.workload = model.workload.patient(0);
+        model.workload.patience = Some(0);
         assert!(Beds::of(&model, &layout, false).is_none());
     }
 }
