@@ -112,6 +112,11 @@ impl Action {
 pub(crate) struct Packed(u32);
 
 impl Packed {
+    /// Whether it is a delivery or a notice.
+    pub(crate) const fn is_arrival(self) -> bool {
+        self.0 >> 28 <= 1
+    }
+
     pub(crate) const fn unpack(self) -> Action {
         let a = (self.0 >> 16 & 0xfff) as u16;
         let node = a as u8;
@@ -172,6 +177,8 @@ mod tests {
         let incidents = Incident::ALL.map(|incident| Action::Member { incident, node: 63, at: 62 });
         for action in actions.into_iter().chain(incidents) {
             assert_eq!(action.pack().unpack(), action);
+            let is_arrival = matches!(action, Action::Deliver { .. } | Action::Notice { .. });
+            assert_eq!(action.pack().is_arrival(), is_arrival, "{action:?}");
         }
     }
 }

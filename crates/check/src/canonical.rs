@@ -3,6 +3,9 @@
 //! On each line of numbers (see [`meshlock_core::counters`]) 0 stays where it is, the order is kept, and gaps larger
 //! than the line's reach are cut down to it. The renumbered form of a node, message, history or environment is computed
 //! once for each set of new numbers.
+//!
+//! Renumbered states have small numbers, so the numbers of a line are a word with a bit for each: those of a state are
+//! the union of those of its parts, in order, without sorting. Numbers that do not fit into a word are sorted.
 
 use std::mem::size_of;
 
@@ -17,14 +20,46 @@ use crate::space::{Row, Space};
 /// The lines seen so far, and the numbers of everything seen so far.
 pub(crate) struct Canonical {
     lines: Lines,
-    /// For each part, by number: its counters, sorted, each once.
-    numbers: [Vec<Option<Box<[Number]>>>; 4],
+    /// For each part, by number: its counters.
+    numbers: [Vec<Option<Numbers>>; 4],
     /// By part, number and new counters: what it becomes.
     renumbered: FixedMap<(Part, u32, u32), u32>,
     values: Interner<Vec<i64>>,
     scratch: Vec<i64>,
+    /// For each line the numbers of the state that is looked at as bits, and where they begin in `old`.
+    words: Vec<(u64, usize)>,
+    /// Whether all of them fit into bits.
+    fits: bool,
     old: Vec<Number>,
     new: Vec<i64>,
+}
+
+/// The counters of a part.
+#[derive(Clone)]
+struct Numbers {
+    /// Sorted, each once.
+    all: Box<[Number]>,
+    /// For each line that it has numbers on the same as bits; `None` if they do not fit.
+    words: Option<Box<[(u16, u64)]>>,
+}
+
+impl Numbers {
+    fn of(mut numbers: Vec<Number>) -> Self {
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut words: Vec<(u16, u64)> = Vec::new();
+        for (line, value) in &numbers {
+            if words.last().is_none_or(|(last, _)| last != line) {
+                words.push((*line, 0));
+            }
+            let bit = u32::try_from(*value).ok().and_then(|value| 1_u64.checked_shl(value));
+            let (Some(bit), Some((_, word))) = (bit, words.last_mut()) else {
+                return Self { all: numbers.into(), words: None };
+            };
+            *word |= bit;
+        }
+        Self { all: numbers.into(), words: Some(words.into()) }
+    }
 }
 
 /// What a number of a row stands for.
@@ -105,6 +140,8 @@ impl Canonical {
             renumbered: FixedMap::default(),
             values: Interner::new(),
             scratch: Vec::new(),
+            words: Vec::new(),
+            fits: true,
             old: Vec::new(),
             new: Vec::new(),
         }
@@ -138,22 +175,34 @@ impl Canonical {
         }
     }
 
-    /// Collects all numbers of a state, sorted by line.
+    /// Collects all numbers of a state, sorted by line; none if bits show that they have no gap to be closed.
     fn gather(&mut self, space: &Space, row: &Row) {
         self.old.clear();
-        for node in &row[..space.layout.nodes] {
-            self.collect(space, Part::Node, *node);
+        self.words.clear();
+        self.fits = true;
+        for_each_part(space, row, |part, id| self.collect(space, part, id));
+        self.words.resize(self.lines.reach.len(), (0, 0));
+        if !self.fits {
+            for_each_part(space, row, |part, id| {
+                let numbers = self.numbers[part as usize][id as usize].as_ref();
+                self.old.extend(numbers.iter().flat_map(|numbers| &*numbers.all));
+            });
+            self.old.extend((0..self.lines.reach.len()).filter_map(|line| Some((u16::try_from(line).ok()?, 0))));
+            self.old.sort_unstable();
+            self.old.dedup();
+            return;
         }
-        for content in &row[space.layout.nodes..space.layout.environment()] {
-            for message in space.channels.iter(*content) {
-                self.collect(space, Part::Message, message);
-            }
+        for (word, _) in &mut self.words {
+            *word |= 1; // 0 is on every line
         }
-        self.collect(space, Part::History, row[space.layout.history()]);
-        self.collect(space, Part::Environment, row[space.layout.environment()]);
-        self.old.extend((0..self.lines.reach.len()).filter_map(|line| Some((u16::try_from(line).ok()?, 0))));
-        self.old.sort_unstable();
-        self.old.dedup();
+        if self.words.iter().zip(&self.lines.reach).all(|((word, _), reach)| !has_gap(*word, *reach)) {
+            return;
+        }
+        for (line, (word, from)) in self.words.iter_mut().enumerate() {
+            *from = self.old.len();
+            let line = u16::try_from(line).unwrap_or(u16::MAX);
+            self.old.extend((0..64).filter(|value| *word >> value & 1 == 1).map(|value| (line, value)));
+        }
     }
 
     fn collect(&mut self, space: &Space, part: Part, id: u32) {
@@ -165,12 +214,18 @@ impl Canonical {
         let numbers = known[id as usize].get_or_insert_with(|| {
             let mut visitor = Collect { lines, numbers: Vec::new() };
             visit(space, part, id, &mut visitor);
-            let mut numbers = visitor.numbers;
-            numbers.sort_unstable();
-            numbers.dedup();
-            numbers.into()
+            Numbers::of(visitor.numbers)
         });
-        self.old.extend_from_slice(numbers);
+        let Some(words) = &numbers.words else {
+            self.fits = false;
+            return;
+        };
+        for (line, word) in words {
+            if self.words.len() <= usize::from(*line) {
+                self.words.resize(usize::from(*line) + 1, (0, 0));
+            }
+            self.words[usize::from(*line)].0 |= word;
+        }
     }
 
     /// Finds the new numbers; whether any differs.
@@ -189,11 +244,20 @@ impl Canonical {
     }
 
     fn replace(&mut self, space: &mut Space, part: Part, id: u32) -> u32 {
-        let Some(Some(numbers)) = self.numbers[part as usize].get(id as usize) else { return id };
+        let Some(Some(Numbers { all, .. })) = self.numbers[part as usize].get(id as usize) else { return id };
         let (old, new) = (&self.old, &self.new);
         self.scratch.clear();
-        self.scratch.extend(numbers.iter().map(|number| old.binary_search(number).map_or(number.1, |at| new[at])));
-        if self.scratch.iter().zip(numbers).all(|(new, old)| *new == old.1) {
+        if self.fits {
+            let words = &self.words;
+            self.scratch.extend(all.iter().map(|(line, value)| {
+                let (word, from) = words[usize::from(*line)];
+                let before = word & ((1 << value) - 1);
+                new[from + before.count_ones() as usize]
+            }));
+        } else {
+            self.scratch.extend(all.iter().map(|number| old.binary_search(number).map_or(number.1, |at| new[at])));
+        }
+        if self.scratch.iter().zip(all).all(|(new, old)| *new == old.1) {
             return id;
         }
         let values = self.values.insert_ref(&self.scratch);
@@ -230,11 +294,39 @@ impl Canonical {
     pub(crate) fn bytes(&self) -> usize {
         self.numbers
             .iter()
-            .map(|part| part.len() * (size_of::<Option<Box<[Number]>>>() + 8 * size_of::<Number>()))
+            .map(|part| part.len() * (size_of::<Option<Numbers>>() + 12 * size_of::<Number>()))
             .sum::<usize>()
             + map_bytes(&self.renumbered)
             + self.values.bytes(64)
     }
+}
+
+/// Calls `look` with every part of a state.
+fn for_each_part(space: &Space, row: &Row, mut look: impl FnMut(Part, u32)) {
+    for node in &row[..space.layout.nodes] {
+        look(Part::Node, *node);
+    }
+    for content in &row[space.layout.nodes..space.layout.environment()] {
+        for message in space.channels.iter(*content) {
+            look(Part::Message, message);
+        }
+    }
+    look(Part::History, row[space.layout.history()]);
+    look(Part::Environment, row[space.layout.environment()]);
+}
+
+/// Whether two numbers that follow each other in a word, which has 0, are further apart than `reach`.
+fn has_gap(word: u64, reach: i64) -> bool {
+    let (mut rest, mut last) = (word & (word - 1), 0);
+    while rest != 0 {
+        let number = i64::from(rest.trailing_zeros());
+        if number - last > reach {
+            return true;
+        }
+        last = number;
+        rest &= rest - 1;
+    }
+    false
 }
 
 /// Moves sorted different numbers, 0 among them, towards 0 until no gap is larger than `reach`.
@@ -290,6 +382,26 @@ mod tests {
         assert_eq!(closed(vec![-60, -58, -57, 0], 2), [-5, -3, -2, 0]);
         assert_eq!(closed(vec![-9, 0, 9], 4), [-4, 0, 4]);
         assert_eq!(closed(vec![0], 2), [0]);
+    }
+
+    #[test]
+    fn bits_show_the_same_gaps_as_numbers() {
+        for word in (0..1 << 12).map(|bits| bits << 1 | 1_u64) {
+            for reach in 2..5 {
+                let numbers: Vec<i64> = (0..64).filter(|value| word >> value & 1 == 1).collect();
+                assert_eq!(has_gap(word, reach), closed(numbers.clone(), reach) != numbers, "{numbers:?} {reach}");
+            }
+        }
+        assert!(has_gap(1 << 63 | 1, 62) && !has_gap(1 << 63 | 1, 63));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_into_bits_are_listed_alone() {
+        let words = |numbers: &[Number]| Numbers::of(numbers.to_vec()).words.map(|words| words.to_vec());
+        assert_eq!(words(&[(1, 63), (0, 2), (1, 0), (0, 2)]), Some(vec![(0, 4), (1, 1 << 63 | 1)]));
+        assert_eq!(words(&[(0, 64)]), None);
+        assert_eq!(words(&[(0, -1)]), None);
+        assert_eq!(words(&[]), Some(Vec::new()));
     }
 
     #[test]

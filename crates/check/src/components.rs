@@ -1,5 +1,23 @@
 //! Strongly connected components by Tarjan's algorithm, without recursion.
 
+use crate::bits::Bits;
+use crate::intern::next_id;
+
+/// The states 0, 1, 2, ... that lie on a circle. `step` is as in [`Components::visit`].
+pub(crate) fn on_circles(states: usize, step: impl Fn(u32, u32) -> Option<Option<u32>>) -> Bits {
+    let mut circles = Bits::none(states);
+    let mut components = Components::new(states);
+    for root in 0..next_id(states) {
+        components.visit(root, &step, |component| {
+            let leads_to_itself = |state: u32| (0..).map_while(|place| step(state, place)).any(|to| to == Some(state));
+            if component.len() > 1 || leads_to_itself(component[0]) {
+                component.iter().for_each(|state| circles.add(*state));
+            }
+        });
+    }
+    circles
+}
+
 /// The search over the states 0, 1, 2, ... of a graph.
 pub(crate) struct Components {
     /// When a state was first seen, from 1; 0 is not yet.

@@ -7,8 +7,8 @@ use meshlock_protocols::{Message, Recovering};
 use crate::action::Action;
 use crate::environment::{Environment, LinkState};
 use crate::intern::{Sequences, tiny};
-use crate::layout::LinkPlace;
-use crate::model::{Failing, Pick};
+use crate::layout::{Layout, LinkPlace};
+use crate::model::{Failing, Model, Pick};
 use crate::space::{EnvironmentFacts, Row, Space};
 
 impl Space {
@@ -181,18 +181,19 @@ impl Space {
             _ => true,
         }
     }
+}
 
-    /// What is asked of an environment again and again.
-    pub(crate) fn facts_of(&self, environment: &Environment) -> EnvironmentFacts {
+impl EnvironmentFacts {
+    pub(crate) fn of(model: &Model, layout: &Layout, environment: &Environment) -> Self {
         let mut changes = Vec::new();
-        for (place, link) in self.layout.links.iter().enumerate() {
+        for (place, link) in layout.links.iter().enumerate() {
             if !link.changeable {
                 continue;
             }
             match environment.links[place] {
                 LinkState::Up => {
-                    let apart = || environment.parts(&self.layout, Some(place)).iter().any(|part| *part != 0);
-                    if !(self.model.keep_connected && apart()) {
+                    let apart = || environment.parts(layout, Some(place)).iter().any(|part| *part != 0);
+                    if !(model.keep_connected && apart()) {
                         changes.push(Action::Cut { link: short(place) });
                     }
                 }
@@ -204,11 +205,11 @@ impl Space {
                 LinkState::Dying(_) | LinkState::Failed(_) => {}
             }
         }
-        EnvironmentFacts {
-            parts: environment.parts(&self.layout, None).into(),
+        Self {
+            parts: environment.parts(layout, None).into(),
             notices: environment.notice_pending(),
             behind: environment.behind(),
-            due: environment.due(self.model.timers.rounds),
+            due: environment.due(model.timers.rounds),
             changes: changes.into(),
         }
     }

@@ -107,7 +107,7 @@ impl Run<'_> {
             self.space.enabled(&row, &mut actions);
             for action in &actions {
                 // A caller's mistake is no step.
-                let Ok(Applied::Made { granted }) = self.space.apply(&row, *action, &mut next) else { continue };
+                let Ok(Applied::Made { granted, .. }) = self.space.apply(&row, *action, &mut next) else { continue };
                 self.look(&Edge { before: &row, action: *action, after: &next, granted });
                 self.store.insert(&next, self.at, *action);
             }

@@ -9,9 +9,12 @@ use crate::clock::Stopwatch;
 use crate::counterexample::Counterexample;
 use crate::finding::Finding;
 use crate::graph::Graph;
+use crate::intern::next_id;
 use crate::liveness;
 use crate::model::{Model, ModelError};
+use crate::parallel::{Crew, Level, LevelEnd};
 use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
+use crate::sleep::{Beds, Sleep, Sleepers};
 use crate::space::{Applied, Space};
 use crate::store::Store;
 
@@ -21,11 +24,18 @@ pub struct Options {
     pub search: Search,
     /// Remove messages that their receiver is certain to ignore.
     pub reduce: bool,
+    /// Breadth first without the graph: leave out steps whose result is known, because they commute with an earlier one.
+    /// States, their order and every run that is found stay the same. Not for members that recover. An experiment: it
+    /// gains little, see docs/checking.md.
+    pub commute: bool,
     /// Renumber growing counters, so that states come back. `None`: only if the workload is endless.
     pub canonical: Option<bool>,
     /// Keep the graph and search it for endless messages and starvation after a complete exploration. Only breadth
     /// first.
     pub graph: bool,
+    /// How many threads explore. Everything that is found is the same with any number of them. Depth first, with the graph
+    /// and where counters are renumbered, one does it alone.
+    pub threads: usize,
     /// The most different states.
     pub max_states: Option<u64>,
     /// The most steps from the start.
@@ -42,8 +52,10 @@ impl Default for Options {
         Self {
             search: Search::BreadthFirst,
             reduce: true,
+            commute: false,
             canonical: None,
             graph: false,
+            threads: 1,
             max_states: None,
             max_depth: None,
             max_time: None,
@@ -92,13 +104,13 @@ impl Explorer {
             End::Broken { path, finding, cycle_from } => (Verdict::Violated, Some((path, finding, cycle_from))),
             End::Stopped(verdict) => (verdict, None),
         };
-        let progress = run.progress();
+        let (progress, slept) = (run.progress(), run.slept);
         let parts = space.local.sizes();
         let violation = broken.map(|(path, finding, cycle_from)| {
             let counterexample = Counterexample::replay(&space, &path, cycle_from);
             Broken { finding, counterexample }
         });
-        Ok(Outcome { progress, verdict, violation, parts })
+        Ok(Outcome { progress, verdict, violation, parts, slept })
     }
 }
 
@@ -120,7 +132,10 @@ struct Run<'a> {
     watch: Stopwatch,
     store: Store,
     graph: Option<Graph>,
+    sleepers: Option<Sleepers>,
+    crew: Option<Crew>,
     generated: u64,
+    slept: u64,
     depth: u32,
     frontier: u64,
     actions: Vec<Action>,
@@ -132,6 +147,12 @@ impl<'a> Run<'a> {
     fn new(space: &'a mut Space, options: Options, observer: &'a mut dyn Observer) -> Self {
         let width = space.layout.width();
         let graph = (options.graph && options.search == Search::BreadthFirst).then(Graph::new);
+        let breadth = options.search == Search::BreadthFirst && graph.is_none();
+        let (_, canonical) = space.reductions();
+        let sleepers = (options.commute && breadth)
+            .then(|| Beds::of(&space.model, &space.layout, canonical).map(Sleepers::new))
+            .flatten();
+        let crew = (options.threads > 1 && breadth && !canonical).then(|| Crew::new(space, options.threads));
         Self {
             space,
             options,
@@ -139,7 +160,10 @@ impl<'a> Run<'a> {
             watch: Stopwatch::start(),
             store: Store::new(width),
             graph,
+            sleepers,
+            crew,
             generated: 1,
+            slept: 0,
             depth: 0,
             frontier: 1,
             actions: Vec::new(),
@@ -170,10 +194,19 @@ impl<'a> Run<'a> {
     fn breadth_first(&mut self) -> Result<(), Box<End>> {
         let mut at: u32 = 0;
         let mut level_end = 1;
+        let mut together = true;
         while (at as usize) < self.store.len() {
             if at as usize == level_end {
                 self.depth += 1;
                 level_end = self.store.len();
+                if let Some(sleepers) = &mut self.sleepers {
+                    sleepers.next_level();
+                }
+                together = true;
+            }
+            if std::mem::take(&mut together) && self.expand_together(at, next_id(level_end))? {
+                at = next_id(level_end);
+                continue;
             }
             self.frontier = self.store.len() as u64 - u64::from(at);
             self.pause(u64::from(at))?;
@@ -185,6 +218,55 @@ impl<'a> Run<'a> {
         }
         self.frontier = 0;
         Ok(())
+    }
+
+    /// Makes every step from the states of a level on several threads. False if the level is too small, or if something is
+    /// wrong or a limit is near: then nothing has happened, and the states are to be expanded one after the other.
+    fn expand_together(&mut self, from: u32, to: u32) -> Result<bool, Box<End>> {
+        let Some(mut crew) = self.crew.take() else { return Ok(false) };
+        if (to - from) < Level::LEAST || self.options.max_depth.is_some_and(|most| self.depth >= most) {
+            self.crew = Some(crew);
+            return Ok(false);
+        }
+        self.frontier = self.store.len() as u64 - u64::from(from);
+        let most = self.options.max_states.unwrap_or(u64::MAX);
+        let level = Level::new(&self.store, self.sleepers.as_ref(), from..to, most);
+        let mut stopped = Ok(());
+        let end = {
+            let Self { options, observer, watch, depth, generated, .. } = self;
+            let known = (crew.bytes() + self.store.bytes()) as u64;
+            let (before, depth) = (self.store.len() as u64, *depth);
+            let mut look = |space: &Space, level: &Level<'_>| {
+                let elapsed = watch.elapsed();
+                let progress = Progress {
+                    generated: *generated + level.generated(),
+                    unique: before + level.fresh(),
+                    depth,
+                    frontier: before + level.fresh() - u64::from(from),
+                    elapsed,
+                    bytes: known + (space.bytes() + level.bytes()) as u64,
+                };
+                stopped = stop_now(options, elapsed, progress.bytes);
+                if watch.report_due(elapsed) {
+                    observer.progress(&progress);
+                }
+                stopped.is_ok()
+            };
+            crew.expand(self.space, &level, &mut look)
+        };
+        let expanded = match (stopped, end) {
+            (Err(verdict), _) => Err(Box::new(End::Stopped(verdict))),
+            (Ok(()), LevelEnd::Alone) => Ok(false),
+            (Ok(()), LevelEnd::Together) => {
+                let done = level.done();
+                self.generated += done.generated;
+                self.slept += done.slept;
+                crew.merge(done, &mut self.store, self.sleepers.as_mut());
+                Ok(true)
+            }
+        };
+        self.crew = Some(crew);
+        expanded
     }
 
     fn depth_first(&mut self) -> Result<(), Box<End>> {
@@ -212,9 +294,17 @@ impl<'a> Run<'a> {
         let mut actions = std::mem::take(&mut self.actions);
         actions.clear();
         self.space.enabled(&self.row, &mut actions);
+        let asleep = self.sleepers.as_ref().map_or_else(Sleep::default, |sleepers| sleepers.in_state(at));
+        let mut known = asleep;
         for action in &actions {
-            let granted = match self.space.apply(&self.row, *action, &mut self.next) {
-                Ok(Applied::Made { granted }) => granted,
+            let bed = self.sleepers.as_ref().and_then(|sleepers| sleepers.beds.bed(*action));
+            if bed.is_some_and(|bed| asleep.has(bed)) {
+                self.generated += 1;
+                self.slept += 1;
+                continue;
+            }
+            let (granted, light) = match self.space.apply(&self.row, *action, &mut self.next) {
+                Ok(Applied::Made { granted, light }) => (granted, light),
                 Ok(Applied::Impossible) => continue,
                 Ok(Applied::MustWait) => {
                     if let Some(graph) = &mut self.graph {
@@ -226,6 +316,11 @@ impl<'a> Run<'a> {
             };
             self.generated += 1;
             let (next, new) = self.store.insert(&self.next, at, *action);
+            if let Some(sleepers) = &mut self.sleepers {
+                let sleep = sleepers.beds.after(known, bed, light);
+                sleepers.reached(next, new, sleep);
+                bed.into_iter().for_each(|bed| known.add(bed, light));
+            }
             if let Some(graph) = &mut self.graph {
                 graph.add(next, *action, granted);
             }
@@ -258,16 +353,8 @@ impl<'a> Run<'a> {
         if !looked_at.is_multiple_of(1024) {
             return Ok(());
         }
-        if self.options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return stop(Verdict::Cancelled);
-        }
         let elapsed = self.watch.elapsed();
-        if self.options.max_time.is_some_and(|most| elapsed >= most) {
-            return stop(Verdict::TimeLimit);
-        }
-        if self.options.max_bytes.is_some_and(|most| self.bytes() >= most) {
-            return stop(Verdict::MemoryLimit);
-        }
+        stop_now(&self.options, elapsed, self.bytes()).or_else(stop)?;
         if self.watch.report_due(elapsed) {
             let progress = self.progress();
             self.observer.progress(&progress);
@@ -277,7 +364,9 @@ impl<'a> Run<'a> {
 
     fn bytes(&self) -> u64 {
         let graph = self.graph.as_ref().map_or(0, Graph::bytes);
-        (self.space.bytes() + self.store.bytes() + graph) as u64
+        let sleepers = self.sleepers.as_ref().map_or(0, Sleepers::bytes);
+        let crew = self.crew.as_ref().map_or(0, Crew::bytes);
+        (self.space.bytes() + self.store.bytes() + graph + sleepers + crew) as u64
     }
 
     fn progress(&self) -> Progress {
@@ -290,6 +379,20 @@ impl<'a> Run<'a> {
             bytes: self.bytes(),
         }
     }
+}
+
+/// Whether somebody or something wants it to end now.
+fn stop_now(options: &Options, elapsed: Duration, bytes: u64) -> Result<(), Verdict> {
+    if options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        return Err(Verdict::Cancelled);
+    }
+    if options.max_time.is_some_and(|most| elapsed >= most) {
+        return Err(Verdict::TimeLimit);
+    }
+    if options.max_bytes.is_some_and(|most| bytes >= most) {
+        return Err(Verdict::MemoryLimit);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -12,14 +12,6 @@ pub(crate) struct Graph {
     granted: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
-    /// `None` for a step that has to wait for a full channel: it is due, but not possible yet.
-    pub(crate) to: Option<u32>,
-    pub(crate) action: Action,
-    pub(crate) granted: u8,
-}
-
 impl Graph {
     pub(crate) fn new() -> Self {
         Self { first: vec![0], targets: Vec::new(), actions: Vec::new(), granted: Vec::new() }
@@ -51,15 +43,33 @@ impl Graph {
         self.first[state as usize]..self.first[state as usize + 1]
     }
 
-    pub(crate) fn edge(&self, place: u32) -> Edge {
-        let place = place as usize;
-        let to = Some(self.targets[place]).filter(|to| *to != NOWHERE);
-        Edge { to, action: self.actions[place].unpack(), granted: self.granted[place] }
+    /// Where the step at a place leads; `None` for one that has to wait for a full channel.
+    pub(crate) fn to(&self, place: u32) -> Option<u32> {
+        Some(self.targets[place as usize]).filter(|to| *to != NOWHERE)
     }
 
-    /// The steps that leave a state.
-    pub(crate) fn edges(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
-        self.range(state).map(|place| self.edge(place))
+    pub(crate) fn granted(&self, place: u32) -> u8 {
+        self.granted[place as usize]
+    }
+
+    /// Whether a message or the notice of a link arrives in the step at a place.
+    pub(crate) fn is_arrival(&self, place: u32) -> bool {
+        self.actions[place as usize].is_arrival()
+    }
+
+    /// Where the step number `nth` of a state leads: `None` after the last one, `Some(None)` if it has to wait.
+    pub(crate) fn target(&self, state: u32, nth: u32) -> Option<Option<u32>> {
+        let range = self.range(state);
+        range.start.checked_add(nth).filter(|place| *place < range.end).map(|place| self.to(place))
+    }
+
+    pub(crate) fn action(&self, place: u32) -> Action {
+        self.actions[place as usize].unpack()
+    }
+
+    /// The steps that leave a state, also those that have to wait for a full channel: they are due.
+    pub(crate) fn actions(&self, state: u32) -> impl Iterator<Item = Action> + '_ {
+        self.range(state).map(|place| self.action(place))
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -1,34 +1,45 @@
 //! Every value is stored once and known by a small number, so that states are short rows of numbers.
 
+mod shared;
+mod slots;
+
 use std::hash::{BuildHasher, Hash};
 use std::mem::size_of;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
+use shared::Shared;
+
 /// A map whose hasher is the same in every run.
 pub(crate) type FixedMap<K, V> = HashMap<K, V, FixedState>;
 
-/// Values known by the order in which they were first seen.
-pub(crate) struct Interner<T> {
-    items: Vec<T>,
-    hashes: Vec<u64>,
-    table: HashTable<u32>,
+/// Values known by small numbers, each with what was computed from it.
+///
+/// They belong to one thread until they are shared: then every thread of an exploration has a copy of the interner, and a
+/// number means the same to all. Which number a value gets depends on who saw it first.
+pub(crate) struct Interner<T, F = ()> {
+    values: Values<T, F>,
     hasher: FixedState,
 }
 
-impl<T: Eq + Hash> Interner<T> {
-    pub(crate) fn new() -> Self {
-        Self { items: Vec::new(), hashes: Vec::new(), table: HashTable::new(), hasher: FixedState::default() }
-    }
+enum Values<T, F> {
+    Own { items: Vec<(T, F)>, table: HashTable<Place> },
+    Shared(Arc<Shared<T, F>>),
+}
 
+/// A value that is known, by its hash.
+#[derive(Clone, Copy)]
+struct Place {
+    hash: u64,
+    id: u32,
+}
+
+impl<T: Eq + Hash> Interner<T> {
     /// The number of this value, and whether it is new.
     pub(crate) fn insert(&mut self, item: T) -> (u32, bool) {
-        let hash = self.hasher.hash_one(&item);
-        match self.find(hash, &item) {
-            Some(id) => (id, false),
-            None => (self.add(hash, item), true),
-        }
+        self.insert_with(item, |_| ())
     }
 
     /// The same for a value that is copied only if it is new.
@@ -36,47 +47,116 @@ impl<T: Eq + Hash> Interner<T> {
     where
         T: Clone,
     {
+        self.insert_ref_with(item, |_| ())
+    }
+}
+
+impl<T: Eq + Hash, F> Interner<T, F> {
+    pub(crate) fn new() -> Self {
+        Self { values: Values::Own { items: Vec::new(), table: HashTable::new() }, hasher: FixedState::default() }
+    }
+
+    /// The number of this value, and whether it is new; then `facts` is computed from it.
+    pub(crate) fn insert_with(&mut self, item: T, facts: impl FnOnce(&T) -> F) -> (u32, bool) {
+        let hash = self.hasher.hash_one(&item);
+        self.values.insert(
+            hash,
+            item,
+            |item, same| item == same,
+            |item| {
+                let facts = facts(&item);
+                (item, facts)
+            },
+        )
+    }
+
+    /// The same for a value that is copied only if it is new.
+    pub(crate) fn insert_ref_with(&mut self, item: &T, facts: impl FnOnce(&T) -> F) -> u32
+    where
+        T: Clone,
+    {
         let hash = self.hasher.hash_one(item);
-        match self.find(hash, item) {
-            Some(id) => id,
-            None => self.add(hash, item.clone()),
+        self.values.insert(hash, item, |item, same| *item == same, |item| (item.clone(), facts(item))).0
+    }
+
+    /// The same values for another thread.
+    pub(crate) fn share(&mut self) -> Self {
+        if let Values::Own { items, table } = &mut self.values {
+            let shared = Shared::of(std::mem::take(items), std::mem::take(table));
+            self.values = Values::Shared(Arc::new(shared));
         }
+        let values = match &self.values {
+            Values::Shared(shared) => Values::Shared(Arc::clone(shared)),
+            Values::Own { .. } => return Self::new(),
+        };
+        Self { values, hasher: self.hasher.clone() }
     }
 
-    fn find(&self, hash: u64, item: &T) -> Option<u32> {
-        let same = |id: &u32| self.hashes[*id as usize] == hash && self.items[*id as usize] == *item;
-        self.table.find(hash, same).copied()
-    }
-
-    fn add(&mut self, hash: u64, item: T) -> u32 {
-        let id = next_id(self.items.len());
-        self.items.push(item);
-        self.hashes.push(hash);
-        let hashes = &self.hashes;
-        self.table.insert_unique(hash, id, |other| hashes[*other as usize]);
-        id
+    const fn is_shared(&self) -> bool {
+        matches!(self.values, Values::Shared(_))
     }
 
     pub(crate) fn get(&self, id: u32) -> &T {
-        &self.items[id as usize]
+        &self.values.get(id).0
     }
 
+    /// What was computed from this value.
+    pub(crate) fn facts(&self, id: u32) -> &F {
+        &self.values.get(id).1
+    }
+
+    /// While other threads add values, not all below this number are there yet.
     pub(crate) fn len(&self) -> usize {
-        self.items.len()
+        match &self.values {
+            Values::Own { items, .. } => items.len(),
+            Values::Shared(shared) => shared.len(),
+        }
     }
 
     /// The memory of the tables, with `heap` bytes outside of each value.
     pub(crate) fn bytes(&self, heap: usize) -> usize {
-        self.items.capacity() * size_of::<T>() + self.items.len() * heap + self.hashes.capacity() * 8 + {
-            self.table.capacity() * 6
+        self.len() * (size_of::<(T, F)>() * 3 / 2 + heap + size_of::<Place>() * 3 / 2)
+    }
+}
+
+impl<T, F> Values<T, F> {
+    fn get(&self, id: u32) -> &(T, F) {
+        match self {
+            Self::Own { items, .. } => &items[id as usize],
+            Self::Shared(shared) => shared.get(id),
+        }
+    }
+
+    /// The number of a value, and whether it is new: then `made` makes it.
+    fn insert<K>(
+        &mut self,
+        hash: u64,
+        key: K,
+        is: impl Fn(&K, &T) -> bool,
+        made: impl FnOnce(K) -> (T, F),
+    ) -> (u32, bool) {
+        match self {
+            Self::Own { items, table } => {
+                let same = |place: &Place| place.hash == hash && is(&key, &items[place.id as usize].0);
+                if let Some(place) = table.find(hash, same) {
+                    return (place.id, false);
+                }
+                let id = next_id(items.len());
+                items.push(made(key));
+                table.insert_unique(hash, Place { hash, id }, |place| place.hash);
+                (id, true)
+            }
+            Self::Shared(shared) => shared.insert(hash, key, is, made),
         }
     }
 }
 
 /// Sequences of numbers, built like lists: a sequence is its first number and the number of the rest.
 pub(crate) struct Sequences {
-    cells: Interner<Cell>,
-    lengths: Vec<u16>,
+    /// Each with its length.
+    cells: Interner<Cell, u16>,
+    /// The same for this thread alone, where cells are shared.
+    built: FixedMap<Cell, u32>,
     appended: FixedMap<(u32, u32), u32>,
 }
 
@@ -91,12 +171,21 @@ impl Sequences {
 
     pub(crate) fn new() -> Self {
         let mut cells = Interner::new();
-        cells.insert(Cell { head: u32::MAX, rest: u32::MAX });
-        Self { cells, lengths: vec![0], appended: FixedMap::default() }
+        cells.insert_with(Cell { head: u32::MAX, rest: u32::MAX }, |_| 0);
+        Self::of(cells)
+    }
+
+    fn of(cells: Interner<Cell, u16>) -> Self {
+        Self { cells, built: FixedMap::default(), appended: FixedMap::default() }
+    }
+
+    /// The same sequences for another thread.
+    pub(crate) fn share(&mut self) -> Self {
+        Self::of(self.cells.share())
     }
 
     pub(crate) fn len(&self, sequence: u32) -> usize {
-        self.lengths[sequence as usize].into()
+        (*self.cells.facts(sequence)).into()
     }
 
     /// The first number of a sequence that is not empty, and the rest.
@@ -109,11 +198,13 @@ impl Sequences {
     }
 
     pub(crate) fn cons(&mut self, head: u32, rest: u32) -> u32 {
-        let (id, new) = self.cells.insert(Cell { head, rest });
-        if new {
-            self.lengths.push(self.lengths[rest as usize].saturating_add(1));
+        let Self { cells, built, .. } = self;
+        let length = cells.facts(rest).saturating_add(1);
+        let cell = Cell { head, rest };
+        if !cells.is_shared() {
+            return cells.insert_with(cell, |_| length).0;
         }
-        id
+        *built.entry(cell).or_insert_with(|| cells.insert_with(cell, |_| length).0)
     }
 
     /// The sequence with one number more at its end.
@@ -166,7 +257,12 @@ impl Sequences {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.cells.bytes(0) + self.lengths.capacity() * 2 + map_bytes(&self.appended)
+        self.cells.bytes(0) + self.memo_bytes()
+    }
+
+    /// The memory of what is not shared with other threads.
+    pub(crate) fn memo_bytes(&self) -> usize {
+        map_bytes(&self.built) + map_bytes(&self.appended)
     }
 }
 
@@ -192,12 +288,32 @@ mod tests {
 
     #[test]
     fn equal_values_share_a_number() {
-        let mut names = Interner::new();
+        let mut names: Interner<&str> = Interner::new();
         assert_eq!(names.insert("ann"), (0, true));
         assert_eq!(names.insert("bob"), (1, true));
         assert_eq!(names.insert("ann"), (0, false));
         assert_eq!(*names.get(1), "bob");
         assert_eq!(names.len(), 2);
+    }
+
+    #[test]
+    fn threads_that_see_the_same_values_know_them_by_the_same_numbers() {
+        let mut squares: Interner<u64, u64> = Interner::new();
+        let before = squares.insert_with(77, |i| i * i).0;
+        let threads = [0, 1_000, 4_000].map(|from| (from, squares.share()));
+        let see = |(from, mut squares): (u64, Interner<u64, u64>)| {
+            (0..5_000).map(|i| (i * 7 + from) % 5_000).map(|i| squares.insert_with(i, |i| i * i).0).max()
+        };
+        let most = std::thread::scope(|scope| {
+            let threads = threads.map(|thread| scope.spawn(|| see(thread)));
+            threads.into_iter().map(|thread| thread.join().unwrap()).max()
+        });
+        assert_eq!((squares.len(), most), (5_000, Some(Some(4_999))));
+        assert_eq!(*squares.get(before), 77);
+        for value in 0..5_000 {
+            let (id, new) = squares.insert_with(value, |_| 0);
+            assert_eq!((new, *squares.get(id), *squares.facts(id)), (false, value, value * value));
+        }
     }
 
     #[test]

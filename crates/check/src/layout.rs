@@ -7,6 +7,7 @@ use crate::topology::Link;
 use meshlock_core::Protocol;
 
 /// The shape shared by all states of one model.
+#[derive(Clone)]
 pub(crate) struct Layout {
     pub(crate) nodes: usize,
     pub(crate) channels: Vec<Channel>,

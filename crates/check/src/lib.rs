@@ -25,6 +25,7 @@
 //! and then looked up. That makes an exact set of visited states affordable.
 
 pub mod action;
+mod bits;
 pub mod bundles;
 mod canonical;
 mod clock;
@@ -42,10 +43,12 @@ mod liveness;
 mod local;
 pub mod members;
 pub mod model;
+mod parallel;
 pub mod plain;
 mod random;
 mod render;
 pub mod report;
+mod sleep;
 mod space;
 pub mod spec;
 pub mod stepper;

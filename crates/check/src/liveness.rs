@@ -19,10 +19,11 @@ use meshlock_core::NodeId;
 use meshlock_properties::{Rule, Violation};
 
 use crate::action::Action;
-use crate::components::Components;
+use crate::bits::Bits;
+use crate::components::{self, Components};
 use crate::explore::End;
 use crate::finding::Finding;
-use crate::graph::{Edge, Graph};
+use crate::graph::Graph;
 use crate::intern::next_id;
 use crate::members::Incident;
 use crate::report::Verdict;
@@ -36,21 +37,33 @@ mod tests;
 /// Searches the complete graph of a model for bad fair runs.
 pub(crate) fn search(space: &Space, store: &Store, graph: &Graph) -> End {
     let rules = space.model.rules;
+    let mut victims = Vec::new();
     if rules.has(Rule::MessagesEnd) {
-        let bad = Bad { space, store, graph, victim: None };
-        if let Some(component) = bad.find() {
-            let what = "messages alone can go on forever, although every one of them is delivered";
-            return bad.end(&component, Rule::MessagesEnd, what);
-        }
+        victims.push(None);
     }
     if rules.has(Rule::Starvation) {
-        for node in 0..space.layout.nodes {
-            let bad = Bad { space, store, graph, victim: Some(node) };
-            if let Some(component) = bad.find() {
-                let what = "it can wait forever, although everything else that must happen happens";
-                return bad.end(&component, Rule::Starvation, what);
-            }
+        victims.extend((0..space.layout.nodes).map(Some));
+    }
+    if victims.is_empty() {
+        return End::Stopped(Verdict::Holds);
+    }
+    // An infinite run goes round in circles, and where requests are bounded most graphs have none.
+    let circles = components::on_circles(graph.len(), |state, nth| graph.target(state, nth));
+    if circles.is_empty() {
+        return End::Stopped(Verdict::Holds);
+    }
+    for victim in victims {
+        let bad = Bad::new(space, store, graph, victim);
+        if bad.within(&circles).find().is_none() {
+            continue;
         }
+        // Of several components, the one shown is the first that a search of the whole graph comes to.
+        let Some(component) = bad.find() else { continue };
+        let (rule, what) = match victim {
+            None => (Rule::MessagesEnd, "messages alone can go on forever, although every one of them is delivered"),
+            Some(_) => (Rule::Starvation, "it can wait forever, although everything else that must happen happens"),
+        };
+        return bad.end(&component, rule, what);
     }
     End::Stopped(Verdict::Holds)
 }
@@ -62,16 +75,36 @@ struct Bad<'a> {
     graph: &'a Graph,
     /// The node that waits; without one, runs of messages alone are bad.
     victim: Option<usize>,
+    /// The states that belong to it.
+    states: Bits,
 }
 
-impl Bad<'_> {
+impl<'a> Bad<'a> {
+    fn new(space: &'a Space, store: &'a Store, graph: &'a Graph, victim: Option<usize>) -> Self {
+        let all = 0..graph.len();
+        let row = |state: usize| store.row(next_id(state));
+        let states = match victim {
+            Some(node) => {
+                let waits = space.local.nodes_that_wait();
+                Bits::of(all, |state| waits.has(row(state)[node]))
+            }
+            None => Bits::of(all, |state| space.in_flight(row(state)) || space.environment_facts(row(state)).notices),
+        };
+        Self { space, store, graph, victim, states }
+    }
+
+    /// The same within these states only.
+    fn within(&self, states: &Bits) -> Self {
+        let Self { space, store, graph, victim, .. } = *self;
+        Self { space, store, graph, victim, states: self.states.and(states) }
+    }
     /// The states of the first fair component.
     fn find(&self) -> Option<Vec<u32>> {
         let states = next_id(self.graph.len());
         let mut components = Components::new(states as usize);
         let mut found = None;
         for root in 0..states {
-            if !self.holds_in(root) {
+            if !self.states.has(root) {
                 continue;
             }
             components.visit(
@@ -79,7 +112,7 @@ impl Bad<'_> {
                 |state, place| {
                     let range = self.graph.range(state);
                     let at = range.start.checked_add(place).filter(|at| *at < range.end)?;
-                    Some(self.kept(self.graph.edge(at)))
+                    Some(self.leads_to(at))
                 },
                 |component| {
                     if found.is_none() && self.is_fair(component) {
@@ -94,29 +127,23 @@ impl Bad<'_> {
         found
     }
 
-    /// Whether a state belongs to the bad part.
-    fn holds_in(&self, state: u32) -> bool {
-        match self.victim {
-            Some(node) => !self.space.local.view(self.store.row(state)[node]).waiting.is_empty(),
-            None => {
-                self.space.in_flight(self.store.row(state))
-                    || self.space.environment_facts(self.store.row(state)).notices
-            }
-        }
+    /// Where the step at a place of the graph leads, if it stays in the bad part.
+    fn leads_to(&self, at: u32) -> Option<u32> {
+        let bad = match self.victim {
+            Some(node) => self.graph.granted(at) >> node & 1 == 0,
+            None => self.graph.is_arrival(at),
+        };
+        self.graph.to(at).filter(|to| bad && self.states.has(*to))
     }
 
-    /// Where a step leads, if it stays in the bad part.
-    fn kept(&self, edge: Edge) -> Option<u32> {
-        let bad = match self.victim {
-            Some(node) => edge.granted >> node & 1 == 0,
-            None => matches!(edge.action, Action::Deliver { .. } | Action::Notice { .. }),
-        };
-        edge.to.filter(|to| bad && self.holds_in(*to))
+    /// The steps that leave a state and stay in the bad part, with where they lead.
+    fn kept(&self, state: u32) -> impl Iterator<Item = (Action, u32)> + '_ {
+        self.graph.range(state).filter_map(|at| Some((self.graph.action(at), self.leads_to(at)?)))
     }
 
     /// The obligations of a state: the classes of obligatory actions that are possible in it.
     fn obligations(&self, state: u32) -> BTreeSet<Class> {
-        self.graph.edges(state).filter_map(|edge| self.class(state, edge.action)).collect()
+        self.graph.actions(state).filter_map(|action| self.class(state, action)).collect()
     }
 
     fn class(&self, state: u32, action: Action) -> Option<Class> {
@@ -150,9 +177,8 @@ impl Bad<'_> {
     }
 
     fn is_fair(&self, component: &[u32]) -> bool {
-        let inside = |state: u32| component.binary_search(&state).is_ok();
-        let kept = |edge: &Edge| self.kept(*edge).is_some_and(inside);
-        if component.len() == 1 && !self.graph.edges(component[0]).any(|edge| kept(&edge)) {
+        let inside = |(_, to): &(Action, u32)| component.binary_search(to).is_ok();
+        if component.len() == 1 && !self.kept(component[0]).any(|step| inside(&step)) {
             return false;
         }
         let mut always = self.obligations(component[0]);
@@ -162,8 +188,8 @@ impl Bad<'_> {
             }
             let here = self.obligations(*state);
             always.retain(|class| here.contains(class));
-            for edge in self.graph.edges(*state).filter(kept) {
-                if let Some(class) = self.class(*state, edge.action) {
+            for (action, _) in self.kept(*state).filter(inside) {
+                if let Some(class) = self.class(*state, action) {
                     always.remove(&class);
                 }
             }

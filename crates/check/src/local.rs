@@ -8,15 +8,14 @@ use meshlock_core::{Effect, Event, Grant, GrantId, Misuse, NodeId, Protocol, Rej
 use meshlock_properties::{Rule, RuleSet, Setting, check_step, turns};
 use meshlock_protocols::{Message, Node};
 
+use crate::bits::Bits;
 use crate::finding::Finding;
 use crate::intern::{FixedMap, Interner, map_bytes, next_id};
 
 /// All node states, messages and local steps seen so far.
 pub(crate) struct Local {
-    nodes: Interner<Node>,
-    views: Vec<View>,
-    messages: Interner<Message>,
-    message_facts: Vec<MessageFacts>,
+    nodes: Interner<Node, View>,
+    messages: Interner<Message, MessageFacts>,
     events: Interner<Event<u32>>,
     /// By node and event.
     known: FixedMap<(u32, u32), LocalStep>,
@@ -65,11 +64,23 @@ const NONE: u32 = u32::MAX;
 
 impl Local {
     pub(crate) fn new(rules: RuleSet, setting: Setting) -> Self {
+        Self::of(Interner::new(), Interner::new(), rules, setting)
+    }
+
+    /// The same nodes and messages for another thread, which finds out about their steps by itself.
+    pub(crate) fn share(&mut self) -> Self {
+        Self::of(self.nodes.share(), self.messages.share(), self.rules, self.setting)
+    }
+
+    fn of(
+        nodes: Interner<Node, View>,
+        messages: Interner<Message, MessageFacts>,
+        rules: RuleSet,
+        setting: Setting,
+    ) -> Self {
         Self {
-            nodes: Interner::new(),
-            views: Vec::new(),
-            messages: Interner::new(),
-            message_facts: Vec::new(),
+            nodes,
+            messages,
             events: Interner::new(),
             known: FixedMap::default(),
             received: FixedMap::default(),
@@ -90,7 +101,12 @@ impl Local {
     }
 
     pub(crate) fn view(&self, id: u32) -> &View {
-        &self.views[id as usize]
+        self.nodes.facts(id)
+    }
+
+    /// The node states in which a request waits.
+    pub(crate) fn nodes_that_wait(&self) -> Bits {
+        Bits::of(0..self.nodes.len(), |id| !self.view(next_id(id)).waiting.is_empty())
     }
 
     pub(crate) fn message(&self, id: u32) -> &Message {
@@ -98,7 +114,7 @@ impl Local {
     }
 
     pub(crate) fn message_facts(&self, id: u32) -> MessageFacts {
-        self.message_facts[id as usize]
+        *self.messages.facts(id)
     }
 
     pub(crate) fn token_view(&self, id: u32) -> &TokenView {
@@ -106,21 +122,13 @@ impl Local {
     }
 
     pub(crate) fn add_node(&mut self, node: Node) -> u32 {
-        let (id, new) = self.nodes.insert(node);
-        if new {
-            self.views.push(self.nodes.get(id).view());
-        }
-        id
+        self.nodes.insert_with(node, Node::view).0
     }
 
     pub(crate) fn add_message(&mut self, message: Message) -> u32 {
-        let (id, new) = self.messages.insert(message);
-        if new {
-            let message = self.messages.get(id);
-            let facts = MessageFacts { kind: Node::kind(message), returning: Node::returning_in(message) };
-            self.message_facts.push(facts);
-        }
-        id
+        let facts =
+            |message: &Message| MessageFacts { kind: Node::kind(message), returning: Node::returning_in(message) };
+        self.messages.insert_with(message, facts).0
     }
 
     /// What this event makes of this node; `Err` is a caller's mistake.
@@ -242,11 +250,12 @@ impl Local {
 
     /// The memory of the tables; the parts of nodes and messages outside of their own size are estimated.
     pub(crate) fn bytes(&self) -> usize {
-        self.nodes.bytes(GUESSED_HEAP)
-            + self.views.len() * (size_of::<View>() + GUESSED_HEAP)
-            + self.messages.bytes(GUESSED_HEAP / 4)
-            + self.message_facts.capacity() * size_of::<MessageFacts>()
-            + self.events.bytes(0)
+        self.nodes.bytes(2 * GUESSED_HEAP) + self.messages.bytes(GUESSED_HEAP / 4) + self.memo_bytes()
+    }
+
+    /// The memory of what is not shared with other threads.
+    pub(crate) fn memo_bytes(&self) -> usize {
+        self.events.bytes(0)
             + map_bytes(&self.known)
             + map_bytes(&self.received)
             + self.effects.bytes(2 * size_of::<LocalEffect>())

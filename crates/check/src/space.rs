@@ -28,8 +28,7 @@ pub(crate) struct Space {
     pub(crate) layout: Layout,
     pub(crate) local: Local,
     pub(crate) channels: Sequences,
-    pub(crate) environments: Interner<Environment>,
-    pub(crate) environment_facts: Vec<EnvironmentFacts>,
+    pub(crate) environments: Interner<Environment, EnvironmentFacts>,
     pub(crate) histories: Interner<History>,
     observed: FixedMap<(u32, Occurrence), u32>,
     fresh_contents: FixedMap<(u32, u32, u32), u32>,
@@ -38,6 +37,8 @@ pub(crate) struct Space {
     /// Environments to write in, so that a step allocates only what is new.
     spare: Option<Environment>,
     pushed: Vec<u16>,
+    /// Tokens under way in the state that is checked: the number of the message, and of the token.
+    pub(crate) tokens: Vec<(usize, u32)>,
     /// What became of messages, while a run is being recorded.
     pub(crate) noted: Option<Noted>,
 }
@@ -68,8 +69,9 @@ pub(crate) struct Vanished {
 /// What became of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
-    /// A step, in which these nodes were granted something, as bits.
-    Made { granted: u64 },
+    /// A step, in which these nodes were granted something, as bits. It is light if neither the world nor the history
+    /// had a part in it: only nodes and channels changed.
+    Made { granted: u64, light: bool },
     /// It is not possible here.
     Impossible,
     /// It has to wait, because a channel is full.
@@ -103,7 +105,6 @@ impl Space {
             local: Local::new(model.rules, model.setting),
             channels: Sequences::new(),
             environments: Interner::new(),
-            environment_facts: Vec::new(),
             histories: Interner::new(),
             observed: FixedMap::default(),
             fresh_contents: FixedMap::default(),
@@ -111,6 +112,7 @@ impl Space {
             canonical: canonical.then(|| Canonical::new(model.setting.order)),
             spare: None,
             pushed: Vec::new(),
+            tokens: Vec::new(),
             noted: None,
             model,
         }
@@ -129,6 +131,14 @@ impl Space {
         let mut row = row.into_boxed_slice();
         self.renumber(&mut row);
         row
+    }
+
+    /// The same space for another thread: numbers mean the same to both.
+    pub(crate) fn share(&mut self) -> Self {
+        let (reduce, canonical) = self.reductions();
+        let fresh = Self::tables(self.model.clone(), self.layout.clone(), reduce, canonical);
+        let (environments, histories) = (self.environments.share(), self.histories.share());
+        Self { local: self.local.share(), channels: self.channels.share(), environments, histories, ..fresh }
     }
 
     /// The same state in a space with empty tables, for long walks.
@@ -160,7 +170,7 @@ impl Space {
     }
 
     pub(crate) fn environment_facts(&self, row: &Row) -> &EnvironmentFacts {
-        &self.environment_facts[row[self.layout.environment()] as usize]
+        self.environments.facts(row[self.layout.environment()])
     }
 
     pub(crate) fn in_flight(&self, row: &Row) -> bool {
@@ -180,7 +190,7 @@ impl Space {
     pub(crate) fn apply(&mut self, row: &Row, action: Action, next: &mut Row) -> Result<Applied, Finding> {
         next.copy_from_slice(row);
         self.pushed.clear();
-        let mut turn = Turn { next, environment: None, changed: 0, granted: 0, overfull: false };
+        let mut turn = Turn { next, environment: None, changed: 0, granted: 0, overfull: false, light: true };
         let result = self.act(&mut turn, action);
         if !matches!(result, Ok(false)) {
             self.count_rounds(&mut turn, action);
@@ -195,21 +205,17 @@ impl Space {
         if !result? {
             return Ok(Applied::Impossible);
         }
-        let Turn { next, changed, granted, .. } = turn;
+        let Turn { next, changed, granted, light, .. } = turn;
         if self.reduce {
             self.drop_stale(next, changed);
         }
         self.renumber(next);
-        Ok(Applied::Made { granted })
+        Ok(Applied::Made { granted, light })
     }
 
     pub(crate) fn add_environment(&mut self, environment: &Environment) -> u32 {
-        let id = self.environments.insert_ref(environment);
-        if id as usize == self.environment_facts.len() {
-            let facts = self.facts_of(environment);
-            self.environment_facts.push(facts);
-        }
-        id
+        let Self { environments, model, layout, .. } = self;
+        environments.insert_ref_with(environment, |environment| EnvironmentFacts::of(model, layout, environment))
     }
 
     /// Removes what its receiver is certain to ignore from the channels where that may have changed.
@@ -277,12 +283,19 @@ impl Space {
         let environment = self.layout.links.len() * 3 + self.layout.nodes * 28;
         self.local.bytes()
             + self.channels.bytes()
-            + self.environments.bytes(environment)
-            + self.environment_facts.len() * (size_of::<EnvironmentFacts>() + self.layout.nodes * 4)
+            + self.environments.bytes(environment + self.layout.nodes * 4)
             + self.histories.bytes(128)
-            + map_bytes(&self.observed)
-            + map_bytes(&self.fresh_contents)
-            + self.canonical.as_ref().map_or(0, Canonical::bytes)
+            + self.own_bytes()
+    }
+
+    /// The memory of what is not shared with other threads.
+    pub(crate) fn memo_bytes(&self) -> usize {
+        self.local.memo_bytes() + self.channels.memo_bytes() + self.own_bytes()
+    }
+
+    fn own_bytes(&self) -> usize {
+        let canonical = self.canonical.as_ref().map_or(0, Canonical::bytes);
+        map_bytes(&self.observed) + map_bytes(&self.fresh_contents) + canonical
     }
 }
 

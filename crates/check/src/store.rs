@@ -15,15 +15,25 @@ pub(crate) struct Store {
     /// Rows lie side by side in blocks, so that growing copies nothing.
     blocks: Vec<Vec<u32>>,
     parents: Vec<(u32, Packed)>,
-    table: HashTable<u32>,
+    /// By hash; several, so that threads can fill them side by side and growing takes less memory at once.
+    tables: Vec<HashTable<u32>>,
     hasher: FixedState,
 }
 
 const BLOCK: usize = 1 << 14;
 
+/// How many tables there are.
+pub(crate) const TABLES: usize = 32;
+
+/// The table for a hash, by other bits than those that the table itself goes by.
+pub(crate) const fn table_of(hash: u64) -> usize {
+    (hash >> 40) as usize % TABLES
+}
+
 impl Store {
     pub(crate) fn new(width: usize) -> Self {
-        Self { width, blocks: Vec::new(), parents: Vec::new(), table: HashTable::new(), hasher: FixedState::default() }
+        let tables = (0..TABLES).map(|_| HashTable::new()).collect();
+        Self { width, blocks: Vec::new(), parents: Vec::new(), tables, hasher: FixedState::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -34,15 +44,32 @@ impl Store {
         row_of(&self.blocks, self.width, id)
     }
 
+    pub(crate) fn hash(&self, row: &Row) -> u64 {
+        self.hasher.hash_one(row)
+    }
+
+    pub(crate) fn find(&self, hash: u64, row: &Row) -> Option<u32> {
+        let (blocks, width) = (&self.blocks, self.width);
+        self.tables[table_of(hash)].find(hash, |id| row_of(blocks, width, *id) == row).copied()
+    }
+
     /// The number of this state, and whether it is new; then it is remembered that `action` led here from `parent`.
     pub(crate) fn insert(&mut self, row: &Row, parent: u32, action: Action) -> (u32, bool) {
-        let hash = self.hasher.hash_one(row);
-        let (blocks, width) = (&self.blocks, self.width);
-        if let Some(known) = self.table.find(hash, |id| row_of(blocks, width, *id) == row) {
-            return (*known, false);
+        let hash = self.hash(row);
+        if let Some(known) = self.find(hash, row) {
+            return (known, false);
         }
+        let id = self.append(row, parent, action.pack());
+        let (blocks, width, hasher) = (&self.blocks, self.width, &self.hasher);
+        let rehash = |id: &u32| hasher.hash_one(row_of(blocks, width, *id));
+        self.tables[table_of(hash)].insert_unique(hash, id, rehash);
+        (id, true)
+    }
+
+    /// Adds a state that is known to be new. It is found only once it is in its table too: see [`Self::tables`].
+    pub(crate) fn append(&mut self, row: &Row, parent: u32, action: Packed) -> u32 {
         let id = next_id(self.parents.len());
-        self.parents.push((parent, action.pack()));
+        self.parents.push((parent, action));
         if (id as usize).is_multiple_of(BLOCK) {
             // The first block grows as needed, so that small explorations stay small.
             self.blocks.push(if id == 0 { Vec::new() } else { Vec::with_capacity(BLOCK * self.width) });
@@ -50,9 +77,14 @@ impl Store {
         if let Some(block) = self.blocks.last_mut() {
             block.extend_from_slice(row);
         }
-        let (blocks, hasher) = (&self.blocks, &self.hasher);
-        self.table.insert_unique(hash, id, |id| hasher.hash_one(row_of(blocks, width, *id)));
-        (id, true)
+        id
+    }
+
+    /// The tables, in the order of [`table_of`], and how to compute the hash of a state that was appended.
+    pub(crate) fn tables(&mut self) -> (&mut [HashTable<u32>], impl Fn(&u32) -> u64 + Copy + Sync) {
+        let Self { width, blocks, tables, hasher, .. } = self;
+        let (width, blocks, hasher) = (*width, &*blocks, &*hasher);
+        (tables, move |id: &u32| hasher.hash_one(row_of(blocks, width, *id)))
     }
 
     /// How a state was reached first; the start is its own parent.
@@ -77,7 +109,7 @@ impl Store {
     pub(crate) fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.capacity() * 4).sum::<usize>()
             + self.parents.capacity() * 8
-            + self.table.capacity() * 8 / 7 * 5
+            + self.tables.iter().map(|table| table.capacity() * 8 / 7 * 5).sum::<usize>()
     }
 }
 

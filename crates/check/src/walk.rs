@@ -284,7 +284,7 @@ impl Run<'_> {
                 continue; // nothing to do but to wait for the end
             };
             path.push(action);
-            let Applied::Made { granted } = space.apply(&row, action, &mut next)? else {
+            let Applied::Made { granted, .. } = space.apply(&row, action, &mut next)? else {
                 path.pop();
                 continue;
             };

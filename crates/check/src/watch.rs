@@ -17,9 +17,10 @@ impl Space {
     pub(crate) fn check(&mut self, row: &Row) -> Result<(), Finding> {
         self.check_levels(row)?;
         // What is under way to one who takes no part is of no use.
-        let heard: Vec<bool> = (0..self.layout.nodes).map(|place| self.takes_part(row, place)).collect();
-        let is_heard = |channel: &Channel| heard[channel.to.0 as usize];
-        let mut tokens = Vec::new();
+        let heard = self.taking_part(row);
+        let is_heard = |channel: &Channel| heard >> channel.to.0 & 1 == 1;
+        let mut tokens = std::mem::take(&mut self.tokens);
+        tokens.clear();
         let mut at = 0;
         for (channel, content) in self.layout.channels.iter().zip(&row[self.layout.nodes..]) {
             if *content == Sequences::EMPTY || !is_heard(channel) {
@@ -33,10 +34,17 @@ impl Space {
                 at += 1;
             }
         }
-        let mut flights = Vec::with_capacity(at);
-        let mut tokens = tokens.into_iter().peekable();
+        let checked = self.check_whole(row, heard, &tokens, at);
+        self.tokens = tokens;
+        checked
+    }
+
+    /// The same with what is known already: who is heard, as bits, and which of the messages bring tokens.
+    fn check_whole(&self, row: &Row, heard: u64, tokens: &[(usize, u32)], messages: usize) -> Result<(), Finding> {
+        let mut flights = Vec::with_capacity(messages);
+        let mut tokens = tokens.iter().peekable();
         let contents = self.layout.channels.iter().zip(&row[self.layout.nodes..]);
-        for (channel, content) in contents.filter(|(channel, _)| is_heard(channel)) {
+        for (channel, content) in contents.filter(|(channel, _)| heard >> channel.to.0 & 1 == 1) {
             for message in self.channels.iter(*content) {
                 let facts = self.local.message_facts(message);
                 let token = tokens.next_if(|(place, _)| *place == flights.len());
@@ -44,26 +52,32 @@ impl Space {
                     from: channel.from,
                     to: channel.to,
                     kind: facts.kind,
-                    token: token.map(|(_, token)| self.local.token_view(token)),
+                    token: token.map(|(_, token)| self.local.token_view(*token)),
                     returning: facts.returning,
                 });
             }
         }
-        let present: Vec<usize> = (0..self.layout.nodes).filter(|place| heard[*place]).collect();
+        let present = || (0..self.layout.nodes).filter(|place| heard >> place & 1 == 1);
         let id = |place: usize| NodeId(next_id(place));
-        let nodes: Vec<(NodeId, &View)> =
-            present.iter().map(|place| (id(*place), self.local.view(row[*place]))).collect();
-        let all_parts = self.parts(row);
-        let parts: Vec<u32> = present.iter().map(|place| all_parts[*place]).collect();
-        let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: self.is_quiet(row), parts: &parts };
+        let mut nodes: Vec<(NodeId, &View)> = Vec::with_capacity(self.layout.nodes);
+        nodes.extend(present().map(|place| (id(place), self.local.view(row[place]))));
+        let some_parts: Vec<u32>;
+        let parts = if nodes.len() == self.layout.nodes {
+            &*self.environment_facts(row).parts
+        } else {
+            let all_parts = self.parts(row);
+            some_parts = present().map(|place| all_parts[place]).collect();
+            &some_parts
+        };
+        let snapshot = Snapshot { nodes: &nodes, flights: &flights, quiet: self.is_quiet(row), parts };
         check_snapshot(self.model.rules, &self.model.setting, &snapshot)?;
         let history = self.histories.get(row[self.layout.history()]);
         if self.model.recovers() {
             history.check_in_use(&snapshot)?;
             self.check_begun_anew(row)?;
-            self.check_other_tokens(row, &snapshot, &heard)?;
+            self.check_other_tokens(row, &snapshot, heard)?;
             if snapshot.quiet {
-                self.check_censuses(row, &present, &parts)?;
+                self.check_censuses(row, &present().collect::<Vec<_>>(), parts)?;
             }
         }
         let view = |node: NodeId| Some(self.local.view(*row.get(node.0 as usize)?));
@@ -71,9 +85,10 @@ impl Space {
     }
 
     /// Of every resource but the first, which all other rules look at: one token at most, and one in the quiet.
-    fn check_other_tokens(&self, row: &Row, snapshot: &Snapshot<'_>, heard: &[bool]) -> Result<(), Finding> {
+    fn check_other_tokens(&self, row: &Row, snapshot: &Snapshot<'_>, heard: u64) -> Result<(), Finding> {
         let Some(resources) = self.member(row, 0).map(|member| member.resources().len()) else { return Ok(()) };
-        let present = || (0..self.layout.nodes).filter(|place| heard[*place]);
+        let is_heard = |place: usize| heard >> place & 1 == 1;
+        let present = || (0..self.layout.nodes).filter(|place| is_heard(*place));
         let whole = snapshot.parts.windows(2).all(|pair| pair[0] == pair[1]) && !snapshot.parts.is_empty();
         for resource in 1..resources {
             let has = |place: &usize| {
@@ -83,7 +98,7 @@ impl Space {
             let held = present().filter(has).count();
             let mut flying = 0;
             for (at, channel) in self.layout.channels.iter().enumerate() {
-                let Some(member) = self.member(row, channel.to.0 as usize).filter(|_| heard[channel.to.0 as usize])
+                let Some(member) = self.member(row, channel.to.0 as usize).filter(|_| is_heard(channel.to.0 as usize))
                 else {
                     continue;
                 };

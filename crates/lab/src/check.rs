@@ -12,11 +12,13 @@ mod list;
 mod progress;
 mod rehearse;
 mod replay;
+mod side_by_side;
 mod single;
 mod table;
 mod values;
 mod view;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -99,7 +101,14 @@ fn limits(args: &Args, cancel: Option<Arc<AtomicBool>>) -> Limits {
         bytes: args.limits.max_memory,
         cancel,
         reduce: !args.limits.no_reduction,
+        commute: false,
+        threads: threads(args),
     }
+}
+
+/// All cores, unless another number is asked for.
+fn threads(args: &Args) -> usize {
+    args.limits.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
 /// Runs one model and shows all of it.
@@ -108,7 +117,7 @@ fn one(job: Job, args: &Args, limits: &Limits, traces: &Traces) -> anyhow::Resul
     if !args.output.json {
         single::announce(&mut out, &job)?;
     }
-    let done = finish(job, args, limits, traces)?;
+    let done = finish(job, args.output.quiet, args, limits, traces)?;
     if args.output.json {
         json::print(&[json::Model::from(&done)])?;
     } else {
@@ -130,16 +139,17 @@ fn several(jobs: Vec<Job>, args: &Args, limits: &Limits, traces: &Traces) -> any
     let mut table = Table::new(anstream::stdout(), &jobs);
     let mut finished: Vec<Done> = Vec::new();
     let stopped = || limits.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    for job in jobs {
-        if stopped() {
-            break;
-        }
-        let done = finish(job, args, limits, traces)?;
+    // Side by side each model has one thread, and no progress: lines of several would write over each other.
+    let quiet = args.output.quiet || limits.threads > 1;
+    let alone = Limits { threads: 1, ..limits.clone() };
+    let work = |job| finish(job, quiet, args, &alone, traces);
+    side_by_side::run(jobs, limits.threads, stopped, work, |done| {
         if !args.output.json {
             table.row(&done)?;
         }
         finished.push(done);
-    }
+        Ok(())
+    })?;
     if args.output.json {
         json::print(&finished.iter().map(json::Model::from).collect::<Vec<_>>())?;
     } else {
@@ -159,8 +169,8 @@ fn several(jobs: Vec<Job>, args: &Args, limits: &Limits, traces: &Traces) -> any
 }
 
 /// Runs one model with progress, and writes its trace.
-fn finish(job: Job, args: &Args, limits: &Limits, traces: &Traces) -> anyhow::Result<Done> {
-    let mut ticker = Ticker::new(&job.name, &job.trial.way, args.output.quiet);
+fn finish(job: Job, quiet: bool, args: &Args, limits: &Limits, traces: &Traces) -> anyhow::Result<Done> {
+    let mut ticker = Ticker::new(&job.name, &job.trial.way, quiet);
     let done = job.run(limits, &mut ticker, traces.wanted());
     ticker.clear();
     let mut done = done?;

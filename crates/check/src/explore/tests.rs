@@ -226,3 +226,54 @@ fn a_model_whose_parts_do_not_fit_is_refused() {
     model.changeable = Some(vec!["0-5".parse().unwrap()]);
     assert_eq!(Explorer::new(model).run(&mut Silent).unwrap_err().to_string(), "there is no link 0-5 in this network");
 }
+
+/// Everything that is found, with the run.
+fn told(outcome: &Outcome) -> String {
+    let Progress { generated, unique, depth, frontier, .. } = outcome.progress;
+    let run = outcome.violation.as_ref().map(|broken| format!("{}\n{}", broken.finding, broken.counterexample));
+    format!("{:?} {generated} {unique} {depth} {frontier} {run:?}", outcome.verdict)
+}
+
+/// With levels large enough for several threads.
+fn wide_desk(bug: DeskBug) -> Model {
+    desk(6, 2, bug)
+}
+
+#[test]
+fn threads_and_steps_that_commute_change_nothing_that_is_found() {
+    let plain = || Options { commute: false, ..Options::default() };
+    for bug in [DeskBug::None, DeskBug::TwoKeys, DeskBug::Forgets, DeskBug::SendsAstray, DeskBug::Rejects] {
+        for (most, depth) in [(None, None), (Some(5_000), None), (Some(7_777), None), (None, Some(12))] {
+            let limited = |options| Options { max_states: most, max_depth: depth, ..options };
+            let expected = explore_with(wide_desk(bug), limited(plain()));
+            assert_eq!(expected.slept, 0);
+            for (threads, commute) in [(1, true), (2, false), (2, true), (5, true)] {
+                let outcome = explore_with(wide_desk(bug), limited(Options { threads, commute, ..Options::default() }));
+                assert_eq!(told(&outcome), told(&expected), "{bug:?} {most:?} {depth:?} {threads} {commute}");
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_of_a_busy_star_commute() {
+    let slept = |options| {
+        let outcome = explore_with(wide_desk(DeskBug::None), options);
+        (outcome.slept, outcome.progress.generated)
+    };
+    let commuting = || Options { commute: true, ..Options::default() };
+    let (alone, all) = slept(commuting());
+    assert!(alone > 1_000, "{alone} of {all}");
+    assert_eq!(slept(Options { threads: 3, ..commuting() }), (alone, all));
+    assert_eq!(slept(Options { graph: true, ..commuting() }), (0, all), "the graph needs every step");
+    assert_eq!(slept(Options::default()), (0, all));
+}
+
+#[test]
+fn several_threads_end_at_limits_too() {
+    let limited = |options| explore_with(wide_desk(DeskBug::None), Options { threads: 2, ..options }).verdict;
+    assert_eq!(limited(Options { max_time: Some(Duration::ZERO), ..Options::default() }), Verdict::TimeLimit);
+    assert_eq!(limited(Options { max_bytes: Some(300_000), ..Options::default() }), Verdict::MemoryLimit);
+    let cancel = Some(Arc::new(AtomicBool::new(true)));
+    assert_eq!(limited(Options { cancel, ..Options::default() }), Verdict::Cancelled);
+}

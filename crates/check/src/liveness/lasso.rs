@@ -40,8 +40,7 @@ struct Trip<'a, 'b> {
 impl Trip<'_, '_> {
     /// The steps within the component, with where they lead.
     fn steps(&self, state: u32) -> impl Iterator<Item = Step> + '_ {
-        let edges = self.bad.graph.edges(state);
-        let steps = edges.filter_map(|edge| Some(Step { action: edge.action, to: self.bad.kept(edge)? }));
+        let steps = self.bad.kept(state).map(|(action, to)| Step { action, to });
         steps.filter(|step| self.places.contains_key(&step.to))
     }
 

@@ -27,6 +27,12 @@ impl Space {
         runs && members.is_there(place) && !(members.is_dead(place) && members.is_fenced(place))
     }
 
+    /// The nodes that take part, as bits.
+    pub(crate) fn taking_part(&self, row: &Row) -> u64 {
+        let taking_part = (0..self.layout.nodes).filter(|place| self.takes_part(row, *place));
+        taking_part.fold(0, |bits, place| bits | 1 << place)
+    }
+
     /// For each node a number that is the same for nodes that are connected now, by nodes that take part.
     pub(crate) fn parts(&self, row: &Row) -> Vec<u32> {
         let whole = (0..self.layout.nodes).all(|place| self.takes_part(row, place));

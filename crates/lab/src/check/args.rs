@@ -1,6 +1,7 @@
 //! The arguments of `meshlock check`, in the order of its help.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -282,6 +283,10 @@ pub(crate) struct Limits {
     /// Keep messages that their receiver is certain to ignore. Verdicts stay the same, numbers do not.
     #[arg(long)]
     pub(crate) no_reduction: bool,
+    /// How many threads explore: several models side by side, or the states of one. Results are the same with any number
+    /// [default: one for each core].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// Which options were really given, with the heading of the help they stand under.
