@@ -14,7 +14,6 @@ use crate::liveness;
 use crate::model::{Model, ModelError};
 use crate::parallel::{Crew, Level, LevelEnd};
 use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
-use crate::sleep::{Beds, Sleep, Sleepers};
 use crate::space::{Applied, Space};
 use crate::store::Store;
 
@@ -24,10 +23,6 @@ pub struct Options {
     pub search: Search,
     /// Remove messages that their receiver is certain to ignore.
     pub reduce: bool,
-    /// Breadth first without the graph: leave out steps whose result is known, because they commute with an earlier one.
-    /// States, their order and every run that is found stay the same. Not for members that recover. An experiment: it
-    /// gains little, see docs/checking.md.
-    pub commute: bool,
     /// Renumber growing counters, so that states come back. `None`: only if the workload is endless.
     pub canonical: Option<bool>,
     /// Keep the graph and search it for endless messages and starvation after a complete exploration. Only breadth
@@ -52,7 +47,6 @@ impl Default for Options {
         Self {
             search: Search::BreadthFirst,
             reduce: true,
-            commute: false,
             canonical: None,
             graph: false,
             threads: 1,
@@ -104,13 +98,13 @@ impl Explorer {
             End::Broken { path, finding, cycle_from } => (Verdict::Violated, Some((path, finding, cycle_from))),
             End::Stopped(verdict) => (verdict, None),
         };
-        let (progress, slept) = (run.progress(), run.slept);
+        let progress = run.progress();
         let parts = space.local.sizes();
         let violation = broken.map(|(path, finding, cycle_from)| {
             let counterexample = Counterexample::replay(&space, &path, cycle_from);
             Broken { finding, counterexample }
         });
-        Ok(Outcome { progress, verdict, violation, parts, slept })
+        Ok(Outcome { progress, verdict, violation, parts })
     }
 }
 
@@ -132,10 +126,8 @@ struct Run<'a> {
     watch: Stopwatch,
     store: Store,
     graph: Option<Graph>,
-    sleepers: Option<Sleepers>,
     crew: Option<Crew>,
     generated: u64,
-    slept: u64,
     depth: u32,
     frontier: u64,
     actions: Vec<Action>,
@@ -149,9 +141,6 @@ impl<'a> Run<'a> {
         let graph = (options.graph && options.search == Search::BreadthFirst).then(Graph::new);
         let breadth = options.search == Search::BreadthFirst && graph.is_none();
         let (_, canonical) = space.reductions();
-        let sleepers = (options.commute && breadth)
-            .then(|| Beds::of(&space.model, &space.layout, canonical).map(Sleepers::new))
-            .flatten();
         let crew = (options.threads > 1 && breadth && !canonical).then(|| Crew::new(space, options.threads));
         Self {
             space,
@@ -160,10 +149,8 @@ impl<'a> Run<'a> {
             watch: Stopwatch::start(),
             store: Store::new(width),
             graph,
-            sleepers,
             crew,
             generated: 1,
-            slept: 0,
             depth: 0,
             frontier: 1,
             actions: Vec::new(),
@@ -199,9 +186,6 @@ impl<'a> Run<'a> {
             if at as usize == level_end {
                 self.depth += 1;
                 level_end = self.store.len();
-                if let Some(sleepers) = &mut self.sleepers {
-                    sleepers.next_level();
-                }
                 together = true;
             }
             if std::mem::take(&mut together) && self.expand_together(at, next_id(level_end))? {
@@ -230,7 +214,7 @@ impl<'a> Run<'a> {
         }
         self.frontier = self.store.len() as u64 - u64::from(from);
         let most = self.options.max_states.unwrap_or(u64::MAX);
-        let level = Level::new(&self.store, self.sleepers.as_ref(), from..to, most);
+        let level = Level::new(&self.store, from..to, most);
         let mut stopped = Ok(());
         let end = {
             let Self { options, observer, watch, depth, generated, .. } = self;
@@ -260,8 +244,7 @@ impl<'a> Run<'a> {
             (Ok(()), LevelEnd::Together) => {
                 let done = level.done();
                 self.generated += done.generated;
-                self.slept += done.slept;
-                crew.merge(done, &mut self.store, self.sleepers.as_mut());
+                crew.merge(done, &mut self.store);
                 Ok(true)
             }
         };
@@ -294,17 +277,9 @@ impl<'a> Run<'a> {
         let mut actions = std::mem::take(&mut self.actions);
         actions.clear();
         self.space.enabled(&self.row, &mut actions);
-        let asleep = self.sleepers.as_ref().map_or_else(Sleep::default, |sleepers| sleepers.in_state(at));
-        let mut known = asleep;
         for action in &actions {
-            let bed = self.sleepers.as_ref().and_then(|sleepers| sleepers.beds.bed(*action));
-            if bed.is_some_and(|bed| asleep.has(bed)) {
-                self.generated += 1;
-                self.slept += 1;
-                continue;
-            }
-            let (granted, light) = match self.space.apply(&self.row, *action, &mut self.next) {
-                Ok(Applied::Made { granted, light }) => (granted, light),
+            let granted = match self.space.apply(&self.row, *action, &mut self.next) {
+                Ok(Applied::Made { granted }) => granted,
                 Ok(Applied::Impossible) => continue,
                 Ok(Applied::MustWait) => {
                     if let Some(graph) = &mut self.graph {
@@ -316,11 +291,6 @@ impl<'a> Run<'a> {
             };
             self.generated += 1;
             let (next, new) = self.store.insert(&self.next, at, *action);
-            if let Some(sleepers) = &mut self.sleepers {
-                let sleep = sleepers.beds.after(known, bed, light);
-                sleepers.reached(next, new, sleep);
-                bed.into_iter().for_each(|bed| known.add(bed, light));
-            }
             if let Some(graph) = &mut self.graph {
                 graph.add(next, *action, granted);
             }
@@ -364,9 +334,8 @@ impl<'a> Run<'a> {
 
     fn bytes(&self) -> u64 {
         let graph = self.graph.as_ref().map_or(0, Graph::bytes);
-        let sleepers = self.sleepers.as_ref().map_or(0, Sleepers::bytes);
         let crew = self.crew.as_ref().map_or(0, Crew::bytes);
-        (self.space.bytes() + self.store.bytes() + graph + sleepers + crew) as u64
+        (self.space.bytes() + self.store.bytes() + graph + crew) as u64
     }
 
     fn progress(&self) -> Progress {

@@ -48,7 +48,6 @@ pub mod plain;
 mod random;
 mod render;
 pub mod report;
-mod sleep;
 mod space;
 pub mod spec;
 pub mod stepper;

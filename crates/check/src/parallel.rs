@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use hashbrown::HashTable;
 
 use crate::action::{Action, Packed};
-use crate::sleep::{Sleep, Sleepers};
 use crate::space::{Applied, Row, Space};
 use crate::store::{Store, TABLES, table_of};
 
@@ -37,7 +36,6 @@ pub(crate) enum LevelEnd {
 /// The states of one level, and what was found of the next.
 pub(crate) struct Level<'a> {
     store: &'a Store,
-    sleepers: Option<&'a Sleepers>,
     states: Range<u32>,
     /// The limit of states.
     most: u64,
@@ -46,7 +44,6 @@ pub(crate) struct Level<'a> {
     alone: AtomicBool,
     stop: AtomicBool,
     generated: AtomicU64,
-    slept: AtomicU64,
     count: AtomicU64,
     found: Vec<Lock<Found>>,
 }
@@ -66,13 +63,11 @@ struct Way {
     /// The number of the step among those of its state.
     step: u32,
     action: Packed,
-    sleep: Sleep,
 }
 
 /// What a level has found.
 pub(crate) struct Done {
     pub(crate) generated: u64,
-    pub(crate) slept: u64,
     found: Vec<Found>,
 }
 
@@ -82,17 +77,15 @@ impl<'a> Level<'a> {
     /// So many states a thread takes at a time.
     const AT_ONCE: u32 = 64;
 
-    pub(crate) fn new(store: &'a Store, sleepers: Option<&'a Sleepers>, states: Range<u32>, most: u64) -> Self {
+    pub(crate) fn new(store: &'a Store, states: Range<u32>, most: u64) -> Self {
         Self {
             store,
-            sleepers,
             most,
             next: AtomicU32::new(states.start),
             states,
             alone: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             generated: AtomicU64::new(0),
-            slept: AtomicU64::new(0),
             count: AtomicU64::new(0),
             found: (0..TABLES).map(|_| Lock::default()).collect(),
         }
@@ -115,7 +108,7 @@ impl<'a> Level<'a> {
     pub(crate) fn done(self) -> Done {
         let whole = |found: Lock<Found>| found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let found = self.found.into_iter().map(whole).collect();
-        Done { generated: self.generated.into_inner(), slept: self.slept.into_inner(), found }
+        Done { generated: self.generated.into_inner(), found }
     }
 
     fn is_over(&self) -> bool {
@@ -131,15 +124,14 @@ impl<'a> Level<'a> {
             if from >= self.states.end {
                 return;
             }
-            let mut counts = Counts::default();
+            let mut generated = 0;
             for state in from..from.saturating_add(Self::AT_ONCE).min(self.states.end) {
-                if self.expand(space, &mut hand, state, &mut counts).is_err() {
+                if self.expand(space, &mut hand, state, &mut generated).is_err() {
                     self.alone.store(true, Ordering::Relaxed);
                     return;
                 }
             }
-            self.generated.fetch_add(counts.generated, Ordering::Relaxed);
-            self.slept.fetch_add(counts.slept, Ordering::Relaxed);
+            self.generated.fetch_add(generated, Ordering::Relaxed);
             if self.store.len() as u64 + self.fresh() >= self.most {
                 self.alone.store(true, Ordering::Relaxed);
             }
@@ -150,33 +142,22 @@ impl<'a> Level<'a> {
     }
 
     /// `Err` if something is wrong.
-    fn expand(&self, space: &mut Space, hand: &mut Hand, state: u32, counts: &mut Counts) -> Result<(), ()> {
+    fn expand(&self, space: &mut Space, hand: &mut Hand, state: u32, generated: &mut u64) -> Result<(), ()> {
         let Hand { actions, row, next } = hand;
         row.copy_from_slice(self.store.row(state));
         actions.clear();
         space.enabled(row, actions);
-        let asleep = self.sleepers.map_or_else(Sleep::default, |sleepers| sleepers.in_state(state));
-        let mut known = asleep;
         for (step, action) in (0..).zip(actions.iter()) {
-            let bed = self.sleepers.and_then(|sleepers| sleepers.beds.bed(*action));
-            if bed.is_some_and(|bed| asleep.has(bed)) {
-                counts.generated += 1;
-                counts.slept += 1;
-                continue;
-            }
-            let light = match space.apply(row, *action, next) {
-                Ok(Applied::Made { light, .. }) => light,
+            match space.apply(row, *action, next) {
+                Ok(Applied::Made { .. }) => *generated += 1,
                 Ok(Applied::Impossible | Applied::MustWait) => continue,
                 Err(_) => return Err(()),
-            };
-            counts.generated += 1;
-            let sleep = self.sleepers.map_or_else(Sleep::default, |sleepers| sleepers.beds.after(known, bed, light));
-            bed.into_iter().for_each(|bed| known.add(bed, light));
+            }
             let hash = self.store.hash(next);
             if self.store.find(hash, next).is_some() {
                 continue;
             }
-            if self.reach(hash, next, Way { parent: state, step, action: action.pack(), sleep }) {
+            if self.reach(hash, next, Way { parent: state, step, action: action.pack() }) {
                 self.count.fetch_add(1, Ordering::Relaxed);
                 space.check(next).map_err(drop)?;
             }
@@ -192,11 +173,9 @@ impl<'a> Level<'a> {
         let row_of = |place: u32| &rows[place as usize * width..(place as usize + 1) * width];
         if let Some(place) = table.find(hash, |place| hashes[*place as usize] == hash && row_of(*place) == row) {
             let known = &mut ways[*place as usize];
-            let sleep = known.sleep.and(way.sleep);
             if (way.parent, way.step) < (known.parent, known.step) {
                 *known = way;
             }
-            known.sleep = sleep;
             return false;
         }
         let place = crate::intern::next_id(ways.len());
@@ -206,13 +185,6 @@ impl<'a> Level<'a> {
         ways.push(way);
         true
     }
-}
-
-/// What one thread has counted.
-#[derive(Default)]
-struct Counts {
-    generated: u64,
-    slept: u64,
 }
 
 /// What one thread writes in.
@@ -244,19 +216,15 @@ impl Crew {
     }
 
     /// Gives new states their numbers and puts them into the store.
-    pub(crate) fn merge(&self, done: Done, store: &mut Store, sleepers: Option<&mut Sleepers>) {
+    pub(crate) fn merge(&self, done: Done, store: &mut Store) {
         let width = store.row(0).len();
         let mut ids: Vec<Vec<u32>> = done.found.iter().map(|found| vec![0; found.ways.len()]).collect();
-        let mut sleepers = sleepers;
         for Place { table, place, .. } in self.in_order(&done.found) {
             let (table, place) = (table as usize, place as usize);
             let Found { rows, ways, .. } = &done.found[table];
-            let Way { parent, action, sleep, .. } = ways[place];
+            let Way { parent, action, .. } = ways[place];
             let id = store.append(&rows[place * width..(place + 1) * width], parent, action);
             ids[table][place] = id;
-            if let Some(sleepers) = &mut sleepers {
-                sleepers.reached(id, true, sleep);
-            }
         }
         let (tables, rehash) = store.tables();
         let mut work: Vec<_> = tables.iter_mut().zip(done.found.iter().zip(&ids)).collect();

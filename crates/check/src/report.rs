@@ -62,8 +62,6 @@ pub struct Outcome {
     pub violation: Option<Broken>,
     /// How many different node states, messages and local steps there were.
     pub parts: [usize; 3],
-    /// How many of the generated states were not computed, because another order of the same steps leads there.
-    pub slept: u64,
 }
 
 impl Outcome {

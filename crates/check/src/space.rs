@@ -69,9 +69,8 @@ pub(crate) struct Vanished {
 /// What became of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
-    /// A step, in which these nodes were granted something, as bits. It is light if neither the world nor the history
-    /// had a part in it: only nodes and channels changed.
-    Made { granted: u64, light: bool },
+    /// A step, in which these nodes were granted something, as bits.
+    Made { granted: u64 },
     /// It is not possible here.
     Impossible,
     /// It has to wait, because a channel is full.
@@ -190,7 +189,7 @@ impl Space {
     pub(crate) fn apply(&mut self, row: &Row, action: Action, next: &mut Row) -> Result<Applied, Finding> {
         next.copy_from_slice(row);
         self.pushed.clear();
-        let mut turn = Turn { next, environment: None, changed: 0, granted: 0, overfull: false, light: true };
+        let mut turn = Turn { next, environment: None, changed: 0, granted: 0, overfull: false };
         let result = self.act(&mut turn, action);
         if !matches!(result, Ok(false)) {
             self.count_rounds(&mut turn, action);
@@ -205,12 +204,12 @@ impl Space {
         if !result? {
             return Ok(Applied::Impossible);
         }
-        let Turn { next, changed, granted, light, .. } = turn;
+        let Turn { next, changed, granted, .. } = turn;
         if self.reduce {
             self.drop_stale(next, changed);
         }
         self.renumber(next);
-        Ok(Applied::Made { granted, light })
+        Ok(Applied::Made { granted })
     }
 
     pub(crate) fn add_environment(&mut self, environment: &Environment) -> u32 {

@@ -59,24 +59,13 @@ pub struct Limits {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Remove messages that their receiver is certain to ignore.
     pub reduce: bool,
-    /// Leave out steps whose result is known; see [`Options::commute`].
-    pub commute: bool,
     /// How many threads explore; see [`Options::threads`].
     pub threads: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            states: None,
-            depth: None,
-            time: None,
-            bytes: None,
-            cancel: None,
-            reduce: true,
-            commute: false,
-            threads: 1,
-        }
+        Self { states: None, depth: None, time: None, bytes: None, cancel: None, reduce: true, threads: 1 }
     }
 }
 
@@ -135,7 +124,6 @@ impl Trial {
                 let options = Options {
                     search,
                     reduce: limits.reduce,
-                    commute: limits.commute,
                     canonical,
                     graph,
                     threads: limits.threads,

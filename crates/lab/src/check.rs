@@ -101,7 +101,6 @@ fn limits(args: &Args, cancel: Option<Arc<AtomicBool>>) -> Limits {
         bytes: args.limits.max_memory,
         cancel,
         reduce: !args.limits.no_reduction,
-        commute: false,
         threads: threads(args),
     }
 }

@@ -129,7 +129,6 @@ impl Space {
 
     /// Takes an occurrence into the history.
     pub(super) fn observe(&mut self, turn: &mut Turn<'_>, occurrence: Occurrence) -> Result<(), Violation> {
-        turn.light = false;
         let at = self.layout.history();
         let key = (turn.next[at], occurrence);
         if let Some(&after) = self.observed.get(&key) {

@@ -23,8 +23,6 @@ pub(super) struct Turn<'a> {
     pub(super) granted: u64,
     /// A channel is too full for what it has to take.
     pub(super) overfull: bool,
-    /// Neither the environment nor the history was touched.
-    pub(super) light: bool,
 }
 
 impl Space {
@@ -250,7 +248,6 @@ impl Space {
     }
 
     pub(super) fn change<'a>(&mut self, turn: &'a mut Turn<'_>) -> &'a mut Environment {
-        turn.light = false;
         let known = self.environments.get(turn.next[self.layout.environment()]);
         let spare = &mut self.spare;
         turn.environment.get_or_insert_with(|| match spare.take() {

@@ -98,7 +98,11 @@ mod tests {
     #[test]
     fn the_largest_begin_first() {
         let begun = Mutex::new(Vec::new());
-        run(jobs(), 1, || false, |job| Ok(begun.lock().unwrap().push(size(&job))), |()| Ok(())).unwrap();
+        let work = |job: Job| {
+            begun.lock().unwrap().push(size(&job));
+            Ok(())
+        };
+        run(jobs(), 1, || false, work, |()| Ok(())).unwrap();
         let begun = begun.into_inner().unwrap();
         assert!(begun.is_sorted_by(|a, b| a >= b) && begun[0] > 1_000_000);
     }
