@@ -31,9 +31,11 @@ use self::choose::Chosen;
 use self::file::Traces;
 use self::job::{Done, Job, Judgement};
 use self::progress::Ticker;
+use self::side_by_side::Heard;
 use self::table::Table;
 use crate::interrupt;
 use meshlock_cli::exit::Exit;
+use meshlock_cli::status_line::{Destination, StatusLine};
 
 pub(crate) use self::args::{Args, Given};
 
@@ -138,17 +140,28 @@ fn several(jobs: Vec<Job>, args: &Args, limits: &Limits, traces: &Traces) -> any
     let mut table = Table::new(anstream::stdout(), &jobs);
     let mut finished: Vec<Done> = Vec::new();
     let stopped = || limits.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    // Side by side each model has one thread, and no progress: lines of several would write over each other.
-    let quiet = args.output.quiet || limits.threads > 1;
+    // Side by side each model has one thread, and all have one line of progress: theirs would write over each other.
+    let together = limits.threads > 1;
+    let mut status = StatusLine::new(args.output.quiet || !together);
     let alone = Limits { threads: 1, ..limits.clone() };
-    let work = |job| finish(job, quiet, args, &alone, traces);
-    side_by_side::run(jobs, limits.threads, stopped, work, |done| {
-        if !args.output.json {
-            table.row(&done)?;
+    let work = |job| finish(job, args.output.quiet || together, args, &alone, traces);
+    side_by_side::run(jobs, limits.threads, stopped, work, |heard| {
+        match heard {
+            Heard::Done(done) if status.destination() == Destination::Terminal => {
+                status.show(&format!("{done} of {all} models done, the largest first"));
+            }
+            Heard::Done(_) => {}
+            Heard::Next(done) => {
+                status.clear();
+                if !args.output.json {
+                    table.row(&done)?;
+                }
+                finished.push(done);
+            }
         }
-        finished.push(done);
         Ok(())
     })?;
+    status.clear();
     if args.output.json {
         json::print(&finished.iter().map(json::Model::from).collect::<Vec<_>>())?;
     } else {

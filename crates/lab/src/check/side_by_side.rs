@@ -9,6 +9,14 @@ use meshlock_check::suite::Expected;
 
 use super::job::Job;
 
+/// What is heard of the jobs.
+pub(super) enum Heard<T> {
+    /// So many are done, at whatever places.
+    Done(usize),
+    /// The next result in the order of the jobs.
+    Next(T),
+}
+
 /// Does `work` for every job on `threads` threads and hands each result to `then`, in the order of the jobs. Large models
 /// begin first, so that none of them is alone at the end. Once `is_over`, no more jobs begin; an error ends it too.
 pub(super) fn run<T: Send>(
@@ -16,7 +24,7 @@ pub(super) fn run<T: Send>(
     threads: usize,
     is_over: impl Fn() -> bool + Sync,
     work: impl Fn(Job) -> anyhow::Result<T> + Sync,
-    mut then: impl FnMut(T) -> anyhow::Result<()>,
+    mut then: impl FnMut(Heard<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut results: Vec<Option<T>> = jobs.iter().map(|_| None).collect();
     let mut waiting: Vec<(usize, Job)> = jobs.into_iter().enumerate().collect();
@@ -38,16 +46,17 @@ pub(super) fn run<T: Send>(
             });
         }
         drop(sender);
-        for (place, result) in receiver {
+        for (done, (place, result)) in (1..).zip(receiver) {
             results[place] = Some(result?);
+            then(Heard::Done(done))?;
             while let Some(result) = results.get_mut(given).and_then(Option::take) {
                 given += 1;
-                then(result)?;
+                then(Heard::Next(result))?;
             }
         }
         Ok(())
     })
-    .and_then(|()| results.into_iter().flatten().try_for_each(then)) // what was done behind one that never began
+    .and_then(|()| results.into_iter().flatten().map(Heard::Next).try_for_each(then)) // what was done behind one that never began
 }
 
 /// About how long a model takes: its states, with what it costs to keep and search the graph and to renumber.
@@ -86,12 +95,19 @@ mod tests {
         let names: Vec<String> = jobs().into_iter().map(|job| job.name).collect();
         for threads in [1, 2, 7] {
             let mut seen = Vec::new();
-            let then = |name| {
-                seen.push(name);
+            let mut counted = 0;
+            let then = |heard| {
+                match heard {
+                    Heard::Done(done) => {
+                        counted += 1;
+                        assert_eq!(done, counted);
+                    }
+                    Heard::Next(name) => seen.push(name),
+                }
                 Ok(())
             };
             run(jobs(), threads, || false, |job| Ok(job.name), then).unwrap();
-            assert_eq!(seen, names);
+            assert_eq!((&seen, counted), (&names, names.len()));
         }
     }
 
@@ -102,7 +118,7 @@ mod tests {
             begun.lock().unwrap().push(size(&job));
             Ok(())
         };
-        run(jobs(), 1, || false, work, |()| Ok(())).unwrap();
+        run(jobs(), 1, || false, work, |_| Ok(())).unwrap();
         let begun = begun.into_inner().unwrap();
         assert!(begun.is_sorted_by(|a, b| a >= b) && begun[0] > 1_000_000);
     }
@@ -112,8 +128,8 @@ mod tests {
         let begun = AtomicUsize::new(0);
         let mut told = 0;
         let work = |_| Ok(begun.fetch_add(1, Ordering::SeqCst));
-        let then = |_| {
-            told += 1;
+        let then = |heard| {
+            told += usize::from(matches!(heard, Heard::Next(_)));
             Ok(())
         };
         run(jobs(), 2, || begun.load(Ordering::SeqCst) >= 5, work, then).unwrap();
@@ -123,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_error_ends_it() {
-        let end = run(jobs(), 2, || false, |_| Err(anyhow::anyhow!("no")), |(): ()| Ok(()));
+        let end = run(jobs(), 2, || false, |_| Err::<(), _>(anyhow::anyhow!("no")), |_| Ok(()));
         assert_eq!(end.unwrap_err().to_string(), "no");
     }
 }
