@@ -53,9 +53,9 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::AcceptOldToken, "reverse-link/square-harsh", "one-token"),
         Caught(Bug::KeepCancelled, "reverse-link/line-3-second-thoughts", "cancelled"),
         Caught(Bug::KeepAskAfterReversal, "reverse-link/square-harsh", "nobody-waits"),
-        Caught(Bug::RaiseBeforeTakingBack, "reverse-link/kite-harsh", "queues"),
+        Caught(Bug::RaiseBeforeTakingBack, "reverse-link/kite-harsh", "most-urgent-known"),
         Caught(Bug::NeverWithdraw, "reverse-link/line-3-harsh", "queues"),
-        Caught(Bug::BelieveStaleAsk, "reverse-link/triangle-rounds", "messages-end"),
+        Caught(Bug::BelieveStaleAsk, "reverse-link/triangle-rounds", "most-urgent-known"),
         Caught(Bug::GuessLost, "reverse-link/line-3-harsh", "one-token"),
         Caught(Bug::GuessArrived, "reverse-link/line-3-harsh", "nobody-waits"),
         Caught(Bug::NoPromise, "reverse-link/square-harsh", "one-token"),
@@ -96,7 +96,7 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::NeverConfirmPass, "reverse-link/line-3-leave", "leaving"),
         Caught(Bug::NeverConfirmReleases, "reverse-link/line-2-leave-stop", "leaving"),
         Caught(Bug::ConfirmWheneverItSuits, "reverse-link/line-3-leave", "leaving"),
-        Caught(Bug::NeverAskAboutCopy, "reverse-link/triangle-harsh", "nobody-waits"),
+        Caught(Bug::NeverAskAboutCopy, "reverse-link/line-2-leave-stop", "leaving"),
     ];
     all_are_caught(Bug::ALL, &caught, |node, bug| {
         let plant: fn(&mut Node, Bug) = into!(ReverseLink);
