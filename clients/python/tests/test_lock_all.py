@@ -120,7 +120,7 @@ def test_what_waits_holds_the_first_and_gives_it_back_when_it_is_cancelled(
     with client.lock(lifts, units=3):
         request = client.request_all([lifts, dock])
         until(lambda: [row["id"] for row in holders(client, dock)] == [request.id])
-        until(lambda: [part["state"] for part in request.info["parts"]] == ["QUEUED", "GRANTED"])
+        until(lambda: [part["state"] for part in request.info.get("parts", ())] == ["QUEUED", "GRANTED"])
         request.change(priority=9)
         assert request.cancel() and not request.cancel()
         until(lambda: holders(client, dock) == waiters(client, lifts) == [])

@@ -420,7 +420,7 @@ class Request(Asking[Grant]):
 
 
 class RequestAll(Asking[GrantAll]):
-    """Several resources that were asked for together; ``info["parts"]`` has the state of each."""
+    """Several resources, asked for together. Once the node has answered, ``info["parts"]`` has the state of each."""
 
     _kind = GrantAll
 
