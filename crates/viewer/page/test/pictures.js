@@ -20,19 +20,6 @@ async function keep(page, name) {
   await page.screenshot({ path: file(`docs/images/viewer-${name}.png`) });
 }
 
-// Five real nodes, one of which holds a dock.
-const mesh = await serve(about, cwd, "up", "--nodes", "5", "--view", "127.0.0.1:0");
-const live = await open(about, mesh.address, { colorScheme: "dark" });
-await ask(live, 'viewer.showTape(viewer.about.tapes.findIndex(({ name }) => name === "docks"))');
-await until(live, "viewer.following && viewer.scene?.links.length === 5");
-const second = await ask(live, "viewer.scene.nodes[1].id");
-await ask(
-  live,
-  `viewer.act({ do: "request", tape: viewer.tape, node: ${second}, units: 1, priority: 0, session: null })`,
-);
-await until(live, "viewer.scene.nodes[1].open.some(({ granted }) => granted !== null)");
-await keep(live, "mesh");
-
 // Twelve robots and three docks.
 const docks = ["sim", file("scenarios/charging-docks.toml"), "--views", "--quiet", "--trace", "docks.trace.jsonl"];
 await run(cwd, ...docks, "--seed", "1");
