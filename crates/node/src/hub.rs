@@ -50,6 +50,8 @@ pub struct Hub {
     expelled: Notify,
     /// The catalogue is to be written.
     catalogue: Notify,
+    /// It was written.
+    kept: Notify,
 }
 
 /// What a neighbour said about removed members.
@@ -76,6 +78,9 @@ struct Inner {
     /// The node was killed: nothing reaches the machine from outside any more, and nothing comes out of it.
     killed: bool,
 }
+
+/// How long the disk may take to keep a change of resources before its asker is told so.
+const KEPT_WITHIN: Duration = Duration::from_secs(10);
 
 /// An alarm that is not heard again in this time is over. Those who are refused try again twice a minute.
 const ALARM_LASTS: Duration = Duration::from_secs(300);
@@ -154,9 +159,9 @@ impl Hub {
             streams: HashMap::new(),
             killed: false,
         };
-        let (earlier, expelled, catalogue) = (Notify::new(), Notify::new(), Notify::new());
+        let (earlier, expelled, catalogue, kept) = (Notify::new(), Notify::new(), Notify::new(), Notify::new());
         let began = Moment::now();
-        (Arc::new(Self { inner: Mutex::new(inner), began, earlier, removals, expelled, catalogue }), received)
+        (Arc::new(Self { inner: Mutex::new(inner), began, earlier, removals, expelled, catalogue, kept }), received)
     }
 
     /// The time as the machine knows it.
@@ -287,6 +292,32 @@ impl Hub {
     /// Returns when the catalogue is to be written.
     pub(crate) async fn catalogue_due(&self) {
         self.catalogue.notified().await;
+    }
+
+    /// So many changes of the catalogue are on disk.
+    pub(crate) fn catalogue_kept(&self, changes: u64) {
+        self.with(|machine, _| machine.catalogue_kept(changes));
+        self.kept.notify_waiters();
+    }
+
+    /// Waits until this node has on disk what it knows of resources: who is told of a change relies on it, whatever happens to
+    /// all nodes at once.
+    async fn until_kept(&self) -> Result<(), Problem> {
+        let Some(changes) = self.with(|machine, _| machine.keep_catalogue_now()) else { return Ok(()) };
+        let kept = async {
+            loop {
+                let written = self.kept.notified();
+                if self.lock().machine.is_catalogue_kept(changes) {
+                    return;
+                }
+                written.await;
+            }
+        };
+        timeout(KEPT_WITHIN, kept).await.map_err(|_| {
+            let message = "it is done, but this node cannot write it to its disk; if all nodes lost power now it would be \
+                           lost. See the log of the node, and ask again";
+            Problem::new(Reason::Unavailable, message)
+        })
     }
 
     /// Waits until others hold this incarnation for gone: then it has to begin anew.
@@ -592,7 +623,7 @@ impl Hub {
 
     async fn made(&self, making: Making, patience: Duration) -> Result<ResourceInfo, Problem> {
         let number = match making {
-            Making::Done(info) => return Ok(info),
+            Making::Done(info) => return self.until_kept().await.map(|()| info),
             Making::UnderWay(number) => number,
         };
         let forget = OnDrop(|| self.with_if_sound(|machine, now| machine.forget_making(now, number)));
@@ -602,11 +633,13 @@ impl Hub {
         });
         let result = timeout(patience, made).await;
         drop(forget);
-        result.unwrap_or_else(|_| {
+        let info = result.unwrap_or_else(|_| {
             let message = "the mesh's registry cannot be reached: resources are made and changed under its lock, and \
                            the node that has it is not connected. Try again when it is";
             Err(Problem::new(Reason::Unavailable, message))
-        })
+        })?;
+        self.until_kept().await?;
+        Ok(info)
     }
 
     /// Who holds what and who waits, from all nodes that answer in time.

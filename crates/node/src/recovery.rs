@@ -221,12 +221,16 @@ impl Keeper {
     }
 
     async fn keep_catalogue(&self) {
-        let Some(entries) = self.hub.with(|machine, _| machine.take_catalogue()) else { return };
+        let Some((entries, changes)) = self.hub.with(|machine, _| machine.take_catalogue()) else { return };
         let keep = Arc::clone(&self.keep);
         let written = tokio::task::spawn_blocking(move || lock(&keep).save_catalogue(&entries)).await;
-        if let Ok(Err(error)) = written {
-            tracing::error!("the resources of the mesh could not be stored: {error}; it is tried again");
-            self.hub.with(|machine, now| machine.keep_catalogue_again(now));
+        match written {
+            Ok(Ok(())) => self.hub.catalogue_kept(changes),
+            Ok(Err(error)) => {
+                tracing::error!("the resources of the mesh could not be stored: {error}; it is tried again");
+                self.hub.with(|machine, now| machine.keep_catalogue_again(now));
+            }
+            Err(_) => {} // it was ended, and so is this node
         }
     }
 

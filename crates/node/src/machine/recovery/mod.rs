@@ -84,8 +84,11 @@ pub(crate) struct Recovery {
     pub(crate) facts: u64,
     /// The catalogue is to be written at this time.
     catalogue_due: Option<Now>,
-    /// The catalogue has changed and waits to be written.
-    catalogue: Option<Vec<Entry>>,
+    /// The catalogue has changed and waits to be written; how many changes are in it.
+    catalogue: Option<(Vec<Entry>, u64)>,
+    /// How often the catalogue has changed, and how many of the changes are on disk.
+    catalogue_changes: u64,
+    catalogue_kept: u64,
 }
 
 /// New resources are written to disk together, so much later.
@@ -213,6 +216,8 @@ impl Machine {
             facts: 0,
             catalogue_due: None,
             catalogue: None,
+            catalogue_changes: 0,
+            catalogue_kept: 0,
         });
         for number in self.numbers() {
             self.link_step(Now::default(), number, Event::Census { census: census.clone() });
@@ -463,6 +468,7 @@ impl Machine {
     /// The catalogue has changed: it is to be kept, soon.
     pub(crate) fn catalogue_changed(&mut self, now: Now) {
         let Some(recovery) = &mut self.recovery else { return };
+        recovery.catalogue_changes += 1;
         if recovery.catalogue_due.is_none() {
             let due = now.plus_ms(CATALOGUE_MS);
             recovery.catalogue_due = Some(due);
@@ -474,7 +480,7 @@ impl Machine {
         let entries = self.entries();
         if let Some(recovery) = &mut self.recovery {
             recovery.catalogue_due = None;
-            recovery.catalogue = Some(entries);
+            recovery.catalogue = Some((entries, recovery.catalogue_changes));
         }
     }
 
@@ -494,9 +500,33 @@ impl Machine {
         self.recovery.as_ref().is_some_and(|recovery| recovery.catalogue.is_some())
     }
 
-    /// The catalogue, if it has to be written to disk. It need not be durable before anything comes of it.
-    pub fn take_catalogue(&mut self) -> Option<Vec<Entry>> {
+    /// The catalogue, if it has to be written to disk, and how many changes are in it. It need not be durable before anything
+    /// comes of it, but before somebody is told that it has changed.
+    pub fn take_catalogue(&mut self) -> Option<(Vec<Entry>, u64)> {
         self.recovery.as_mut()?.catalogue.take()
+    }
+
+    /// So many changes of the catalogue are on disk.
+    pub fn catalogue_kept(&mut self, changes: u64) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.catalogue_kept = recovery.catalogue_kept.max(changes);
+        }
+    }
+
+    /// How many changes of the catalogue there were, if they are not all on disk; they are to be written now.
+    pub(crate) fn keep_catalogue_now(&mut self) -> Option<u64> {
+        let recovery = self.recovery.as_ref()?;
+        let changes = recovery.catalogue_changes;
+        let is_kept = recovery.catalogue_kept >= changes;
+        (!is_kept).then(|| {
+            self.catalogue_due();
+            changes
+        })
+    }
+
+    /// Whether so many changes of the catalogue are on disk.
+    pub(crate) fn is_catalogue_kept(&self, changes: u64) -> bool {
+        self.recovery.as_ref().is_none_or(|recovery| recovery.catalogue_kept >= changes)
     }
 }
 

@@ -319,6 +319,25 @@ fn answers_of_voters_go_where_the_question_came_from_and_find_another_way_when_i
 }
 
 #[test]
+fn a_change_of_resources_counts_as_kept_when_it_is_on_disk() {
+    let mut mesh = Mesh::full(3);
+    mesh.net.define(0, "gate", NewResource::default());
+    mesh.run_ms(100);
+    let machine = &mut mesh.net.machines[0];
+    let changes = machine.keep_catalogue_now().expect("nothing was written yet");
+    let (entries, told) = machine.take_catalogue().expect("at once, and not after a moment");
+    assert!(entries.iter().any(|entry| entry.name == "gate"));
+    assert_eq!((told, machine.is_catalogue_kept(changes)), (changes, false));
+    machine.catalogue_kept(told);
+    assert!(machine.is_catalogue_kept(changes));
+    assert_eq!(machine.keep_catalogue_now(), None, "all is on disk");
+    mesh.net.define(0, "lift", NewResource::default());
+    let machine = &mut mesh.net.machines[0];
+    let later = machine.keep_catalogue_now().expect("there is more");
+    assert!(later > changes && !machine.is_catalogue_kept(later));
+}
+
+#[test]
 fn who_hears_of_many_crashes_at_once_tells_of_them_in_one_line() {
     let mut mesh = Mesh::full(3);
     let machine = &mut mesh.net.machines[0];
