@@ -51,6 +51,16 @@ impl<K, V> Sorted<K, V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
+    /// All entries, by key, their values to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
+        self.entries.iter_mut().map(|(key, value)| (&*key, value))
+    }
+
+    /// Keeps only some keys.
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&K) -> bool) {
+        self.entries.retain(|(key, _)| keeps(key));
+    }
+
     /// All values, by key, to be changed.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().map(|(_, value)| value)
@@ -84,7 +94,7 @@ impl<K: Ord, V> Sorted<K, V> {
             Err(place) => {
                 if self.entries.len() == self.entries.capacity() {
                     // Not twice as much each time: most maps stay as they are.
-                    self.entries.reserve_exact(2 + self.entries.len() / 4);
+                    self.entries.reserve_exact(1 + self.entries.len() / 8);
                 }
                 self.entries.insert(place, (key, value));
                 None

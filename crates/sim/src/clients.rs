@@ -235,6 +235,8 @@ impl Clients {
         let index = self.requests.len() as u32;
         self.nodes[node as usize].open.push(index);
         let Demand { units, urgency, session } = demand;
+        grow_by_a_quarter(&mut self.requests);
+        grow_by_a_quarter(&mut self.details);
         self.requests.push(Request {
             node: NodeId(node),
             request,
@@ -383,5 +385,12 @@ impl Clients {
         if matches!(class.arrivals, Arrivals::Closed { .. }) {
             self.plan(client, now, agenda);
         }
+    }
+}
+
+/// Twice as much room each time, as a list makes it by itself, is half a run's memory for nothing in the worst case.
+fn grow_by_a_quarter<T>(list: &mut Vec<T>) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(16 + list.len() / 4);
     }
 }

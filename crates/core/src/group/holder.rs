@@ -1,5 +1,7 @@
 //! What the holder of the token decides, and what it repeats when a process has waited long.
 
+use alloc::boxed::Box;
+
 use crate::group::message::{Message, Start};
 use crate::group::node::{Effects, GivenAway, Node};
 use crate::group::recovery::RecoveryRules;
@@ -62,7 +64,7 @@ impl Node {
         } else {
             token.transfer += 1;
             self.seen = token.transfer;
-            self.copy = self.retry.map(|_| GivenAway { to: captain, token: token.clone() });
+            self.copy = self.retry.map(|_| Box::new(GivenAway { to: captain, token: token.clone() }));
             effects.push(Effect::Send { to: captain, message: Message::Token(token) });
         }
     }
@@ -90,7 +92,7 @@ impl Node {
     /// A process has waited long: repeats what may have been lost.
     pub(super) fn chase(&self, asker: NodeId, effects: &mut Effects) {
         let Some(token) = &self.token else {
-            if let Some(GivenAway { to, token }) = &self.copy {
+            if let Some(GivenAway { to, token }) = self.copy.as_deref() {
                 effects.push(Effect::Send { to: *to, message: Message::Token(token.clone()) });
             }
             return;

@@ -89,7 +89,7 @@ impl Protocol for Node {
             Message::Ask { .. } | Message::Token(_) => false,
             Message::Have { transfer } => {
                 let awaited = |copy: &GivenAway| copy.to == from && copy.token.transfer == *transfer;
-                *transfer <= self.seen && !self.copy.as_ref().is_some_and(awaited)
+                *transfer <= self.seen && !self.copy.as_deref().is_some_and(awaited)
             }
         }
     }

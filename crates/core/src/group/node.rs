@@ -22,6 +22,7 @@
 //! once; a repeated one is answered by `have`, and the copy is dropped.
 //! Where nothing is lost and no timer runs out early, only the paper's four messages are sent.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -54,7 +55,7 @@ pub struct Node {
     pub(super) token: Option<Token>,
     /// The token as it was given away last, until it is known to have arrived. Never while the token is here, and
     /// never where nothing is lost.
-    pub(super) copy: Option<GivenAway>,
+    pub(super) copy: Option<Box<GivenAway>>,
     /// The greatest transfer given or taken here.
     pub(super) seen: u64,
     /// Of the timer: one for every request that had to wait.

@@ -196,7 +196,7 @@ impl Node {
 
     pub(super) fn owe(&mut self, front: &Claim, enters: Option<&Claim>) {
         let was_passed = |token: &Token| token.owed.is_some_and(|owed| enters.is_some_and(|claim| owed.is(claim)));
-        let forgets = self.has(Bug::TakePassesAlong) && self.token.as_ref().is_some_and(was_passed);
+        let forgets = self.has(Bug::TakePassesAlong) && self.token.as_deref().is_some_and(was_passed);
         Rules::owe(self, front, enters);
         if let Some(token) = self.token.as_mut().filter(|_| forgets) {
             token.owed = None;

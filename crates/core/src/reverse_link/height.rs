@@ -16,6 +16,21 @@ pub struct Height {
     pub id: NodeId,
 }
 
+/// A height without its node, where that is known: a node has two of them for every neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Rung {
+    pub(super) level: i64,
+    pub(super) depth: i64,
+}
+
+impl Rung {
+    /// The height of this node.
+    pub(super) const fn of(self, id: NodeId) -> Height {
+        Height { level: self.level, depth: self.depth, id }
+    }
+}
+
 /// The level of a node that has not heard of the token yet.
 const UNSET: i64 = 1 << 40;
 
@@ -28,6 +43,10 @@ impl Height {
     /// Whether its node has not heard of the token yet.
     pub const fn is_unset(self) -> bool {
         self.level == UNSET
+    }
+
+    pub(super) const fn rung(self) -> Rung {
+        Rung { level: self.level, depth: self.depth }
     }
 
     /// The height of `node` when it first hears of the token, from a neighbour of this height.

@@ -96,10 +96,9 @@ pub struct Node {
     pub(super) queue: Queue,
     /// The neighbour that was told our most urgent claim, and what it was told. Never while the token is here.
     pub(super) asked: Option<(NodeId, Claim)>,
-    /// The token, if it is here.
-    pub(super) token: Option<Token>,
+    /// The token, if it is here. Boxed, like all that few nodes of a large network have.
+    pub(super) token: Option<Box<Token>>,
     /// The token we gave away last, until it is known to have arrived. Never while the token is here.
-    /// Boxed, like all that few nodes of a large network have.
     pub(super) limbo: Option<Box<Limbo>>,
     /// The greatest pass that is decided as far as we know: it arrived somewhere, or we promised to refuse it.
     pub(super) decided: u64,
@@ -146,7 +145,7 @@ impl Node {
             peers: Sorted::new(),
             queue: Queue::default(),
             asked: None,
-            token: config.starts_with_token.then(|| Token::new(Capacity::first(config.capacity))),
+            token: config.starts_with_token.then(|| Box::new(Token::new(Capacity::first(config.capacity)))),
             limbo: None,
             decided: 0,
             custody: Custody::default(),
@@ -188,7 +187,7 @@ impl Node {
 
     /// The token, if it is here.
     pub fn token(&self) -> Option<&Token> {
-        self.token.as_ref()
+        self.token.as_deref()
     }
 
     /// The claims it knows, most urgent first.

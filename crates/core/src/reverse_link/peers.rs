@@ -5,7 +5,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::height::Height;
+use super::height::{Height, Rung};
 use super::message::{Body, Message};
 use super::node::{Effects, Node};
 use super::questions::News;
@@ -18,21 +18,27 @@ use crate::vocabulary::NodeId;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Peer {
     /// Unknown until its first message. If it is of level 0 and below ours, it may have fallen further since.
-    pub(super) height: Option<Height>,
+    pub(super) height: Option<Rung>,
     /// It was sent the token and will say so from this height. What it says before that is stale.
     pub(super) expecting: Option<Box<Height>>,
     /// Our height as the neighbour knows it, once everything in flight has arrived.
-    pub(super) told: Height,
+    pub(super) told: Rung,
     /// It said that it leaves.
     pub(super) leaving: bool,
 }
 
 impl Peer {
+    /// The height of this neighbour, whose id is the key that leads to it.
+    pub(super) fn height(&self, id: NodeId) -> Option<Height> {
+        self.height.map(|rung| rung.of(id))
+    }
+
     /// Whether the neighbour must hear that our height is `now`: which end of the link is lower has changed, or we
     /// are on another level, which it needs to know exactly in order to turn its own links.
-    pub(super) fn must_hear(&self, now: Height) -> bool {
-        let turned = self.height.is_none_or(|height| (height < self.told) != (height < now));
-        self.told.level != now.level || (turned && self.told != now)
+    pub(super) fn must_hear(&self, id: NodeId, now: Height) -> bool {
+        let told = self.told.of(now.id);
+        let turned = self.height(id).is_none_or(|height| (height < told) != (height < now));
+        told.level != now.level || (turned && told != now)
     }
 }
 
@@ -41,7 +47,7 @@ impl Node {
         if self.peers.contains_key(&neighbour) {
             self.on_link_down(neighbour, out); // a new link replaces the old one, and what was on that is lost
         }
-        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height, leaving: false });
+        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height.rung(), leaving: false });
         if self.leaving {
             self.send(neighbour, Body::Leaving, out);
         } else if !self.height.is_unset() {
@@ -68,7 +74,7 @@ impl Node {
         if height.is_unset() || peer.expecting.as_deref().is_some_and(|expected| *expected != height) {
             return;
         }
-        (peer.height, peer.expecting) = (Some(height), None);
+        (peer.height, peer.expecting) = (Some(height.rung()), None);
         if self.height.is_unset() {
             self.height = height.just_above(self.config.id);
             self.broadcast(Body::Link, out);
@@ -78,24 +84,23 @@ impl Node {
 
     /// Every neighbour's height is known and none is below us.
     pub(super) fn is_lowest(&self) -> bool {
-        let above = |peer: &Peer| peer.height.is_some_and(|height| height > self.height);
-        !self.peers.is_empty() && self.peers.values().all(above)
+        let above = |(id, peer): (&NodeId, &Peer)| peer.height(*id).is_some_and(|height| height > self.height);
+        !self.peers.is_empty() && self.peers.iter().all(above)
     }
 
     pub(super) fn is_below(&self, neighbour: NodeId) -> bool {
-        self.peers.get(&neighbour).is_some_and(|peer| peer.height.is_some_and(|height| height < self.height))
+        self.peers.get(&neighbour).is_some_and(|peer| peer.height(neighbour).is_some_and(|height| height < self.height))
     }
 
     pub(super) fn lowest_below(&self) -> Option<NodeId> {
-        let height_of = |(id, peer): (&NodeId, &Peer)| peer.height.map(|height| (height, *id));
-        let (height, id) = self.peers.iter().filter_map(height_of).min()?;
-        (height < self.height).then_some(id)
+        let lowest = self.peers.iter().filter_map(|(id, peer)| peer.height(*id)).min()?;
+        (lowest < self.height).then_some(lowest.id)
     }
 
     /// A neighbour below us does not ask us, whatever it said before.
     pub(super) fn forget_lower_claims(&mut self) {
         let (peers, height) = (&self.peers, self.height);
-        let below = |id| peers.get(&id).is_some_and(|peer| peer.height.is_some_and(|h| h < height));
+        let below = |id| peers.get(&id).is_some_and(|peer| peer.height(id).is_some_and(|h| h < height));
         self.queue.remove_peers(below);
     }
 
@@ -121,7 +126,7 @@ impl Node {
             return;
         }
         for peer in self.peers.values_mut() {
-            peer.told = self.height;
+            peer.told = self.height.rung();
         }
         let message = self.telling(&[], body);
         out.push(Effect::Broadcast { message });
@@ -147,7 +152,7 @@ impl Node {
     fn telling(&mut self, to: &[NodeId], body: Body) -> Message {
         for id in to {
             if let Some(peer) = self.peers.get_mut(id) {
-                peer.told = self.height;
+                peer.told = self.height.rung();
             }
         }
         Message { height: self.height, clock: self.clock, body }

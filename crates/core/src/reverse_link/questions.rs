@@ -6,8 +6,7 @@
 //! asker for long enough hears the question, and the asker the answer. No timer is needed, and where no node can answer,
 //! as in a part of the network without the token, nothing is sent.
 
-use alloc::collections::BTreeMap;
-
+use crate::sorted::Sorted;
 use crate::vocabulary::NodeId;
 
 /// What a node wants to know.
@@ -64,7 +63,7 @@ pub(crate) enum Novelty {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub(crate) struct Questions {
-    latest: BTreeMap<NodeId, (u64, Inquiry)>,
+    latest: Sorted<NodeId, (u64, Inquiry)>,
 }
 
 impl Questions {
@@ -105,7 +104,7 @@ impl Questions {
 
     /// Forgets what some nodes asked.
     pub(crate) fn forget(&mut self, whose: impl Fn(NodeId) -> bool) {
-        self.latest.retain(|origin, _| !whose(*origin));
+        self.latest.retain(|origin| !whose(*origin));
     }
 
     /// All open questions, by origin.

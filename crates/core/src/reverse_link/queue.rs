@@ -79,7 +79,7 @@ impl Queue {
         let at = self.entries.partition_point(|other| other.claim.rank >= entry.claim.rank);
         if self.entries.len() == self.entries.capacity() {
             // Most queues have one entry or two, and a large network has very many of them.
-            self.entries.reserve_exact(1 + self.entries.len() / 2);
+            self.entries.reserve_exact(1 + self.entries.len() / 4);
         }
         self.entries.insert(at, entry);
     }

@@ -2,6 +2,7 @@
 //!
 //! A node that was never told a census does not recover from crashes, and keeps nothing for it.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -80,7 +81,8 @@ impl Node {
         let pass = self.new_pass(remake);
         let base = self.new_base(remake, granted);
         let ledger = self.new_ledger(pictures());
-        self.token = Some(Token { pass, granted, base, ledger, joined: 0, owed: None, capacity: self.capacity });
+        let token = Token { pass, granted, base, ledger, joined: 0, owed: None, capacity: self.capacity };
+        self.token = Some(Box::new(token));
         self.accepted = pass;
         self.learn_decided(pass);
         let lowest = pictures().filter_map(|picture| picture.height).min();

@@ -160,7 +160,7 @@ impl Rules for Node {
         if peer.expecting.is_some() {
             return; // stale: sent before the token reached it
         }
-        if peer.height.is_some_and(|height| height < self.height) {
+        if peer.height(from).is_some_and(|height| height < self.height) {
             return; // it will learn that it is below us, and ask elsewhere
         }
         self.remove_passed_by(from);
@@ -234,10 +234,10 @@ impl Rules for Node {
         self.asked = ask.map(|claim| (to, claim));
         let predicted = self.height.just_below(to);
         if let Some(peer) = self.peers.get_mut(&to) {
-            (peer.height, peer.expecting) = (Some(predicted), Some(Box::new(predicted)));
+            (peer.height, peer.expecting) = (Some(predicted.rung()), Some(Box::new(predicted)));
         }
-        self.limbo = Some(Box::new(Limbo { copy: token.clone(), to, passed_by, doubtful: false }));
-        self.send(to, Body::Token { token, ask }, out);
+        self.limbo = Some(Box::new(Limbo { copy: Token::clone(&token), to, passed_by, doubtful: false }));
+        self.send(to, Body::Token { token: *token, ask }, out);
     }
 
     /// Claims still travel through a node that leaves while its links are up, so the token may come by again. Two
@@ -300,11 +300,11 @@ impl Rules for Node {
         }
         self.hear_clock(token.granted);
         self.go_below(height);
-        self.token = Some(token);
+        self.token = Some(Box::new(token));
         self.asked = None;
         self.free_turns = FREE_TURNS;
         if let Some(peer) = self.peers.get_mut(&from) {
-            (peer.height, peer.expecting) = (Some(height), None);
+            (peer.height, peer.expecting) = (Some(height.rung()), None);
         }
         self.queue.remove_peer(from);
         if let Some(claim) = ask {
@@ -335,7 +335,7 @@ impl Rules for Node {
 
     fn recover_token(&mut self, out: &mut Effects) {
         let Some(limbo) = self.limbo.take() else { return };
-        self.token = Some(limbo.copy);
+        self.token = Some(Box::new(limbo.copy));
         if self.recovers() {
             self.strike_what_is_over();
         }
@@ -348,7 +348,7 @@ impl Rules for Node {
     }
 
     fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
-        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || peer.must_hear(self.height);
+        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || peer.must_hear(**id, self.height);
         let to = self.peers.iter().filter(hears).map(|(id, _)| *id).collect();
         self.multicast(to, body, out);
     }

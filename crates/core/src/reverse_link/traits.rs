@@ -2,7 +2,7 @@
 
 use alloc::string::ToString;
 
-use super::height::Height;
+use super::height::{Height, Rung};
 use super::message::{Body, Message};
 use super::node::{Config, Effects, Node};
 use super::questions::{About, Inquiry};
@@ -72,9 +72,13 @@ impl Protocol for Node {
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visit_height(&mut self.height, visitor);
         for peer in self.peers.values_mut() {
-            for height in peer.height.iter_mut().chain(peer.expecting.as_deref_mut()).chain([&mut peer.told]) {
-                visit_height(height, visitor);
+            if let Some(rung) = &mut peer.height {
+                visit_rung(rung, visitor);
             }
+            if let Some(expecting) = &mut peer.expecting {
+                visit_height(expecting, visitor);
+            }
+            visit_rung(&mut peer.told, visitor);
         }
         for entry in self.queue.entries_mut() {
             visit_claim(&mut entry.claim, visitor);
@@ -201,8 +205,14 @@ fn visit_token(token: &mut Token, visitor: &mut dyn CounterVisitor) {
 /// Only heights of level 0 fall without end, and they are only compared; the others are bounded by the number of
 /// link changes.
 fn visit_height(height: &mut Height, visitor: &mut dyn CounterVisitor) {
-    if height.level == 0 {
-        height.depth = visitor.visit(Line::stepping("depth"), height.depth);
+    let mut rung = height.rung();
+    visit_rung(&mut rung, visitor);
+    *height = rung.of(height.id);
+}
+
+fn visit_rung(rung: &mut Rung, visitor: &mut dyn CounterVisitor) {
+    if rung.level == 0 {
+        rung.depth = visitor.visit(Line::stepping("depth"), rung.depth);
     }
 }
 
