@@ -65,3 +65,14 @@ impl fmt::Display for Height {
         write!(f, "({},{},{})", self.level, self.depth, self.id)
     }
 }
+
+#[cfg(all(test, feature = "serde"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_as_a_height_is_read_as_a_rung() {
+        let saved = serde_json::to_string(&Height { level: 2, depth: -7, id: NodeId(3) }).unwrap();
+        assert_eq!(serde_json::from_str::<Rung>(&saved).unwrap(), Rung { level: 2, depth: -7 });
+    }
+}
