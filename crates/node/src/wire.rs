@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::links::{LONGEST_FRAME, Outgoing};
 
 /// The version of everything in this module. Nodes of different versions do not talk.
-pub const VERSION: u8 = 6;
+pub const VERSION: u8 = 7;
 
 /// The number of a resource in its mesh.
 pub type Number = meshlock_core::recovery::Resource;

@@ -92,6 +92,11 @@ fn bugs_in_reverse_link_are_caught() {
         Caught(Bug::NumberFromTop, "numbered/line-2-lowered", "numbered"),
         Caught(Bug::PassWithoutNumbers, "numbered/line-3", "numbered"),
         Caught(Bug::ForgetSlotsInUse, "numbered/pair-crash", "numbered"),
+        Caught(Bug::NeverConfirmPass, "reverse-link/kite", "most-urgent-known"),
+        Caught(Bug::NeverConfirmPass, "reverse-link/line-3-leave", "leaving"),
+        Caught(Bug::NeverConfirmReleases, "reverse-link/line-2-leave-stop", "leaving"),
+        Caught(Bug::ConfirmWheneverItSuits, "reverse-link/line-3-leave", "leaving"),
+        Caught(Bug::NeverAskAboutCopy, "reverse-link/triangle-harsh", "nobody-waits"),
     ];
     all_are_caught(Bug::ALL, &caught, |node, bug| {
         let plant: fn(&mut Node, Bug) = into!(ReverseLink);

@@ -73,7 +73,7 @@ crate::bugs! {
     ForgetQuestions,
     /// A claim that was passed by on a short cut does not stand again when the token comes back.
     ForgetPassedBy,
-    /// Only the giver of the token hears of the new height, not the others for whom the link turns.
+    /// Only the giver of the token knows the new height: the others for whom the link turns are not told.
     TellOnlyGiver,
     /// The holder believes the capacity in the token, although it knows a newer one.
     AdoptOlderCapacity,
@@ -117,6 +117,14 @@ crate::bugs! {
     PassWithoutNumbers,
     /// The ledger of a new token does not say which units are in use.
     ForgetSlotsInUse,
+    /// The giver of the token is not told that it arrived.
+    NeverConfirmPass,
+    /// Releases are not confirmed.
+    NeverConfirmReleases,
+    /// A neighbour that leaves has to wait for confirmations until it is sent something else.
+    ConfirmWheneverItSuits,
+    /// Nobody is asked about a token on a failed link.
+    NeverAskAboutCopy,
 }
 
 impl Node {
@@ -364,11 +372,31 @@ impl Node {
         Rules::recover_token(self, out);
     }
 
-    pub(super) fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
+    pub(super) fn tell_height(&mut self, body: Body, out: &mut Effects) {
         if !self.has(Bug::TellOnlyGiver) {
-            Rules::tell_height(self, also, body, out);
-        } else if let Some(giver) = also {
-            self.send(giver, body, out);
+            Rules::tell_height(self, body, out);
+        }
+    }
+
+    pub(super) fn ask_about_copy(&mut self, out: &mut Effects) {
+        if !self.has(Bug::NeverAskAboutCopy) {
+            Rules::ask_about_copy(self, out);
+        }
+    }
+
+    pub(super) fn confirm_pass(&mut self, to: &[NodeId]) -> Option<u64> {
+        let arrived = Rules::confirm_pass(self, to);
+        arrived.filter(|_| !self.has(Bug::NeverConfirmPass))
+    }
+
+    pub(super) fn confirm_releases(&mut self, to: NodeId) -> Vec<GrantId> {
+        let received = Rules::confirm_releases(self, to);
+        if self.has(Bug::NeverConfirmReleases) { Vec::new() } else { received }
+    }
+
+    pub(super) fn confirm_at_once(&mut self, out: &mut Effects) {
+        if !self.has(Bug::ConfirmWheneverItSuits) {
+            Rules::confirm_at_once(self, out);
         }
     }
 

@@ -9,7 +9,8 @@ use super::token::{Loan, Token};
 use crate::protocol::Rejection;
 use crate::vocabulary::{Fence, GrantId, NodeId};
 
-/// Every message tells its sender's height, and the greatest fence it has heard of where requests age.
+/// Every message tells its sender's height, the greatest fence it has heard of where requests age, and what has arrived
+/// over this link and was not confirmed yet: no message is sent for that alone, unless its receiver waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
@@ -17,11 +18,15 @@ pub struct Message {
     pub height: Height,
     /// The sender's clock: it counts grants.
     pub clock: Fence,
+    /// The token has arrived with this pass number. It may have come from another receiver of the same message.
+    pub arrived: Option<u64>,
+    /// I have these releases of yours now.
+    pub received: Vec<GrantId>,
     /// The message itself.
     pub body: Body,
 }
 
-/// A message without the sender's height and clock.
+/// A message without the sender's height and clock, and without confirmations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Body {
@@ -36,10 +41,8 @@ pub enum Body {
     Ask(Claim),
     /// Remove my claim.
     Withdraw,
-    /// A grant that was given back. Each hop keeps it until the next one says `Received`.
+    /// A grant that was given back. Each hop keeps it until the next one has confirmed it.
     Release(GrantId),
-    /// I have this release now.
-    Received(GrantId),
     /// My height, nothing else.
     Link,
     /// The token has arrived at me with this pass number; what I asked before is void.
@@ -63,7 +66,10 @@ impl Message {
             return Some(Rejection::ForeignHeight);
         }
         let heights = [self.height.level, self.height.depth];
-        if self.clock.0 > GREATEST || heights.iter().any(|h| h.unsigned_abs() > GREATEST) {
+        if self.clock.0 > GREATEST
+            || self.arrived.is_some_and(|pass| pass > GREATEST)
+            || heights.iter().any(|h| h.unsigned_abs() > GREATEST)
+        {
             return Some(Rejection::NumberOutOfRange);
         }
         match &self.body {
@@ -71,7 +77,7 @@ impl Message {
             Body::Ask(claim) => claim.fault(),
             Body::Here { pass } => (*pass > GREATEST).then_some(Rejection::NumberOutOfRange),
             Body::News(news) => news.iter().any(|item| item.number > GREATEST).then_some(Rejection::NumberOutOfRange),
-            Body::Withdraw | Body::Release(_) | Body::Received(_) | Body::Link | Body::Leaving => None,
+            Body::Withdraw | Body::Release(_) | Body::Link | Body::Leaving => None,
         }
     }
 
@@ -81,7 +87,6 @@ impl Message {
             Body::Ask(_) => "ask",
             Body::Withdraw => "withdraw",
             Body::Release(_) => "release",
-            Body::Received(_) => "received",
             Body::Link => "link",
             Body::Here { .. } => "here",
             Body::News(_) => "news",

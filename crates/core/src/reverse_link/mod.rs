@@ -47,6 +47,7 @@ pub use capacity::Capacity;
 pub use height::Height;
 pub use message::{Body, Message};
 pub use node::{Config, Node};
+pub use peers::MOST_UNCONFIRMED;
 pub use questions::{About, Inquiry, News};
 pub use queue::Claim;
 pub use recovery::Picture;

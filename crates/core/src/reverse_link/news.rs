@@ -79,7 +79,7 @@ impl Node {
 
     fn answer(&mut self, about: About) -> Option<Inquiry> {
         match about {
-            About::Where => (self.token.is_some() || self.limbo.is_some()).then_some(Inquiry::Confirmed),
+            About::Where => self.token.is_some().then_some(Inquiry::Confirmed),
             About::Pass { pass, .. } if self.decided >= pass => Some(Inquiry::Confirmed),
             About::Pass { pass, to } if to == self.config.id => {
                 self.promise_to_refuse(pass);

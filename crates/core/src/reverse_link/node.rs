@@ -79,6 +79,10 @@ pub(super) struct Limbo {
     pub(super) copy: Token,
     /// The receiver.
     pub(super) to: NodeId,
+    /// Our height at that time, if we have raised ourselves since: it is still below all others if the token did not
+    /// arrive.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) raised_from: Option<Height>,
     /// If it went past the neighbour that told us the claim: that neighbour and its claim, which stands again if the
     /// token comes back, unless the neighbour has said something else since.
     pub(super) passed_by: Option<(NodeId, Claim)>,
@@ -240,8 +244,9 @@ impl Node {
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects) {
-        let Message { height, clock, body } = message;
+        let Message { height, clock, arrived, received, body } = message;
         self.hear_clock(clock);
+        self.hear_confirmations(from, arrived, &received);
         if let Body::Token { token, ask } = body {
             return self.on_token(from, height, token, ask, out);
         }
@@ -250,13 +255,7 @@ impl Node {
             Body::Token { .. } => {}
             Body::Ask(claim) => self.on_ask(from, claim),
             Body::Withdraw => self.remove_claim(from),
-            Body::Release(grant) => {
-                self.keep_release(grant);
-                self.send(from, Body::Received(grant), out);
-            }
-            Body::Received(grant) => {
-                self.custody.confirmed(from, grant);
-            }
+            Body::Release(grant) => self.on_release_of(from, grant),
             Body::Link => {}
             Body::Here { pass } => {
                 self.remove_claim(from);
@@ -284,19 +283,19 @@ impl Node {
         if !self.peers.contains_key(&from) {
             return Some(Rejection::UnknownSender);
         }
+        let unexpected = |grant: &GrantId| !self.custody.expects_confirmation(from, *grant);
+        if message.received.iter().any(unexpected) {
+            return Some(Rejection::UnexpectedAnswer);
+        }
         message.fault(from).or_else(|| match &message.body {
             Body::Token { token, .. } if self.token.is_some() && token.pass > self.decided => {
                 Some(Rejection::SecondToken)
-            }
-            Body::Received(grant) if !self.custody.expects_confirmation(from, *grant) => {
-                Some(Rejection::UnexpectedAnswer)
             }
             Body::News(news) if news.iter().any(|item| self.is_forged(item)) => Some(Rejection::UnexpectedAnswer),
             Body::Token { .. }
             | Body::Ask(_)
             | Body::Withdraw
             | Body::Release(_)
-            | Body::Received(_)
             | Body::Link
             | Body::Here { .. }
             | Body::News(_)

@@ -1,8 +1,8 @@
 //! What a node knows of its neighbours, and what it tells them.
 //!
-//! Every message carries the sender's height, so each one updates what a neighbour knows of it.
+//! Every message carries the sender's height, so each one updates what a neighbour knows of it. It also confirms what
+//! came from there, so that the neighbour can forget its copies.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::height::Height;
@@ -11,7 +11,7 @@ use super::node::{Effects, Node};
 use super::questions::News;
 use super::rules::Rules;
 use crate::protocol::Effect;
-use crate::vocabulary::NodeId;
+use crate::vocabulary::{GrantId, NodeId};
 
 /// What a node knows about a neighbour.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,13 +19,25 @@ use crate::vocabulary::NodeId;
 pub(super) struct Peer {
     /// Unknown until its first message. If it is of level 0 and below ours, it may have fallen further since.
     pub(super) height: Option<Height>,
-    /// It was sent the token and will say so from this height. What it says before that is stale.
-    pub(super) expecting: Option<Box<Height>>,
+    /// It was sent the token with this pass number. What it says until it confirms that is stale. (Nodes once saved the
+    /// height that they expected under this name; links are new when a saved node goes on.)
+    #[cfg_attr(feature = "serde", serde(default, rename = "expecting_pass"))]
+    pub(super) expecting: Option<u64>,
     /// Our height as the neighbour knows it, once everything in flight has arrived.
     pub(super) told: Height,
     /// It said that it leaves.
     pub(super) leaving: bool,
+    /// The pass under which it gave us the token, if it was not told since that it arrived.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) unconfirmed_pass: Option<u64>,
+    /// Releases that it gave us and that were not confirmed since.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) unconfirmed: Vec<GrantId>,
 }
+
+/// A neighbour that has given us so many releases since we last sent it anything hears of them at once. Until then it
+/// keeps a copy of each, for the case that the link fails.
+pub const MOST_UNCONFIRMED: usize = 4;
 
 impl Peer {
     /// Whether the neighbour must hear that our height is `now`: which end of the link is lower has changed, or we
@@ -41,7 +53,15 @@ impl Node {
         if self.peers.contains_key(&neighbour) {
             self.on_link_down(neighbour, out); // a new link replaces the old one, and what was on that is lost
         }
-        self.peers.insert(neighbour, Peer { height: None, expecting: None, told: self.height, leaving: false });
+        let peer = Peer {
+            height: None,
+            expecting: None,
+            told: self.height,
+            leaving: false,
+            unconfirmed_pass: None,
+            unconfirmed: Vec::new(),
+        };
+        self.peers.insert(neighbour, peer);
         if self.leaving {
             self.send(neighbour, Body::Leaving, out);
         } else if !self.height.is_unset() {
@@ -62,13 +82,33 @@ impl Node {
         self.doubt(neighbour, out);
     }
 
+    /// A neighbour says what has arrived.
+    pub(super) fn hear_confirmations(&mut self, from: NodeId, arrived: Option<u64>, received: &[GrantId]) {
+        if let Some(pass) = arrived {
+            self.learn_decided(pass);
+            if let Some(peer) = self.peers.get_mut(&from) {
+                peer.expecting = peer.expecting.filter(|expected| *expected > pass);
+            }
+        }
+        for grant in received {
+            self.custody.confirmed(from, *grant);
+        }
+    }
+
+    pub(super) fn on_release_of(&mut self, from: NodeId, grant: GrantId) {
+        self.keep_release(grant);
+        if let Some(peer) = self.peers.get_mut(&from) {
+            peer.unconfirmed.push(grant);
+        }
+    }
+
     /// Believes what a neighbour says about its height, unless it was said before our token reached it.
     pub(super) fn note_height(&mut self, from: NodeId, height: Height, out: &mut Effects) {
         let Some(peer) = self.peers.get_mut(&from) else { return };
-        if height.is_unset() || peer.expecting.as_deref().is_some_and(|expected| *expected != height) {
+        if height.is_unset() || peer.expecting.is_some() {
             return;
         }
-        (peer.height, peer.expecting) = (Some(height), None);
+        peer.height = Some(height);
         if self.height.is_unset() {
             self.height = height.just_above(self.config.id);
             self.broadcast(Body::Link, out);
@@ -111,8 +151,10 @@ impl Node {
         }
     }
 
+    /// With all that is to be confirmed to this neighbour.
     pub(super) fn send(&mut self, to: NodeId, body: Body, out: &mut Effects) {
-        let message = self.telling(&[to], body);
+        let mut message = self.telling(&[to], body);
+        message.received = self.confirm_releases(to);
         out.push(Effect::Send { to, message });
     }
 
@@ -120,10 +162,8 @@ impl Node {
         if self.peers.is_empty() {
             return;
         }
-        for peer in self.peers.values_mut() {
-            peer.told = self.height;
-        }
-        let message = self.telling(&[], body);
+        let all: Vec<NodeId> = self.peers.keys().copied().collect();
+        let message = self.telling(&all, body);
         out.push(Effect::Broadcast { message });
     }
 
@@ -150,6 +190,7 @@ impl Node {
                 peer.told = self.height;
             }
         }
-        Message { height: self.height, clock: self.clock, body }
+        let arrived = self.confirm_pass(to);
+        Message { height: self.height, clock: self.clock, arrived, received: Vec::new(), body }
     }
 }

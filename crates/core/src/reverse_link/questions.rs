@@ -14,7 +14,7 @@ use crate::vocabulary::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum About {
-    /// Is the token in my part of the network? The node that has it, or a copy of it, says yes; none says no.
+    /// Is the token in my part of the network? The node that has it says yes; none says no.
     Where,
     /// Did the token arrive? Any node that knows says yes; only the receiver may say no, and thereby promises to refuse it.
     Pass {

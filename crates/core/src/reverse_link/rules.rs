@@ -4,6 +4,8 @@
 //! [`Node`](super::Node) an inherent method of the same name for each of them, which breaks the rule if that bug is
 //! planted. `self.pass(..)` then finds the inherent method first. A product has the rules alone.
 
+use alloc::vec::Vec;
+
 use super::height::Height;
 use super::message::Body;
 use super::node::Effects;
@@ -72,8 +74,11 @@ pub(super) trait Rules {
     fn on_token(&mut self, from: NodeId, height: Height, token: Token, ask: Option<Claim>, out: &mut Effects);
     /// The new holder is below the old one.
     fn go_below(&mut self, giver: Height);
-    /// A link failed. If the token was on it, only an answer from the network can tell whether it arrived.
+    /// A link failed. If the token was given away over it, and its arrival was not confirmed, then only an answer from the
+    /// network can tell whether it arrived.
     fn doubt(&mut self, neighbour: NodeId, out: &mut Effects);
+    /// That answer is asked for when it matters: somebody looks for the token in vain, or this node leaves.
+    fn ask_about_copy(&mut self, out: &mut Effects);
     /// The receiver says that a pass did not arrive, and will refuse it should it still come.
     fn promise_to_refuse(&mut self, pass: u64);
     /// The token we sent did not arrive and never will: our copy is the token again, and the claim it passed by stands.
@@ -81,8 +86,14 @@ pub(super) trait Rules {
 
     // What neighbours are told.
 
-    /// Tells our height to the neighbours that must hear it, and to `also` in any case.
-    fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects);
+    /// Tells our height to the neighbours that must hear it. The giver of the token knows it already.
+    fn tell_height(&mut self, body: Body, out: &mut Effects);
+    /// The first message to the giver of the token says that it arrived.
+    fn confirm_pass(&mut self, to: &[NodeId]) -> Option<u64>;
+    /// The first message to a neighbour confirms all releases that came from there.
+    fn confirm_releases(&mut self, to: NodeId) -> Vec<GrantId>;
+    /// A neighbour that leaves waits for confirmations, and none keeps many releases for want of one.
+    fn confirm_at_once(&mut self, out: &mut Effects);
     /// A new neighbour hears all open questions.
     fn tell_open_questions(&mut self, neighbour: NodeId, out: &mut Effects);
 

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use super::height::Height;
 use super::message::Body;
 use super::node::{Effects, FREE_TURNS, Limbo, Node};
-use super::peers::Peer;
-use super::questions::{About, News};
+use super::peers::{MOST_UNCONFIRMED, Peer};
+use super::questions::{About, Inquiry, News};
 use super::queue::{Claim, Claimer, Entry};
 use super::recovery::RecoveryRules;
 use super::rules::Rules;
@@ -29,12 +29,14 @@ impl Node {
         }
         if self.token.is_none() {
             self.take_back_dead_ask(out);
+            self.ask_about_copy(out);
             self.look_if_lowest(out);
             self.send_releases(out);
             self.keep_asking(out);
         }
         // Most messages tell the height anyway. What we have just learned may show that a neighbour has it wrong.
-        self.tell_height(None, Body::Link, out);
+        self.tell_height(Body::Link, out);
+        self.confirm_at_once(out);
     }
 
     /// Serves the queue for as long as its front may enter, here or at a neighbour.
@@ -117,14 +119,23 @@ impl Node {
         let Some(least) = heights().map(|h| h.level).min() else { return };
         let level = least + 1;
         let beside = heights().filter(|h| h.level == level).map(|h| h.depth).min();
+        if let Some(limbo) = &mut self.limbo {
+            limbo.raised_from.get_or_insert(self.height);
+        }
         self.height = Height { level, depth: beside.map_or(0, |depth| depth - 1), id: self.config.id };
         self.broadcast(Body::Link, out);
         self.forget_lower_claims();
     }
 
-    /// Links have to be turned: there is no way down, and neither the token nor a copy of it is here.
+    /// Links have to be turned: there is no way down, and the token is neither here nor on its way over a link.
     pub(super) fn is_stranded(&self) -> bool {
-        self.token.is_none() && self.limbo.is_none() && self.is_lowest()
+        self.token.is_none() && self.limbo.as_ref().is_none_or(|limbo| limbo.doubtful) && self.is_lowest()
+    }
+
+    /// What has to be asked about the copy that is kept here, if it may be the token.
+    fn doubt_about(&self) -> Option<About> {
+        let limbo = self.limbo.as_ref().filter(|limbo| limbo.doubtful)?;
+        Some(About::Pass { pass: limbo.copy.pass, to: limbo.to })
     }
 
     pub(super) fn has_dead_ask(&self) -> bool {
@@ -234,9 +245,9 @@ impl Rules for Node {
         self.asked = ask.map(|claim| (to, claim));
         let predicted = self.height.just_below(to);
         if let Some(peer) = self.peers.get_mut(&to) {
-            (peer.height, peer.expecting) = (Some(predicted), Some(Box::new(predicted)));
+            (peer.height, peer.expecting) = (Some(predicted), Some(token.pass));
         }
-        self.limbo = Some(Box::new(Limbo { copy: token.clone(), to, passed_by, doubtful: false }));
+        self.limbo = Some(Box::new(Limbo { copy: token.clone(), to, raised_from: None, passed_by, doubtful: false }));
         self.send(to, Body::Token { token, ask }, out);
     }
 
@@ -265,11 +276,13 @@ impl Rules for Node {
         if !self.is_stranded() {
             return;
         }
-        if self.free_turns > 0 {
+        // Most passes that were not confirmed have arrived all the same, so one turn is made before that is asked.
+        let came_back = self.limbo.as_ref().is_some_and(|limbo| limbo.raised_from.is_some());
+        if self.free_turns > 0 && !came_back {
             self.free_turns -= 1;
             self.raise_if_lowest(out);
         } else if self.questions.wants_to_know(self.config.id).is_none() {
-            self.inquire(About::Where, out);
+            self.inquire(self.doubt_about().unwrap_or(About::Where), out);
         }
     }
 
@@ -304,13 +317,15 @@ impl Rules for Node {
         self.asked = None;
         self.free_turns = FREE_TURNS;
         if let Some(peer) = self.peers.get_mut(&from) {
-            (peer.height, peer.expecting) = (Some(height), None);
+            // It knows our height: just below its own.
+            (peer.height, peer.expecting, peer.told) = (Some(height), None, self.height);
+            peer.unconfirmed_pass = Some(pass);
         }
         self.queue.remove_peer(from);
         if let Some(claim) = ask {
             self.put_claim(from, claim);
         }
-        self.tell_height(Some(from), Body::Here { pass }, out);
+        self.tell_height(Body::Here { pass }, out);
         self.learn_decided(pass);
         if self.recovers() {
             self.accepted = pass;
@@ -322,11 +337,37 @@ impl Rules for Node {
         self.height = giver.just_below(self.config.id);
     }
 
-    fn doubt(&mut self, neighbour: NodeId, out: &mut Effects) {
-        let Some(limbo) = self.limbo.as_mut().filter(|limbo| limbo.to == neighbour && !limbo.doubtful) else { return };
-        limbo.doubtful = true;
-        let about = About::Pass { pass: limbo.copy.pass, to: neighbour };
-        self.inquire(about, out);
+    fn doubt(&mut self, neighbour: NodeId, _out: &mut Effects) {
+        if let Some(limbo) = self.limbo.as_mut().filter(|limbo| limbo.to == neighbour) {
+            limbo.doubtful = true;
+        }
+    }
+
+    fn ask_about_copy(&mut self, out: &mut Effects) {
+        let others_look = || self.questions.open_ones().any(|news| news.inquiry == Inquiry::Open(About::Where));
+        if (self.leaving || others_look())
+            && self.questions.wants_to_know(self.config.id).is_none()
+            && let Some(about) = self.doubt_about()
+        {
+            self.inquire(about, out);
+        }
+    }
+
+    fn confirm_pass(&mut self, to: &[NodeId]) -> Option<u64> {
+        to.iter().filter_map(|id| self.peers.get_mut(id)?.unconfirmed_pass.take()).max()
+    }
+
+    fn confirm_releases(&mut self, to: NodeId) -> Vec<GrantId> {
+        self.peers.get_mut(&to).map(|peer| core::mem::take(&mut peer.unconfirmed)).unwrap_or_default()
+    }
+
+    fn confirm_at_once(&mut self, out: &mut Effects) {
+        let owed = |peer: &Peer| peer.unconfirmed_pass.is_some() || !peer.unconfirmed.is_empty();
+        let waits = |peer: &Peer| peer.unconfirmed.len() >= MOST_UNCONFIRMED || (peer.leaving && owed(peer));
+        let waiting: Vec<NodeId> = self.peers.iter().filter(|(_, peer)| waits(peer)).map(|(id, _)| *id).collect();
+        for neighbour in waiting {
+            self.send(neighbour, Body::Link, out);
+        }
     }
 
     fn promise_to_refuse(&mut self, pass: u64) {
@@ -336,6 +377,8 @@ impl Rules for Node {
     fn recover_token(&mut self, out: &mut Effects) {
         let Some(limbo) = self.limbo.take() else { return };
         self.token = Some(limbo.copy);
+        self.height = limbo.raised_from.unwrap_or(self.height);
+        self.free_turns = FREE_TURNS;
         if self.recovers() {
             self.strike_what_is_over();
         }
@@ -347,8 +390,8 @@ impl Rules for Node {
         }
     }
 
-    fn tell_height(&mut self, also: Option<NodeId>, body: Body, out: &mut Effects) {
-        let hears = |(id, peer): &(&NodeId, &Peer)| also == Some(**id) || peer.must_hear(self.height);
+    fn tell_height(&mut self, body: Body, out: &mut Effects) {
+        let hears = |(_, peer): &(&NodeId, &Peer)| peer.must_hear(self.height);
         let to = self.peers.iter().filter(hears).map(|(id, _)| *id).collect();
         self.multicast(to, body, out);
     }

@@ -72,8 +72,14 @@ impl Protocol for Node {
     fn visit_counters(&mut self, visitor: &mut dyn CounterVisitor) {
         visit_height(&mut self.height, visitor);
         for peer in self.peers.values_mut() {
-            for height in peer.height.iter_mut().chain(peer.expecting.as_deref_mut()).chain([&mut peer.told]) {
+            for height in peer.height.iter_mut().chain([&mut peer.told]) {
                 visit_height(height, visitor);
+            }
+            for pass in peer.expecting.iter_mut().chain(&mut peer.unconfirmed_pass) {
+                visitor.number(PASS, pass);
+            }
+            for grant in &mut peer.unconfirmed {
+                visit_grant(grant, visitor);
             }
         }
         for entry in self.queue.entries_mut() {
@@ -91,6 +97,9 @@ impl Protocol for Node {
         }
         if let Some(limbo) = &mut self.limbo {
             visit_token(&mut limbo.copy, visitor);
+            if let Some(height) = &mut limbo.raised_from {
+                visit_height(height, visitor);
+            }
             if let Some((_, claim)) = &mut limbo.passed_by {
                 visit_claim(claim, visitor);
             }
@@ -121,6 +130,12 @@ impl Protocol for Node {
     fn visit_message_counters(message: &mut Message, visitor: &mut dyn CounterVisitor) {
         visit_height(&mut message.height, visitor);
         visitor.number(Line::CLOCK, &mut message.clock.0);
+        if let Some(pass) = &mut message.arrived {
+            visitor.number(PASS, pass);
+        }
+        for grant in &mut message.received {
+            visit_grant(grant, visitor);
+        }
         match &mut message.body {
             Body::Token { token, ask } => {
                 visit_token(token, visitor);
@@ -129,7 +144,7 @@ impl Protocol for Node {
                 }
             }
             Body::Ask(claim) => visit_claim(claim, visitor),
-            Body::Release(grant) | Body::Received(grant) => visit_grant(grant, visitor),
+            Body::Release(grant) => visit_grant(grant, visitor),
             Body::Here { pass } => visitor.number(PASS, pass),
             Body::News(news) => {
                 for item in news {

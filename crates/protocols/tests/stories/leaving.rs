@@ -26,8 +26,8 @@ fn a_node_that_leaves_gives_the_token_away_although_nobody_asks() {
         "
         ann leave            -> leaving to all, token to bob
         bob leaving from ann -> -
-        bob token from ann   -> here to ann
-        ann here from bob    -> -",
+        bob token from ann   -> link to ann
+        ann link from bob    -> -",
     );
     assert!(story.node("ann").may_go());
 }

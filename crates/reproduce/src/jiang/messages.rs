@@ -108,13 +108,21 @@ pub(super) fn half_of_the_messages(pairs: &[Pair]) -> Vec<Evidence> {
         ),
         note(format!(
             "The goal is reached in {reached} of {} runs. All runs together need {:.3} of the printed messages: the \
-             goal is {}. Ours is dearest where several are inside at once: a release then has to follow the token, and \
-             is confirmed at every hop, so that a broken link does not lose it.",
+             goal is {}. Ours is dearest where several are inside at once: a release then has to follow the token.",
             all.len(),
             pooled(pairs),
             if pooled(pairs) <= 0.5 { "reached" } else { "missed" },
         )),
     ]
+}
+
+/// Waiting times of the same runs.
+fn waits(pairs: &[Pair]) -> Evidence {
+    let row = |pair: &Pair| {
+        let wait = |samples: &Samples| mean(samples.estimate("wait.mean"));
+        vec![words(&pair.name), wait(&pair.printed), wait(&pair.repaired)]
+    };
+    table("Mean wait, twelve nodes", "run | printed | repaired", pairs.iter().map(row).collect())
 }
 
 /// J-14.
@@ -145,7 +153,7 @@ pub(super) fn per_entry(lab: &Lab) -> Finding {
         && near(of(0, "messages.link/entry"), 7.0, 10.5)
         && near(of(0, "messages/entry"), 12.0, 16.0);
     let links_dominate = (0..5).all(|place| near(link_share(place), 0.45, 0.7));
-    let ratios = near(pooled(&pairs[..3]), 0.4, 0.62) && near(pairs[3].pooled(), 0.65, 0.95);
+    let ratios = near(pooled(&pairs[..3]), 0.3, 0.45) && near(pairs[3].pooled(), 0.45, 0.6);
     let radio = vec![pair("radio, grid of 25", grid_radio(lab.choose(60.0, 300.0, 600.0)))];
     let per_pass = of(0, "messages.link/entry") / of(0, "messages.token/entry");
 
@@ -164,6 +172,7 @@ pub(super) fn per_entry(lab: &Lab) -> Finding {
         ),
     ];
     evidence.extend(half_of_the_messages(&pairs));
+    evidence.push(waits(&pairs));
     let (family, family_right) = family(lab);
     evidence.extend(family);
     Finding {
@@ -184,9 +193,9 @@ pub(super) fn per_entry(lab: &Lab) -> Finding {
             ),
             check("LINK is 0.45 to 0.7 of all messages at every load", links_dominate),
             check("3 to 4.5 LINK for each pass of the token", near(per_pass, 3.0, 4.5)),
-            check("repaired by printed: 0.4 to 0.62 with k = 1, 0.65 to 0.95 with k = 3", ratios),
+            check("repaired by printed: 0.3 to 0.45 with k = 1, 0.45 to 0.6 with k = 3", ratios),
             check(
-                "thirty nodes: nobody stuck, Raymond slowest, repaired below 0.75 of the printed messages",
+                "thirty nodes: nobody stuck, Raymond slowest, repaired below 0.6 of the printed messages",
                 family_right,
             ),
         ],

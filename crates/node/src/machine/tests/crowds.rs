@@ -75,7 +75,13 @@ fn everything_at_its_limit_fits_into_a_frame() {
     let token = Token { pass: u64::MAX, granted, ledger, joined, owed: Some(owed), capacity, base: u64::MAX };
     let height = Height { level: i64::MIN, depth: i64::MIN, id: node };
     let body = Body::Token { token, ask: None };
-    let message = Payload::ReverseLink(reverse_link::Message { height, clock: Fence(u64::MAX), body });
+    let message = Payload::ReverseLink(reverse_link::Message {
+        height,
+        clock: Fence(u64::MAX),
+        arrived: Some(u64::MAX),
+        received: vec![grant; reverse_link::MOST_UNCONFIRMED],
+        body,
+    });
     assert!(encode(&Frame::Protocol { resource: u64::MAX, message }).len() <= LONGEST_FRAME);
 }
 
