@@ -53,6 +53,8 @@ crate::bugs! {
     NoPromise,
     /// A second copy of a release is confirmed without being kept.
     MergeReleases,
+    /// Every copy of a release is carried on by itself.
+    NeverMergeReleases,
     /// Releases are not kept until they are confirmed.
     ForgetCustody,
     /// A node without a downward link raises itself without asking where the token is.
@@ -71,8 +73,8 @@ crate::bugs! {
     NoCopy,
     /// A new neighbour is not told about open questions.
     ForgetQuestions,
-    /// A claim that was passed by on a short cut does not stand again when the token comes back.
-    ForgetPassedBy,
+    /// A node that gets its token back is not told again what it has forgotten.
+    TellClaimOnce,
     /// Only the giver of the token knows the new height: the others for whom the link turns are not told.
     TellOnlyGiver,
     /// The holder believes the capacity in the token, although it knows a newer one.
@@ -125,6 +127,8 @@ crate::bugs! {
     ConfirmWheneverItSuits,
     /// Nobody is asked about a token on a failed link.
     NeverAskAboutCopy,
+    /// Stays where it has raised itself although the token did not arrive.
+    StayRaised,
 }
 
 impl Node {
@@ -248,7 +252,7 @@ impl Node {
         }
     }
 
-    pub(super) fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
+    pub(super) fn pass(&mut self, to: NodeId, out: &mut Effects) {
         if self.has(Bug::ForgetPreempted) {
             self.queue.entries.retain(|entry| matches!(entry.claimer, Claimer::Peer(_)));
         }
@@ -262,7 +266,7 @@ impl Node {
         {
             token.ledger.iter_mut().for_each(|loan| loan.slots = Slots::NONE);
         }
-        Rules::pass(self, to, passed_by, out);
+        Rules::pass(self, to, out);
         if self.has(Bug::NoCopy) {
             self.limbo = None;
         }
@@ -301,6 +305,12 @@ impl Node {
         Rules::send_releases(self, out);
         if self.has(Bug::ForgetCustody) && self.lowest_below().is_some() {
             self.custody = Default::default();
+        }
+    }
+
+    pub(super) fn merge_releases(&mut self) {
+        if !self.has(Bug::NeverMergeReleases) {
+            Rules::merge_releases(self);
         }
     }
 
@@ -363,13 +373,16 @@ impl Node {
         }
     }
 
-    pub(super) fn recover_token(&mut self, out: &mut Effects) {
-        if self.has(Bug::ForgetPassedBy)
-            && let Some(limbo) = &mut self.limbo
-        {
-            limbo.passed_by = None;
+    pub(super) fn tell_claim_again(&mut self, holder: NodeId, out: &mut Effects) {
+        if !self.has(Bug::TellClaimOnce) {
+            Rules::tell_claim_again(self, holder, out);
         }
-        Rules::recover_token(self, out);
+    }
+
+    pub(super) fn go_back_down(&mut self, raised_from: Option<Height>) {
+        if !self.has(Bug::StayRaised) {
+            Rules::go_back_down(self, raised_from);
+        }
     }
 
     pub(super) fn tell_height(&mut self, body: Body, out: &mut Effects) {

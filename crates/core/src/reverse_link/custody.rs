@@ -1,9 +1,11 @@
 //! Releases on their way to the token. Each hop keeps its copy until the next one has confirmed it.
 //!
-//! Copies are never merged: if a node that carries a release confirmed a second copy without keeping it, two nodes
-//! could hand it to each other, confirm each other, and both drop it. A release names its grant, so that it does no
-//! harm to arrive twice.
+//! A copy that is on its way is never merged with another: if a node confirmed a second copy and kept only the one it has
+//! sent, two nodes could hand it to each other, confirm each other, and both drop it. Copies that wait here for a way are
+//! one, since that one will be sent; otherwise each failure of a link would double what a part without the token carries.
+//! A release names its grant, so that it does no harm to arrive twice.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::view::Returning;
@@ -30,14 +32,10 @@ impl Custody {
         self.copies.push(Carried { grant, sent_to: None });
     }
 
-    /// A neighbour confirms a copy. False if none was sent to it.
-    pub(crate) fn confirmed(&mut self, by: NodeId, grant: GrantId) -> bool {
+    /// A neighbour confirms a copy. It may be gone since the token was here.
+    pub(crate) fn confirmed(&mut self, by: NodeId, grant: GrantId) {
         let at = self.copies.iter().position(|copy| copy.grant == grant && copy.sent_to == Some(by));
-        at.map(|at| self.copies.remove(at)).is_some()
-    }
-
-    pub(crate) fn expects_confirmation(&self, by: NodeId, grant: GrantId) -> bool {
-        self.copies.iter().any(|copy| copy.grant == grant && copy.sent_to == Some(by))
+        at.map(|at| self.copies.remove(at));
     }
 
     pub(crate) fn has(&self, grant: GrantId) -> bool {
@@ -53,6 +51,12 @@ impl Custody {
         }
     }
 
+    /// Of several copies that wait for a way, one is kept.
+    pub(crate) fn merge_unsent(&mut self) {
+        let mut waiting = BTreeSet::new();
+        self.copies.retain(|copy| copy.sent_to.is_some() || waiting.insert(copy.grant));
+    }
+
     /// Marks everything unsent as sent to `next` and returns it.
     pub(crate) fn send_all(&mut self, next: NodeId) -> Vec<GrantId> {
         let unsent = self.copies.iter_mut().filter(|copy| copy.sent_to.is_none());
@@ -64,11 +68,9 @@ impl Custody {
             .collect()
     }
 
-    /// The token is here: gives everything to it. Copies that were sent stay until they are confirmed.
+    /// The token is here: gives everything to it. Nobody needs to confirm any more what was sent: no later token has it.
     pub(crate) fn hand_in(&mut self) -> Vec<GrantId> {
-        let all = self.copies.iter().map(|copy| copy.grant).collect();
-        self.copies.retain(|copy| copy.sent_to.is_some());
-        all
+        core::mem::take(&mut self.copies).into_iter().map(|copy| copy.grant).collect()
     }
 
     pub(crate) fn returning(&self) -> Vec<Returning> {

@@ -83,9 +83,6 @@ pub(super) struct Limbo {
     /// arrive.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(super) raised_from: Option<Height>,
-    /// If it went past the neighbour that told us the claim: that neighbour and its claim, which stands again if the
-    /// token comes back, unless the neighbour has said something else since.
-    pub(super) passed_by: Option<(NodeId, Claim)>,
     /// The link has failed, so this node cannot know whether it arrived. Resolved by an answer to [`About::Pass`].
     pub(super) doubtful: bool,
 }
@@ -254,11 +251,12 @@ impl Node {
         match body {
             Body::Token { .. } => {}
             Body::Ask(claim) => self.on_ask(from, claim),
-            Body::Withdraw => self.remove_claim(from),
+            Body::Withdraw => self.queue.remove_peer(from),
             Body::Release(grant) => self.on_release_of(from, grant),
             Body::Link => {}
             Body::Here { pass } => {
-                self.remove_claim(from);
+                self.queue.remove_peer(from);
+                self.tell_claim_again(from, out);
                 self.learn_decided(pass);
                 self.free_turns = FREE_TURNS;
             }
@@ -282,10 +280,6 @@ impl Node {
     fn objection(&self, from: NodeId, message: &Message) -> Option<Rejection> {
         if !self.peers.contains_key(&from) {
             return Some(Rejection::UnknownSender);
-        }
-        let unexpected = |grant: &GrantId| !self.custody.expects_confirmation(from, *grant);
-        if message.received.iter().any(unexpected) {
-            return Some(Rejection::UnexpectedAnswer);
         }
         message.fault(from).or_else(|| match &message.body {
             Body::Token { token, .. } if self.token.is_some() && token.pass > self.decided => {

@@ -37,7 +37,7 @@ pub(super) struct Peer {
 
 /// A neighbour that has given us so many releases since we last sent it anything hears of them at once. Until then it
 /// keeps a copy of each, for the case that the link fails.
-pub const MOST_UNCONFIRMED: usize = 4;
+pub const MOST_UNCONFIRMED: usize = 2;
 
 impl Peer {
     /// Whether the neighbour must hear that our height is `now`: which end of the link is lower has changed, or we
@@ -74,7 +74,7 @@ impl Node {
         if self.peers.remove(&neighbour).is_none() {
             return;
         }
-        self.remove_claim(neighbour);
+        self.queue.remove_peer(neighbour);
         self.custody.link_down(neighbour);
         if self.asked.is_some_and(|(asked, _)| asked == neighbour) {
             self.asked = None;
@@ -137,18 +137,6 @@ impl Node {
         let (peers, height) = (&self.peers, self.height);
         let below = |id| peers.get(&id).is_some_and(|peer| peer.height.is_some_and(|h| h < height));
         self.queue.remove_peers(below);
-    }
-
-    /// A neighbour does not ask us any more.
-    pub(super) fn remove_claim(&mut self, of: NodeId) {
-        self.queue.remove_peer(of);
-        self.remove_passed_by(of);
-    }
-
-    pub(super) fn remove_passed_by(&mut self, of: NodeId) {
-        if let Some(limbo) = &mut self.limbo {
-            limbo.passed_by = limbo.passed_by.filter(|(teller, _)| *teller != of);
-        }
     }
 
     /// With all that is to be confirmed to this neighbour.

@@ -26,6 +26,8 @@ pub(super) trait Rules {
     fn put_claim(&mut self, neighbour: NodeId, claim: Claim);
     /// An ask counts unless it is stale, or its sender is below us and about to ask elsewhere.
     fn on_ask(&mut self, from: NodeId, claim: Claim);
+    /// The node that we asked says that it has the token: if that came back to it, it has forgotten what we told it.
+    fn tell_claim_again(&mut self, holder: NodeId, out: &mut Effects);
 
     // With the token.
 
@@ -49,7 +51,7 @@ pub(super) trait Rules {
     /// Grants a request of this node, with the next fence of the token.
     fn enter(&mut self, request: RequestId, claim: &Claim, out: &mut Effects);
     /// Gives the token to a neighbour, together with the most urgent claim that stays behind, and keeps a copy.
-    fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects);
+    fn pass(&mut self, to: NodeId, out: &mut Effects);
     /// A node that leaves gives an idle token to a neighbour that stays.
     fn pass_on_if_leaving(&mut self, out: &mut Effects);
 
@@ -61,6 +63,8 @@ pub(super) trait Rules {
     /// Without a way down: turns links if there was a recent sign of the token, otherwise first finds out whether the
     /// token is in this part of the network at all.
     fn look_if_lowest(&mut self, out: &mut Effects);
+    /// Copies of a release that wait here for a way are one.
+    fn merge_releases(&mut self);
     /// Sends releases down, each kept here until it is confirmed.
     fn send_releases(&mut self, out: &mut Effects);
     /// Takes over a release from a neighbour. Copies are never merged.
@@ -81,8 +85,11 @@ pub(super) trait Rules {
     fn ask_about_copy(&mut self, out: &mut Effects);
     /// The receiver says that a pass did not arrive, and will refuse it should it still come.
     fn promise_to_refuse(&mut self, pass: u64);
-    /// The token we sent did not arrive and never will: our copy is the token again, and the claim it passed by stands.
+    /// The token we sent did not arrive and never will: our copy is the token again. What neighbours claimed is forgotten,
+    /// since some of it left with the token; they hear `here` and tell it again.
     fn recover_token(&mut self, out: &mut Effects);
+    /// With the token we are below all others again: nobody else could go down meanwhile.
+    fn go_back_down(&mut self, raised_from: Option<Height>);
 
     // What neighbours are told.
 

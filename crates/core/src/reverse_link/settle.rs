@@ -31,6 +31,7 @@ impl Node {
             self.take_back_dead_ask(out);
             self.ask_about_copy(out);
             self.look_if_lowest(out);
+            self.merge_releases();
             self.send_releases(out);
             self.keep_asking(out);
         }
@@ -61,7 +62,7 @@ impl Node {
                 Some(Entry { claimer: Claimer::Peer(peer), claim }) => {
                     self.queue.remove_peer(peer);
                     let to = self.shortcut(peer, &claim);
-                    self.pass(to, (to != peer).then_some((peer, claim)), out);
+                    self.pass(to, out);
                 }
                 None => return, // the token waits here for a release or a more urgent claim
             }
@@ -174,8 +175,13 @@ impl Rules for Node {
         if peer.height.is_some_and(|height| height < self.height) {
             return; // it will learn that it is below us, and ask elsewhere
         }
-        self.remove_passed_by(from);
         self.put_claim(from, claim);
+    }
+
+    fn tell_claim_again(&mut self, holder: NodeId, out: &mut Effects) {
+        if let Some((_, claim)) = self.asked.filter(|(asked, _)| *asked == holder) {
+            self.send(holder, Body::Ask(claim), out);
+        }
     }
 
     fn agree_on_capacity(&mut self) {
@@ -237,7 +243,7 @@ impl Rules for Node {
         out.push(Effect::Granted { grant });
     }
 
-    fn pass(&mut self, to: NodeId, passed_by: Option<(NodeId, Claim)>, out: &mut Effects) {
+    fn pass(&mut self, to: NodeId, out: &mut Effects) {
         let Some(mut token) = self.token.take() else { return };
         token.pass += 1;
         self.queue.remove_peer(to);
@@ -247,7 +253,7 @@ impl Rules for Node {
         if let Some(peer) = self.peers.get_mut(&to) {
             (peer.height, peer.expecting) = (Some(predicted), Some(token.pass));
         }
-        self.limbo = Some(Box::new(Limbo { copy: token.clone(), to, raised_from: None, passed_by, doubtful: false }));
+        self.limbo = Some(Box::new(Limbo { copy: token.clone(), to, raised_from: None, doubtful: false }));
         self.send(to, Body::Token { token, ask }, out);
     }
 
@@ -260,7 +266,7 @@ impl Rules for Node {
         }
         let stays = |(_, peer): &(&NodeId, &Peer)| peer.height.is_some() && !peer.leaving;
         if let Some(to) = self.peers.iter().find(stays).map(|(id, _)| *id) {
-            self.pass(to, None, out);
+            self.pass(to, out);
         }
     }
 
@@ -276,14 +282,17 @@ impl Rules for Node {
         if !self.is_stranded() {
             return;
         }
-        // Most passes that were not confirmed have arrived all the same, so one turn is made before that is asked.
-        let came_back = self.limbo.as_ref().is_some_and(|limbo| limbo.raised_from.is_some());
-        if self.free_turns > 0 && !came_back {
+        // Also with a copy in doubt: most passes that were not confirmed have arrived all the same.
+        if self.free_turns > 0 {
             self.free_turns -= 1;
             self.raise_if_lowest(out);
         } else if self.questions.wants_to_know(self.config.id).is_none() {
             self.inquire(self.doubt_about().unwrap_or(About::Where), out);
         }
+    }
+
+    fn merge_releases(&mut self) {
+        self.custody.merge_unsent();
     }
 
     fn send_releases(&mut self, out: &mut Effects) {
@@ -377,17 +386,20 @@ impl Rules for Node {
     fn recover_token(&mut self, out: &mut Effects) {
         let Some(limbo) = self.limbo.take() else { return };
         self.token = Some(limbo.copy);
-        self.height = limbo.raised_from.unwrap_or(self.height);
+        self.go_back_down(limbo.raised_from);
         self.free_turns = FREE_TURNS;
         if self.recovers() {
             self.strike_what_is_over();
         }
-        if let Some((teller, claim)) = limbo.passed_by {
-            self.put_claim(teller, claim);
-        }
         if let Some((asked, _)) = self.asked.take() {
             self.send(asked, Body::Withdraw, out);
         }
+        self.queue.remove_peers(|_| true);
+        self.broadcast(Body::Here { pass: self.decided }, out);
+    }
+
+    fn go_back_down(&mut self, raised_from: Option<Height>) {
+        self.height = raised_from.unwrap_or(self.height);
     }
 
     fn tell_height(&mut self, body: Body, out: &mut Effects) {

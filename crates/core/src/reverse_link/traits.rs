@@ -100,9 +100,6 @@ impl Protocol for Node {
             if let Some(height) = &mut limbo.raised_from {
                 visit_height(height, visitor);
             }
-            if let Some((_, claim)) = &mut limbo.passed_by {
-                visit_claim(claim, visitor);
-            }
         }
         visitor.number(PASS, &mut self.decided);
         if self.recovers() {
