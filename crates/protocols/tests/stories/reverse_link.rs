@@ -214,7 +214,7 @@ fn a_release_finds_the_token_and_is_confirmed_by_what_travels_anyway() {
 }
 
 #[test]
-fn the_fourth_release_that_nothing_has_confirmed_is_confirmed_at_once() {
+fn the_last_release_that_may_be_unconfirmed_is_confirmed_at_once() {
     let mut story = line(8);
     for _ in 0..4 {
         story.asks("cy", one(0)).settles();
