@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use crate::action::Action;
 use crate::clock::Stopwatch;
+use crate::halves::Recent;
 use crate::report::Progress;
 use crate::space::{Applied, Space};
 use crate::spec::{Spec, SpecError};
-use crate::store::Store;
+use crate::store::{State, Store};
 use situation::Edge;
 
 pub use situation::Situation;
@@ -67,11 +68,11 @@ pub fn search(
     let canonical = model.workload.endless;
     let mut space = Space::new(model, limits.reduce, canonical)?;
     let start = space.start();
-    let mut store = Store::new(space.layout.width());
-    store.insert(&start, 0, Action::Expire { node: 0 });
+    let mut store = Store::new(space.layout.halves());
+    let start = store.insert_start(&start);
     let (missing, watch) = (Situation::of(spec), Stopwatch::start());
-    let mut run = Run { limits, observer, watch, space, store, missing, at: 0, depth: 0 };
-    let complete = run.breadth_first();
+    let mut run = Run { limits, observer, watch, space, store, missing, looked_at: 0, depth: 0, frontier: 1 };
+    let complete = run.breadth_first(start);
     Ok(ExampleEnd { progress: run.tell(), complete })
 }
 
@@ -82,47 +83,54 @@ struct Run<'a> {
     space: Space,
     store: Store,
     missing: Vec<Situation>,
-    /// The state that is looked at.
-    at: u32,
+    looked_at: u64,
     depth: u32,
+    frontier: u64,
 }
 
 impl Run<'_> {
     /// Whether everything was looked at.
-    fn breadth_first(&mut self) -> bool {
-        let mut level_end = 1;
+    fn breadth_first(&mut self, start: State) -> bool {
         let mut actions = Vec::new();
-        let mut row = self.store.row(0).to_vec();
+        let mut row = vec![0; self.store.width()];
         let mut next = row.clone();
-        while (self.at as usize) < self.store.len() {
-            if self.missing.is_empty() || self.is_over() {
-                return false;
+        let mut level = vec![start];
+        while !level.is_empty() {
+            let mut found = Vec::new();
+            for (done, at) in level.iter().enumerate() {
+                self.frontier = (level.len() - done + found.len()) as u64;
+                if self.missing.is_empty() || self.is_over() {
+                    return false;
+                }
+                self.store.read(at.pair, &mut row);
+                actions.clear();
+                self.space.enabled(&row, &mut actions);
+                for action in &actions {
+                    // A caller's mistake is no step.
+                    let Ok(Applied::Made { granted, .. }) = self.space.apply(&row, *action, &mut next) else {
+                        continue;
+                    };
+                    self.look(at.id, &Edge { before: &row, action: *action, after: &next, granted });
+                    let pair = self.store.pair(&next, (&row, at.pair), &mut Recent::nothing());
+                    let (state, new) = self.store.insert(pair, at.id, *action);
+                    found.extend(new.then_some(state));
+                }
+                self.looked_at += 1;
             }
-            if self.at as usize == level_end {
-                self.depth += 1;
-                level_end = self.store.len();
-            }
-            row.copy_from_slice(self.store.row(self.at));
-            actions.clear();
-            self.space.enabled(&row, &mut actions);
-            for action in &actions {
-                // A caller's mistake is no step.
-                let Ok(Applied::Made { granted, .. }) = self.space.apply(&row, *action, &mut next) else { continue };
-                self.look(&Edge { before: &row, action: *action, after: &next, granted });
-                self.store.insert(&next, self.at, *action);
-            }
-            self.at += 1;
+            self.frontier = found.len() as u64;
+            self.depth += u32::from(!found.is_empty());
+            level = found;
         }
         true
     }
 
     /// Tells of the situations that this step leads to for the first time.
-    fn look(&mut self, edge: &Edge<'_>) {
-        let Self { space, missing, observer, store, at, .. } = self;
+    fn look(&mut self, at: u32, edge: &Edge<'_>) {
+        let Self { space, missing, observer, store, .. } = self;
         missing.retain(|situation| {
             let seen = situation.is_seen(space, edge);
             if seen {
-                let mut run = store.path(*at);
+                let mut run = store.path(at);
                 run.push(edge.action);
                 observer.found(*situation, &run);
             }
@@ -134,7 +142,7 @@ impl Run<'_> {
         if self.store.len() as u64 >= self.limits.states {
             return true;
         }
-        if !self.at.is_multiple_of(1024) {
+        if !self.looked_at.is_multiple_of(1024) {
             return false;
         }
         let elapsed = self.watch.elapsed();
@@ -151,7 +159,7 @@ impl Run<'_> {
             generated: unique,
             unique,
             depth: self.depth,
-            frontier: unique.saturating_sub(self.at.into()),
+            frontier: self.frontier,
             elapsed: self.watch.elapsed(),
             bytes: (self.space.bytes() + self.store.bytes()) as u64,
         };

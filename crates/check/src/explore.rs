@@ -9,13 +9,13 @@ use crate::clock::Stopwatch;
 use crate::counterexample::Counterexample;
 use crate::finding::Finding;
 use crate::graph::Graph;
-use crate::intern::next_id;
+use crate::halves::Recent;
 use crate::liveness;
 use crate::model::{Model, ModelError};
 use crate::parallel::{Crew, Level, LevelEnd};
 use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
 use crate::space::{Applied, Space};
-use crate::store::Store;
+use crate::store::{State, Store};
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -130,6 +130,7 @@ struct Run<'a> {
     generated: u64,
     depth: u32,
     frontier: u64,
+    looked_at: u64,
     actions: Vec<Action>,
     row: Vec<u32>,
     next: Vec<u32>,
@@ -141,18 +142,22 @@ impl<'a> Run<'a> {
         let graph = (options.graph && options.search == Search::BreadthFirst).then(Graph::new);
         let breadth = options.search == Search::BreadthFirst && graph.is_none();
         let (_, canonical) = space.reductions();
-        let crew = (options.threads > 1 && breadth && !canonical).then(|| Crew::new(space, options.threads));
+        let together = options.threads > 1 && breadth && !canonical;
+        let halves = space.layout.halves();
+        let store = if together { Store::divided(halves) } else { Store::new(halves) };
+        let crew = together.then(|| Crew::new(space, &store, options.threads));
         Self {
             space,
             options,
             observer,
             watch: Stopwatch::start(),
-            store: Store::new(width),
+            store,
             graph,
             crew,
             generated: 1,
             depth: 0,
             frontier: 1,
+            looked_at: 0,
             actions: Vec::new(),
             row: vec![0; width],
             next: vec![0; width],
@@ -160,14 +165,14 @@ impl<'a> Run<'a> {
     }
 
     fn search(&mut self) -> End {
-        let start = self.space.start();
-        self.store.insert(&start, 0, Action::Expire { node: 0 });
-        if let Err(finding) = self.space.check(&start) {
+        let row = self.space.start();
+        let start = self.store.insert_start(&row);
+        if let Err(finding) = self.space.check(&row) {
             return End::Broken { path: Vec::new(), finding, cycle_from: None };
         }
         let searched = match self.options.search {
-            Search::BreadthFirst => self.breadth_first(),
-            Search::DepthFirst => self.depth_first(),
+            Search::BreadthFirst => self.breadth_first(start),
+            Search::DepthFirst => self.depth_first(start),
         };
         match searched {
             Err(end) => *end,
@@ -178,47 +183,52 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn breadth_first(&mut self) -> Result<(), Box<End>> {
-        let mut at: u32 = 0;
-        let mut level_end = 1;
-        let mut together = true;
-        while (at as usize) < self.store.len() {
-            if at as usize == level_end {
-                self.depth += 1;
-                level_end = self.store.len();
-                together = true;
+    fn breadth_first(&mut self, start: State) -> Result<(), Box<End>> {
+        let mut level = vec![start];
+        loop {
+            let next = match self.expand_together(&level)? {
+                Some(next) => next,
+                None => self.expand_alone(&level)?,
+            };
+            self.frontier = next.len() as u64;
+            if next.is_empty() {
+                return Ok(());
             }
-            if std::mem::take(&mut together) && self.expand_together(at, next_id(level_end))? {
-                at = next_id(level_end);
-                continue;
-            }
-            self.frontier = self.store.len() as u64 - u64::from(at);
-            self.pause(u64::from(at))?;
+            self.depth += 1;
+            level = next;
+        }
+    }
+
+    /// Makes every step from the states of a level, one after the other: the next level.
+    fn expand_alone(&mut self, level: &[State]) -> Result<Vec<State>, Box<End>> {
+        let mut next = Vec::new();
+        for (done, state) in level.iter().enumerate() {
+            self.frontier = (level.len() - done + next.len()) as u64;
+            self.pause()?;
             if self.options.max_depth.is_some_and(|most| self.depth >= most) {
                 return Err(Box::new(End::Stopped(Verdict::DepthLimit)));
             }
-            self.expand(at, &mut |_| {})?;
-            at += 1;
+            self.expand(*state, &mut |found| next.push(found))?;
         }
-        self.frontier = 0;
-        Ok(())
+        Ok(next)
     }
 
-    /// Makes every step from the states of a level on several threads. False if the level is too small, or if something is
-    /// wrong or a limit is near: then nothing has happened, and the states are to be expanded one after the other.
-    fn expand_together(&mut self, from: u32, to: u32) -> Result<bool, Box<End>> {
-        let Some(mut crew) = self.crew.take() else { return Ok(false) };
-        if (to - from) < Level::LEAST || self.options.max_depth.is_some_and(|most| self.depth >= most) {
+    /// The same on several threads. `None` if the level is too small, or if something is wrong or a limit is near: then
+    /// nothing has happened, and the states are to be expanded one after the other.
+    fn expand_together(&mut self, states: &[State]) -> Result<Option<Vec<State>>, Box<End>> {
+        let Some(mut crew) = self.crew.take() else { return Ok(None) };
+        if states.len() < Level::LEAST || self.options.max_depth.is_some_and(|most| self.depth >= most) {
             self.crew = Some(crew);
-            return Ok(false);
+            return Ok(None);
         }
-        self.frontier = self.store.len() as u64 - u64::from(from);
+        self.store.begin_level();
+        self.frontier = states.len() as u64;
         let most = self.options.max_states.unwrap_or(u64::MAX);
-        let level = Level::new(&self.store, from..to, most);
+        let level = Level::new(&self.store, states, most);
         let mut stopped = Ok(());
         let end = {
             let Self { options, observer, watch, depth, generated, .. } = self;
-            let known = (crew.bytes() + self.store.bytes()) as u64;
+            let known = (crew.bytes() + size_of_val(states)) as u64;
             let (before, depth) = (self.store.len() as u64, *depth);
             let mut look = |space: &Space, level: &Level<'_>| {
                 let elapsed = watch.elapsed();
@@ -226,9 +236,9 @@ impl<'a> Run<'a> {
                     generated: *generated + level.generated(),
                     unique: before + level.fresh(),
                     depth,
-                    frontier: before + level.fresh() - u64::from(from),
+                    frontier: states.len() as u64 + level.fresh(),
                     elapsed,
-                    bytes: known + (space.bytes() + level.bytes()) as u64,
+                    bytes: known + (space.bytes() + self.store.bytes()) as u64,
                 };
                 stopped = stop_now(options, elapsed, progress.bytes);
                 if watch.report_due(elapsed) {
@@ -238,29 +248,33 @@ impl<'a> Run<'a> {
             };
             crew.expand(self.space, &level, &mut look)
         };
+        let generated = level.generated();
         let expanded = match (stopped, end) {
-            (Err(verdict), _) => Err(Box::new(End::Stopped(verdict))),
-            (Ok(()), LevelEnd::Alone) => Ok(false),
+            (Err(verdict), _) => {
+                self.store.undo_level();
+                Err(Box::new(End::Stopped(verdict)))
+            }
+            (Ok(()), LevelEnd::Alone) => {
+                self.store.undo_level();
+                Ok(None)
+            }
             (Ok(()), LevelEnd::Together) => {
-                let done = level.done();
-                self.generated += done.generated;
-                crew.merge(done, &mut self.store);
-                Ok(true)
+                self.generated += generated;
+                self.looked_at += states.len() as u64;
+                Ok(Some(self.store.end_level(Level::orders(states.len()), crew.threads())))
             }
         };
         self.crew = Some(crew);
         expanded
     }
 
-    fn depth_first(&mut self) -> Result<(), Box<End>> {
-        let mut stack = vec![(0, 0)];
+    fn depth_first(&mut self, start: State) -> Result<(), Box<End>> {
+        let mut stack = vec![(start, 0)];
         let mut cut_short = false;
-        let mut looked_at = 0;
         while let Some((at, depth)) = stack.pop() {
             self.depth = self.depth.max(depth);
             self.frontier = stack.len() as u64 + 1;
-            self.pause(looked_at)?;
-            looked_at += 1;
+            self.pause()?;
             if self.options.max_depth.is_some_and(|most| depth >= most) {
                 cut_short = true;
                 continue;
@@ -272,8 +286,8 @@ impl<'a> Run<'a> {
     }
 
     /// Makes every step from one state and hands on the new states.
-    fn expand(&mut self, at: u32, found: &mut dyn FnMut(u32)) -> Result<(), Box<End>> {
-        self.row.copy_from_slice(self.store.row(at));
+    fn expand(&mut self, at: State, found: &mut dyn FnMut(State)) -> Result<(), Box<End>> {
+        self.store.read(at.pair, &mut self.row);
         let mut actions = std::mem::take(&mut self.actions);
         actions.clear();
         self.space.enabled(&self.row, &mut actions);
@@ -287,16 +301,17 @@ impl<'a> Run<'a> {
                     }
                     continue;
                 }
-                Err(finding) => return Err(self.broken(at, Some(*action), finding)),
+                Err(finding) => return Err(self.broken(at.id, Some(*action), finding)),
             };
             self.generated += 1;
-            let (next, new) = self.store.insert(&self.next, at, *action);
+            let pair = self.store.pair(&self.next, (&self.row, at.pair), &mut Recent::nothing());
+            let (next, new) = self.store.insert(pair, at.id, *action);
             if let Some(graph) = &mut self.graph {
-                graph.add(next, *action, granted);
+                graph.add(next.id, *action, granted);
             }
             if new {
                 if let Err(finding) = self.space.check(&self.next) {
-                    return Err(self.broken(next, None, finding));
+                    return Err(self.broken(next.id, None, finding));
                 }
                 found(next);
             }
@@ -315,12 +330,13 @@ impl<'a> Run<'a> {
     }
 
     /// Looks at limits, clock and cancellation now and then.
-    fn pause(&mut self, looked_at: u64) -> Result<(), Box<End>> {
+    fn pause(&mut self) -> Result<(), Box<End>> {
         let stop = |verdict| Err(Box::new(End::Stopped(verdict)));
         if self.options.max_states.is_some_and(|most| self.store.len() as u64 >= most) {
             return stop(Verdict::StateLimit);
         }
-        if !looked_at.is_multiple_of(1024) {
+        self.looked_at += 1;
+        if !(self.looked_at - 1).is_multiple_of(1024) {
             return Ok(());
         }
         let elapsed = self.watch.elapsed();

@@ -11,6 +11,10 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 
 use shared::Shared;
+pub(crate) use slots::{BLOCKS, spot, spot_len};
+
+#[expect(clippy::disallowed_types, reason = "threads of one exploration share what they have seen")]
+pub(crate) type Lock<T> = std::sync::Mutex<T>;
 
 /// A map whose hasher is the same in every run.
 pub(crate) type FixedMap<K, V> = HashMap<K, V, FixedState>;

@@ -108,6 +108,16 @@ impl Layout {
         self.nodes + self.channels.len() + 2
     }
 
+    /// Two halves of a row: some of the nodes with what they have sent, and all the rest.
+    pub(crate) fn halves(&self) -> [Vec<usize>; 2] {
+        let half = self.nodes / 2;
+        let sent_by_first = |channel: &usize| (self.channels[*channel].from.0 as usize) < half;
+        let channels = (0..self.channels.len()).filter(sent_by_first).map(|channel| self.channel(channel));
+        let first: Vec<usize> = (0..half).chain(channels).collect();
+        let rest = (0..self.width()).filter(|place| !first.contains(place)).collect();
+        [first, rest]
+    }
+
     /// Where the content of a channel stands.
     pub(crate) fn channel(&self, channel: usize) -> usize {
         self.nodes + channel

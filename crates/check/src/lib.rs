@@ -37,6 +37,7 @@ pub mod examples;
 pub mod explore;
 pub mod finding;
 mod graph;
+mod halves;
 mod intern;
 mod layout;
 mod liveness;

@@ -27,7 +27,7 @@ use crate::graph::Graph;
 use crate::intern::next_id;
 use crate::members::Incident;
 use crate::report::Verdict;
-use crate::space::Space;
+use crate::space::{Row, Space};
 use crate::store::Store;
 
 mod lasso;
@@ -81,15 +81,19 @@ struct Bad<'a> {
 
 impl<'a> Bad<'a> {
     fn new(space: &'a Space, store: &'a Store, graph: &'a Graph, victim: Option<usize>) -> Self {
-        let all = 0..graph.len();
-        let row = |state: usize| store.row(next_id(state));
-        let states = match victim {
-            Some(node) => {
-                let waits = space.local.nodes_that_wait();
-                Bits::of(all, |state| waits.has(row(state)[node]))
-            }
-            None => Bits::of(all, |state| space.in_flight(row(state)) || space.environment_facts(row(state)).notices),
+        let waits = space.local.nodes_that_wait();
+        let is_bad = |row: &Row| match victim {
+            Some(node) => waits.has(row[node]),
+            None => space.in_flight(row) || space.environment_facts(row).notices,
         };
+        let mut states = Bits::none(graph.len());
+        let mut row = vec![0; store.width()];
+        for state in 0..next_id(graph.len()) {
+            store.read_state(state, &mut row);
+            if is_bad(&row) {
+                states.add(state);
+            }
+        }
         Self { space, store, graph, victim, states }
     }
 
@@ -202,7 +206,7 @@ impl<'a> Bad<'a> {
         let Some(victim) = self.victim else { return false };
         let apart = |state: &u32| {
             let row = self.store.row(*state);
-            let parts = self.space.parts(row);
+            let parts = self.space.parts(&row);
             let token_near = (0..self.space.layout.nodes)
                 .any(|node| parts[node] == parts[victim] && self.space.local.view(row[node]).token.is_some());
             parts.iter().any(|part| *part != parts[victim]) && !token_near

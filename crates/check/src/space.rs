@@ -299,4 +299,6 @@ impl Space {
 }
 
 #[cfg(test)]
+mod stale;
+#[cfg(test)]
 mod tests;

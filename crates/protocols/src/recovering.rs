@@ -161,7 +161,11 @@ impl Recovering {
             Event::LinkUp { neighbour } => self.on_link_up(neighbour, &mut out)?,
             Event::LinkDown { neighbour } => self.on_link_down(neighbour, &mut out)?,
             Event::Receive { from, message } => self.on_message(from, message, &mut out)?,
-            Event::Census { census } => self.on_facts(&self.told_by_others(census), &mut out)?,
+            Event::Census { census } => {
+                let facts = self.told_by_others(census);
+                self.keeper.ratified(&facts); // only voters ratify: the same census of a neighbour does not
+                self.on_facts(&facts, &mut out)?;
+            }
             Event::Resume if self.is_running() => {
                 self.go_on(&mut out);
                 self.tell_all(&Event::Resume, &mut out)?;
@@ -300,10 +304,7 @@ impl Recovering {
     }
 
     fn on_facts(&mut self, facts: &Census, out: &mut Effects) -> Result<(), Misuse> {
-        let Some(grown) = self.keeper.grown(facts) else {
-            self.keeper.ratified(facts);
-            return Ok(());
-        };
+        let Some(grown) = self.keeper.grown(facts) else { return Ok(()) };
         let rows = self.pictures(&grown);
         self.keeper.learn(grown);
         if !self.is_running() {
@@ -379,6 +380,7 @@ impl Recovering {
         if self.phase == Phase::Leaving && is_heard && self.resources.iter().all(Protocol::may_go) {
             self.phase = Phase::Left;
             self.say_goodbye(out);
+            self.links.values_mut().for_each(|link| link.is_up = false);
         }
     }
 

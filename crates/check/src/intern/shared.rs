@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hashbrown::HashTable;
 
-use super::Place;
 use super::slots::Slots;
+use super::{Lock, Place};
 
 pub(super) struct Shared<T, F> {
     items: Slots<(T, F)>,
     len: AtomicU32,
     /// By hash, so that threads rarely meet at one lock.
-    #[expect(clippy::disallowed_types, reason = "threads of one exploration share what they have seen")]
-    tables: [std::sync::Mutex<HashTable<Place>>; TABLES],
+    tables: [Lock<HashTable<Place>>; TABLES],
 }
 
 const TABLES: usize = 16;
@@ -33,8 +32,7 @@ impl<T, F> Shared<T, F> {
         for place in known {
             tables[table_of(place.hash)].insert_unique(place.hash, place, |place| place.hash);
         }
-        #[expect(clippy::disallowed_types, reason = "see above")]
-        Self { items: slots, len, tables: tables.map(std::sync::Mutex::new) }
+        Self { items: slots, len, tables: tables.map(Lock::new) }
     }
 
     pub(super) fn get(&self, id: u32) -> &(T, F) {

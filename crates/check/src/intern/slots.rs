@@ -9,7 +9,7 @@ pub(super) struct Slots<T> {
 
 const FIRST: u32 = 16;
 /// The last of them ends where numbers of 32 bits end, less the first block.
-const BLOCKS: usize = 28;
+pub(crate) const BLOCKS: usize = 28;
 
 impl<T> Slots<T> {
     pub(super) fn new() -> Self {
@@ -25,14 +25,19 @@ impl<T> Slots<T> {
     /// Puts a value in. Every number is used once.
     pub(super) fn put(&self, id: u32, value: T) {
         let (block, place) = spot(id);
-        let block =
-            self.blocks[block].get_or_init(|| (0..(FIRST as usize) << block).map(|_| OnceLock::new()).collect());
+        let block = self.blocks[block].get_or_init(|| (0..spot_len(block)).map(|_| OnceLock::new()).collect());
         let fresh = block[place].set(value).is_ok();
         debug_assert!(fresh, "number {id} was used twice");
     }
 }
 
-fn spot(id: u32) -> (usize, usize) {
+/// How many numbers a block has.
+pub(crate) const fn spot_len(block: usize) -> usize {
+    (FIRST as usize) << block
+}
+
+/// The block of a number, and its place there.
+pub(crate) fn spot(id: u32) -> (usize, usize) {
     let from_first = id.wrapping_add(FIRST);
     let block = (from_first | FIRST).ilog2() - FIRST.ilog2();
     (block as usize, (from_first - (FIRST << block)) as usize)

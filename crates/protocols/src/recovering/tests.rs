@@ -181,6 +181,20 @@ fn with_voters_the_heir_waits_for_their_word() {
 }
 
 #[test]
+fn a_neighbour_with_the_same_census_ratifies_nothing() {
+    let mut mesh = Mesh::line(3);
+    mesh.members = mesh.members.into_iter().map(Recovering::with_voters).collect();
+    mesh.crash(2);
+    let gone = Census::gone_fact(NodeId::of(2, 0));
+    // Both hear it from outside, so each gets from the other a census that is its own.
+    mesh.event(0, Event::Census { census: gone.clone() });
+    mesh.event(1, Event::Census { census: gone });
+    mesh.settle();
+    assert_eq!(mesh.members[0].keeper().census(), mesh.members[1].keeper().census());
+    assert!(mesh.members[0].keeper().wants_ratification());
+}
+
+#[test]
 fn who_leaves_says_goodbye_and_is_not_waited_for() {
     let mut mesh = Mesh::new(3, &[(0, 1), (1, 2), (0, 2)]);
     mesh.event(0, Event::Leave);
