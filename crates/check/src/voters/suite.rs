@@ -131,8 +131,8 @@ pub fn all() -> Vec<Standard> {
     vec![
         model("standing/one", VoterModel { restarts: 1, ..standing(chain(&[&[1]]), 5, 2) }, 7_375),
         model("standing/one-resumes", VoterModel { stops: 1, ..standing(chain(&[&[1]]), 4, 2) }, 2_560),
-        model("standing/one-called", called(standing(chain(&[&[1]]), 4, 2)), 1),
-        model("standing/three-called", called(standing(chain(&[&[1, 2, 3]]), 3, 1)), 1),
+        model("standing/one-called", called(standing(chain(&[&[1]]), 4, 2)), 561),
+        model("standing/three-called", called(standing(chain(&[&[1, 2, 3]]), 3, 1)), 5_922),
         model("standing/one-removed", VoterModel { removal: Some(false), ..standing(chain(&[&[1]]), 4, 2) }, 3_977),
         model("standing/three", VoterModel { prompt: false, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 189_247),
         model("standing/three-restart", VoterModel { restarts: 1, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 36_509),
