@@ -117,6 +117,7 @@ async fn serve(args: &Args, live: &Arc<LiveMesh>, token: Option<String>) -> anyh
     if args.no_view {
         return Ok(None);
     }
+    live.watch();
     let source: Arc<dyn Source> = Arc::clone(live) as _;
     crate::view::start(source, args.view, token).await.map(Some)
 }

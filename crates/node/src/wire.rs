@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use meshlock_api::{Definition, Mode, State, Urgency};
+use meshlock_core::recovery::voters::{ListId, Voter};
 use meshlock_core::recovery::{self as repair, Census};
 use meshlock_core::{NodeId, Slots, flood, group, messages_among, relay, reverse_link};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::links::{LONGEST_FRAME, Outgoing};
 
 /// The version of everything in this module. Nodes of different versions do not talk.
-pub const VERSION: u8 = 6;
+pub const VERSION: u8 = 7;
 
 /// The number of a resource in its mesh.
 pub type Number = meshlock_core::recovery::Resource;
@@ -58,7 +59,40 @@ pub enum Frame {
         #[serde(with = "plain_bytes")]
         bytes: Vec<u8>,
     },
+    /// The rounds of all nodes behind the sender, on their way to a voter that called for them.
+    Called(Called),
+    /// A voter's answers to them, on their way back.
+    Answered(Answered),
 }
+
+/// The rounds that a voter called for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    /// The voter.
+    pub caller: NodeId,
+    /// The round with which it called.
+    pub number: u64,
+    /// Who is there, and which is its last round; at most [`MOST_ROUNDS`].
+    pub rounds: Vec<(NodeId, u64)>,
+}
+
+/// What a voter answers to the rounds that it called for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The node that called.
+    pub caller: NodeId,
+    /// The round with which it called.
+    pub number: u64,
+    /// The list in which the answers count.
+    pub list: ListId,
+    /// As whom it votes there.
+    pub voter: Voter,
+    /// Whom it has heard, and in which round; at most [`MOST_ROUNDS`].
+    pub rounds: Vec<(NodeId, u64)>,
+}
+
+/// The most rounds in one frame: one of each member that there can be.
+pub const MOST_ROUNDS: usize = 1 << 16;
 
 /// The most removals in one frame: verifying them must not keep a node from its work.
 pub const MOST_REMOVALS: usize = 250;

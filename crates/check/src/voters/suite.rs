@@ -1,7 +1,7 @@
 //! The standard models of voters, with their pinned counts.
 
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::{DiskId, List, Voter, VoterRecord};
+use meshlock_core::recovery::voters::{DiskId, List, Settings, Span, Voter, VoterRecord};
 
 use super::world::{ASKER, HEIR, Question, VoterModel};
 
@@ -40,6 +40,12 @@ fn rivals(first: &[u16], one: &[u16], other: &[u16]) -> Vec<List> {
 
 fn standing(lists: Vec<List>, last_tick: u64, rounds: u64) -> VoterModel {
     VoterModel { last_tick, rounds, ..VoterModel::new(Question::Standing, lists) }
+}
+
+/// Rounds are made when voters call, also twice with the same one, or by the node itself.
+fn called(model: VoterModel) -> VoterModel {
+    let settings = Settings { round: Span(4), patience: Span(4), ..model.settings };
+    VoterModel { calls: true, settings, ..model }
 }
 
 fn records(lists: Vec<List>) -> VoterModel {
@@ -125,6 +131,8 @@ pub fn all() -> Vec<Standard> {
     vec![
         model("standing/one", VoterModel { restarts: 1, ..standing(chain(&[&[1]]), 5, 2) }, 7_375),
         model("standing/one-resumes", VoterModel { stops: 1, ..standing(chain(&[&[1]]), 4, 2) }, 2_560),
+        model("standing/one-called", called(standing(chain(&[&[1]]), 4, 2)), 561),
+        model("standing/three-called", called(standing(chain(&[&[1, 2, 3]]), 3, 1)), 5_922),
         model("standing/one-removed", VoterModel { removal: Some(false), ..standing(chain(&[&[1]]), 4, 2) }, 3_977),
         model("standing/three", VoterModel { prompt: false, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 189_247),
         model("standing/three-restart", VoterModel { restarts: 1, ..standing(chain(&[&[1, 2, 3]]), 3, 1) }, 36_509),

@@ -56,6 +56,8 @@ pub struct VoterModel {
     pub skew: u64,
     /// How many rounds the node makes.
     pub rounds: u64,
+    /// Voters call for them at any time; otherwise the node makes them by itself.
+    pub calls: bool,
     /// How often a voter restarts with its disk.
     pub restarts: u8,
     /// How often a voter loses its disk and restarts.
@@ -140,6 +142,8 @@ pub enum Step {
     Tick(usize),
     /// A node looks at its clock.
     Wake(usize, NodeId),
+    /// A voter calls for the round of a node.
+    Call(usize, NodeId),
     Hear(usize, NodeId, Word),
     /// A voter crashes and starts again.
     Restart(usize, NodeId),
@@ -165,6 +169,7 @@ impl fmt::Debug for Step {
             Self::Tick(0) => write!(f, "tick of the node's clock"),
             Self::Tick(_) => write!(f, "tick of the voters' clock"),
             Self::Wake(_, node) => write!(f, "{node} wakes"),
+            Self::Call(_, node) => write!(f, "{node} is called"),
             Self::Hear(_, node, word) => write!(f, "{node} hears {word:?}"),
             Self::Restart(_, node) => write!(f, "{node} restarts"),
             Self::LoseDisk(_, node) => write!(f, "{node} loses its disk and restarts"),
@@ -248,10 +253,18 @@ impl VoterModel {
             question,
             lists,
             voters: Vec::new(),
-            settings: Settings { standing: Span(1), silence: Span(3), round: Span(1), grows: false },
+            settings: Settings {
+                standing: Span(1),
+                silence: Span(3),
+                round: Span(1),
+                patience: Span(1),
+                gather: Span(0),
+                grows: false,
+            },
             last_tick: 0,
             skew: 1,
             rounds: 0,
+            calls: false,
             restarts: 0,
             lost_disks: 0,
             deaths: 0,
@@ -532,6 +545,13 @@ impl VoterModel {
         has_rounds && !world.actors[at].0.is_dead && voting.next_wake().is_some_and(|due| due <= self.now(world, at))
     }
 
+    /// What a call makes of an actor: which round it tells, and what it does besides.
+    fn called(&self, world: &World, at: usize) -> (Voting, Option<u64>, Vec<Act>) {
+        let mut voting = world.actors[at].voting().clone();
+        let (round, acts) = voting.called(self.now(world, at));
+        (voting, round, acts)
+    }
+
     /// Every word that can still arrive.
     fn under_way<'a>(&self, world: &'a World) -> BTreeSet<&'a Word> {
         if self.deaths == 0 {
@@ -648,6 +668,9 @@ impl Plain for VoterModel {
             if self.is_due(world, at) {
                 steps.push(Step::Wake(at, me));
             }
+            if me == ASKER && self.calls && self.called(world, at).0.counter() <= self.rounds {
+                steps.push(Step::Call(at, me));
+            }
             let heard = words.iter().filter(|word| self.concerns(world, at, word));
             steps.extend(heard.map(|word| Step::Hear(at, me, (*word).clone())));
             if at == self.frail && world.restarts < self.restarts {
@@ -684,6 +707,12 @@ impl Plain for VoterModel {
                 let (mut voting, disk) = actor(*at);
                 let acts = voting.wake(self.now(world, *at));
                 self.put(&mut after, *at, voting, disk, acts);
+            }
+            Step::Call(at, node) => {
+                let (voting, round, acts) = self.called(world, *at);
+                self.put(&mut after, *at, voting, actor(*at).1, acts);
+                let told = round.map(|round| Word::Round { node: *node, round });
+                self.say(&mut after, told.as_slice());
             }
             Step::Hear(at, _, word) => self.hear(&mut after, *at, word),
             Step::Restart(at, _) | Step::LoseDisk(at, _) => {
@@ -775,7 +804,13 @@ impl Plain for VoterModel {
 
     fn is_progress(&self, step: &Step) -> bool {
         match step {
-            Step::Tick(_) | Step::Wake(..) | Step::Hear(..) | Step::Force | Step::Crash | Step::Meet => true,
+            Step::Tick(_)
+            | Step::Wake(..)
+            | Step::Call(..)
+            | Step::Hear(..)
+            | Step::Force
+            | Step::Crash
+            | Step::Meet => true,
             Step::Restart(..) | Step::LoseDisk(..) | Step::Die(..) | Step::Resume(..) | Step::Take => false,
         }
     }

@@ -65,6 +65,7 @@ const UNAWARE: &str = "newcomer and decision unaware of each other";
 const CAUGHT: &[(Bug, &str, &str, usize)] = &[
     (Bug::ShortSilence, "standing/one", GONE, 4),
     (Bug::CountFromAnswer, "standing/one", GONE, 8),
+    (Bug::CountFromCall, "standing/one-called", GONE, 9),
     (Bug::StandingByOne, "standing/three-restart", GONE, 8),
     (Bug::GoneByOne, "standing/exchanged", GONE, 5),
     (Bug::ForgetStart, "standing/one", GONE, 9),

@@ -82,8 +82,12 @@ impl LiveMesh {
             condition: Mutex::default(),
         });
         tokio::spawn(requests::keep_alive(Arc::downgrade(&live)));
-        tokio::spawn(condition::watch(Arc::downgrade(&live)));
         live
+    }
+
+    /// Asks the nodes again and again how they are, for pages: without one, that would be most of what an idle mesh costs.
+    pub(super) fn watch(self: &Arc<Self>) {
+        tokio::spawn(condition::watch(Arc::downgrade(self)));
     }
 
     /// Does to the real nodes what happened in the world.

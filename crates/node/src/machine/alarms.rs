@@ -28,6 +28,8 @@ pub(crate) enum Alarm {
     Places,
     /// What clients hold could not be noted: whether that works again.
     Noting,
+    /// The rounds of neighbours were waited for long enough, for the call of this member.
+    Call(u16),
 }
 
 /// All alarms by time. Those of requests are taken out when the request is over, so that short ones leave nothing.

@@ -6,7 +6,10 @@ use meshlock_core::{Event, NodeId};
 
 use super::{Machine, Neighbour, Now};
 use crate::links::Peer;
-use crate::wire::{About, Frame, LONGEST_WHOLE, MOST_REMOVALS, Number, Payload, Query, Removals, decode, encode};
+use crate::wire::{
+    About, Answered, Called, Frame, LONGEST_WHOLE, MOST_REMOVALS, MOST_ROUNDS, Number, Payload, Query, Removals,
+    decode, encode,
+};
 
 impl Machine {
     /// A link has come up. Whatever was sent over an earlier link to the same node does not arrive any more.
@@ -67,6 +70,7 @@ impl Machine {
         self.note_linked(now, node, &gone.name);
         self.events.tell(now, || What::LinkDown { node: gone.name, reason: reason.to_owned() });
         self.query_link_down(node);
+        self.call_link_down(node);
     }
 
     /// A frame has arrived. An error says why the link has to be closed.
@@ -139,6 +143,16 @@ impl Machine {
             }
             Frame::Repair(report) => self.on_repair(now, from, *report),
             Frame::Words(words) => self.on_words(now, from, words),
+            Frame::Called(Called { rounds, .. }) | Frame::Answered(Answered { rounds, .. })
+                if rounds.len() > MOST_ROUNDS =>
+            {
+                return Err(format!(
+                    "{} rounds in one frame, but there are {MOST_ROUNDS} members at most",
+                    rounds.len()
+                ));
+            }
+            Frame::Called(called) => self.on_called(now, from, called),
+            Frame::Answered(answered) => self.on_answered(now, from, answered),
         }
         Ok(())
     }

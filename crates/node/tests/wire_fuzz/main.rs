@@ -109,7 +109,9 @@ fn kind(frame: &[u8]) -> Vec<u8> {
         | Frame::Census(_)
         | Frame::Repair(_)
         | Frame::Words(_)
-        | Frame::Piece { .. } => frame.iter().copied().skip(1).take(1).collect(),
+        | Frame::Piece { .. }
+        | Frame::Called(_)
+        | Frame::Answered(_) => frame.iter().copied().skip(1).take(1).collect(),
     }
 }
 

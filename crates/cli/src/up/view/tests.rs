@@ -91,7 +91,9 @@ impl Bed {
         let mesh = LocalMesh::start(&options, &links).await.expect("started");
         let (recorder, title) = (Some(recorder), "test".into());
         let parts = Parts { title, mesh, tapes, recorder, shape, world: None, robots: None };
-        Self { live: LiveMesh::new(parts), seen, _dir: dir }
+        let live = LiveMesh::new(parts);
+        live.watch();
+        Self { live, seen, _dir: dir }
     }
 
     fn tape(&self, resource: &str) -> usize {

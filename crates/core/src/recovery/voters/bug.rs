@@ -18,6 +18,8 @@ crate::bugs! {
     ShortSilence,
     /// Standing counts from the answer, not from the asking.
     CountFromAnswer,
+    /// A round with which a second call is answered counts from that call.
+    CountFromCall,
     /// One answer gives standing.
     StandingByOne,
     /// One refusal is a fact.
@@ -164,6 +166,14 @@ impl Voting {
 
     pub(super) fn standing_from(&self, made: Time, now: Time) -> Time {
         if self.has(Bug::CountFromAnswer) { now } else { Rules::standing_from(self, made, now) }
+    }
+
+    pub(super) fn serves_again(&mut self, now: Time) -> bool {
+        let serves = Rules::serves_again(self, now);
+        if serves && self.has(Bug::CountFromCall) {
+            self.standing.make_last_again(now);
+        }
+        serves
     }
 
     pub(super) fn registrations(&self) -> Option<Vec<Census>> {

@@ -35,6 +35,13 @@ impl Heard {
         }
     }
 
+    /// Everybody is as if heard so much later, and not later than now.
+    pub(super) fn postpone(&mut self, span: Span, now: Time) {
+        let later = |time: Time| time.plus(span).min(now).max(time);
+        self.last.values_mut().for_each(|time| *time = later(*time));
+        self.waiting = core::mem::take(&mut self.waiting).into_iter().map(|(time, node)| (later(time), node)).collect();
+    }
+
     pub(super) fn retain(&mut self, keep: impl Fn(NodeId) -> bool) {
         self.last.retain(|node, _| keep(*node));
         self.waiting.retain(|(_, node)| keep(*node));
@@ -95,5 +102,18 @@ mod tests {
         assert_eq!(heard.next(|_| true), Some(Time(20)));
         heard.retain(|node| node == other);
         assert_eq!((heard.next(|_| true), heard.all().count()), (None, 1));
+    }
+
+    #[test]
+    fn what_was_postponed_is_noticed_later() {
+        let mut heard = Heard::default();
+        heard.note(NodeId(1), Time(5));
+        heard.note(NodeId(2), Time(90));
+        heard.postpone(Span(50), Time(100));
+        assert_eq!((heard.get(NodeId(1)), heard.get(NodeId(2))), (Some(Time(55)), Some(Time(100))));
+        assert_eq!(heard.notice(Span(10), Time(64)), []);
+        assert_eq!(heard.notice(Span(10), Time(65)), [NodeId(1)]);
+        heard.note(NodeId(1), Time(70));
+        assert_eq!(heard.notice(Span(10), Time(110)), [NodeId(1), NodeId(2)]);
     }
 }

@@ -32,6 +32,8 @@ pub(super) trait Rules {
     fn answered_round(&self) -> Option<u64>;
     /// Standing counts from when the round was made.
     fn standing_from(&self, made: Time, now: Time) -> Time;
+    /// The last round serves a call as well as a new one would. It counts from when it was made.
+    fn serves_again(&mut self, now: Time) -> bool;
     /// A majority of one list has registered this node; what each of them knows.
     fn registrations(&self) -> Option<Vec<Census>>;
     /// The newcomer takes over what these voters know.

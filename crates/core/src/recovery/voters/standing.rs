@@ -5,7 +5,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::time::{Settings, Time};
+use super::time::{Settings, Span, Time};
 
 /// Rounds, and what follows from the answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,9 +29,15 @@ impl Standing {
         self.round
     }
 
-    /// When the next round is due. `None`: at once.
-    pub fn next_round(&self, settings: &Settings) -> Option<Time> {
-        self.made.get(&self.round).map(|made| made.plus(settings.round))
+    /// When the last round was made, if that was in this run.
+    pub fn last_made(&self) -> Option<Time> {
+        self.made.get(&self.round).copied()
+    }
+
+    /// Whether a majority has answered the last round, or one that was made not long before it.
+    pub fn is_renewed(&self, settings: &Settings) -> bool {
+        let (Some(made), Some(until)) = (self.last_made(), self.until) else { return false };
+        made.plus(settings.standing) <= until.plus(Span(settings.round.0.saturating_mul(2)))
     }
 
     /// Makes a round.
@@ -40,6 +46,12 @@ impl Standing {
         self.round += 1;
         self.made.insert(self.round, now);
         self.round
+    }
+
+    /// Counts the last round from now on.
+    #[cfg(feature = "mutants")]
+    pub(super) fn make_last_again(&mut self, now: Time) {
+        self.made.insert(self.round, now);
     }
 
     /// When the first round was made that a majority has answered now, if that is news: all of these voters have
@@ -64,20 +76,33 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::time::Span;
     use super::*;
 
     #[test]
     fn rounds_are_answered_once_and_in_order() {
         let settings = Settings::of_standing(Span(600));
         let mut standing = Standing::default();
-        assert_eq!(standing.next_round(&settings), None, "the first is due at once");
+        assert_eq!(standing.last_made(), None);
         assert_eq!(standing.make_round(Time(5), &settings), 1);
-        assert_eq!(standing.next_round(&settings), Some(Time(105)));
+        assert_eq!(standing.last_made(), Some(Time(5)));
         assert_eq!(standing.make_round(Time(105), &settings), 2);
         assert_eq!(standing.answered(2), Some(Time(105)));
         assert_eq!((standing.answered(2), standing.answered(1)), (None, None), "no news");
         assert_eq!(standing.answered(9), None, "never made");
+    }
+
+    #[test]
+    fn a_standing_is_renewed_until_rounds_stay_without_an_answer() {
+        let settings = Settings::of_standing(Span(600));
+        let mut standing = Standing::default();
+        assert!(!standing.is_renewed(&settings), "never");
+        standing.make_round(Time(0), &settings);
+        assert!(!standing.is_renewed(&settings), "not yet");
+        standing.extend(Time(600));
+        for (at, is_renewed) in [(100, true), (200, true), (201, false), (300, false)] {
+            standing.make_round(Time(at), &settings);
+            assert_eq!(standing.is_renewed(&settings), is_renewed, "{at}");
+        }
     }
 
     #[test]

@@ -8,7 +8,14 @@ use super::*;
 use crate::vocabulary::NodeId;
 
 const T: u64 = 6000;
-const SETTINGS: Settings = Settings { standing: Span(T), silence: Span(T + 1000), round: Span(T / 6), grows: false };
+const SETTINGS: Settings = Settings {
+    standing: Span(T),
+    silence: Span(T + 1000),
+    round: Span(T / 6),
+    patience: Span(T / 4),
+    gather: Span(0),
+    grows: false,
+};
 
 fn node(member: u16) -> NodeId {
     NodeId::of(member, 0)
@@ -462,4 +469,61 @@ impl Settings {
     fn silence_from(self, since: Time) -> Time {
         since.plus(self.silence)
     }
+}
+
+#[test]
+fn who_is_called_makes_a_round_that_only_voters_hear_as_long_as_they_answer() {
+    let list = list(&[0]);
+    let mut mesh = Mesh::new(2, &list);
+    mesh.register(0);
+    mesh.register(1);
+    mesh.pass(100);
+    let by = voter(0);
+    let mut answered = mesh.nodes[1].standing.round();
+    assert!(mesh.nodes[1].is_renewed());
+    assert_eq!(mesh.nodes[1].called(mesh.now), (Some(answered), vec![]), "the last one is recent");
+    let made = mesh.now;
+    for turn in 1..5 {
+        let now = made.plus(Span(turn * T / 6));
+        let (round, acts) = mesh.nodes[1].called(now);
+        assert_eq!((round, acts), (Some(answered + 1), vec![]), "{turn}");
+        answered += 1;
+        assert_eq!(mesh.nodes[1].next_wake(), Some(now.plus(SETTINGS.patience)), "{turn}");
+        mesh.nodes[1].hear(now, Word::Answer { list: list.id(), voter: by, node: node(1), round: answered });
+        assert_eq!(mesh.nodes[1].standing_until(), Some(now.plus(SETTINGS.standing)), "{turn}");
+    }
+    // Without answers all are told in the third round at the latest.
+    let told = (5..9).map(|turn| mesh.nodes[1].called(made.plus(Span(turn * T / 6))).1.len());
+    assert_eq!(told.collect::<Vec<_>>(), [0, 0, 1, 1]);
+    let last = made.plus(Span(8 * T / 6));
+    assert_eq!(mesh.nodes[1].next_wake(), Some(last.plus(SETTINGS.round)));
+    // The rounds of a voter are calls, whoever else calls.
+    let round = mesh.nodes[0].standing.round();
+    assert_eq!(mesh.nodes[0].called(mesh.now), (Some(round), vec![]));
+    assert!(mesh.nodes[1].is_caller(node(0)) && !mesh.nodes[1].is_caller(node(1)));
+}
+
+#[test]
+fn newcomers_that_come_soon_after_each_other_are_put_on_record_at_once() {
+    let list = list(&[0]);
+    let settings = Settings { gather: Span(250), ..SETTINGS };
+    let start = Start { id: StartId(1), knew: 0, resumes: None };
+    let record = VoterRecord::founding(voter(0).disk, list.clone());
+    let mut founder = Voting::new(node(0), start, settings, Some(list), Some(record));
+    let kept = |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Keep(_))).count();
+    let register = |member| Word::Register { node: node(member), start: StartId(1), knew: 0 };
+    let acts = founder.hear(Time(1000), register(1));
+    assert_eq!(kept(&acts), 1, "the first is not kept waiting");
+    founder.kept(Time(1000), &founder.record().expect("a voter"));
+    for member in 2..50 {
+        assert_eq!(kept(&founder.hear(Time(1100), register(member))), 0);
+    }
+    assert_eq!(founder.next_wake(), Some(Time(1250)));
+    let acts = founder.wake(Time(1250));
+    assert_eq!(kept(&acts), 1);
+    let record = founder.record().expect("a voter");
+    let answers = founder.kept(Time(1250), &record);
+    assert_eq!(answers.iter().filter(|act| matches!(act, Act::Say(Word::Registration { .. }))).count(), 48);
+    assert_eq!(record.facts.census.living().count(), 49);
+    assert!(founder.next_wake() > Some(Time(1250)), "nobody waits");
 }

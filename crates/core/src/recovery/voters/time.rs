@@ -26,8 +26,12 @@ pub struct Settings {
     pub standing: Span,
     /// How long a voter waits before it gives a node up: W, which is longer than T by any drift of two clocks.
     pub silence: Span,
-    /// How often a node makes a round.
+    /// How often a voter makes a round, with which it calls for those of all others; and every node that gets no answers.
     pub round: Span,
+    /// How long a node that gets answers waits for a call before it makes a round by itself.
+    pub patience: Span,
+    /// Newcomers within this time are put on record together: one write of a voter, and one census for everybody.
+    pub gather: Span,
     /// A single founding voter proposes itself and the first two other members that are ready, once they are there.
     pub grows: bool,
 }
@@ -37,6 +41,7 @@ impl Settings {
     pub const fn of_standing(standing: Span) -> Self {
         let silence = Span(standing.0.saturating_add(standing.0 / 50).saturating_add(200));
         let round = if standing.0 < 6 { 1 } else { standing.0 / 6 };
-        Self { standing, silence, round: Span(round), grows: true }
+        let patience = Span(round.saturating_add(round / 2));
+        Self { standing, silence, round: Span(round), patience, gather: Span(standing.0 / 40), grows: true }
     }
 }

@@ -29,6 +29,9 @@ pub(super) struct Desk {
     pub(super) heard: Heard,
     /// Since when no incarnation of a member is renewed.
     pub(super) barred_since: BTreeMap<Member, Time>,
+    /// When newcomers were put on record last, and whether others have come since.
+    pub(super) registered: Option<Time>,
+    pub(super) is_gathering: bool,
 }
 
 impl Voting {
@@ -43,7 +46,15 @@ impl Voting {
         if let Some(list) = &record.list {
             self.words.root(list.clone());
         }
-        Desk { record, is_kept: true, outbox: Vec::new(), heard: Heard::default(), barred_since: BTreeMap::new() }
+        Desk {
+            record,
+            is_kept: true,
+            outbox: Vec::new(),
+            heard: Heard::default(),
+            barred_since: BTreeMap::new(),
+            registered: None,
+            is_gathering: false,
+        }
     }
 
     /// Does all duties that are open.
@@ -78,6 +89,7 @@ impl Voting {
     }
 
     /// When this voter will have waited for W: for a node that it does not suspect yet, or for a member to be removed.
+    /// And when it puts newcomers on record.
     pub(super) fn deadlines(&self) -> impl Iterator<Item = Time> {
         let serving = self.serving(Duty::Refuse);
         let desk = self.desk.iter().filter(move |_| serving.is_some());
@@ -92,7 +104,9 @@ impl Voting {
             let barred = desk.record.facts.barred.iter().filter_map(|member| desk.barred_since.get(member)).copied();
             silent.chain(barred)
         });
-        waits.map(move |since| since.plus(silence))
+        let gathering = self.desk.iter().filter(move |desk| serving.is_some() && desk.is_gathering);
+        let gathered = gathering.filter_map(|desk| desk.registered.map(|last| last.plus(self.settings.gather)));
+        waits.map(move |since| since.plus(silence)).chain(gathered)
     }
 
     /// Says a word when the record is durable, unless it was said. Whether it was not.
@@ -226,32 +240,47 @@ impl Voting {
         let newcomers = self.words.of(Kind::Register).filter_map(|word| {
             if let Word::Register { node, start, knew } = word { Some((*node, *start, *knew)) } else { None }
         });
-        for (node, start, knew) in newcomers.collect::<Vec<_>>() {
+        let newcomers: Vec<_> = newcomers.collect();
+        let Some(desk) = &mut self.desk else { return };
+        let is_too_soon = desk.registered.is_some_and(|last| now < last.plus(self.settings.gather));
+        desk.is_gathering = false;
+        let mut accepted = Vec::new();
+        for (node, start, knew) in newcomers {
             let Some(facts) = self.facts() else { return };
-            let answer = |accepted, census| Word::Registration { list, voter, node, start, accepted, census };
             let living = Census::living_fact(node);
             let on_record = facts.census.count(node.member());
             let other_start = facts.starts.get(&node).is_some_and(|known| *known != Some(start));
             let is_barred = facts.barred.contains(&node.member());
             if facts.census.is_gone(node) || is_barred || other_start || facts.banned.contains(&node) {
                 let census = facts.census.clone();
-                self.voter_says(answer(false, census));
+                self.voter_says(Word::Registration { list, voter, node, start, accepted: false, census });
                 continue;
             }
             // It continues the count on record, or the last one on record was silent for so long that it has stopped.
             let former = NodeId::of(node.member(), (on_record / 2) as u16);
             let continues = on_record % 2 == 0 || on_record <= knew || former == node;
-            if continues || self.is_silent(now, former) {
+            let is_said =
+                self.words.get(&Key::Registration(voter, node, start)).is_some_and(|said| said.list() >= Some(list));
+            if !is_said && (continues || self.is_silent(now, former)) {
+                if is_too_soon {
+                    self.desk.iter_mut().for_each(|desk| desk.is_gathering = true);
+                    continue;
+                }
                 let mut facts = facts.clone();
                 facts.census = facts.census.merged(&living);
                 facts.starts.insert(node, Some(start));
                 facts.tidy();
-                let census = facts.census.clone();
-                if self.words.get(&Key::Registration(voter, node, start)).is_none_or(|said| said.list() < Some(list)) {
-                    self.keep_newcomer(facts);
-                    self.voter_says(answer(true, census));
-                }
+                self.keep_newcomer(facts);
+                accepted.push((node, start));
             }
+        }
+        let gathers = self.settings.gather > Span(0) && !accepted.is_empty();
+        self.desk.iter_mut().filter(|_| gathers).for_each(|desk| desk.registered = Some(now));
+        // They hear of each other at once, so that their censuses are the same.
+        for (node, start) in accepted {
+            let Some(facts) = self.facts() else { return };
+            let census = facts.census.merged(&Census::living_fact(node));
+            self.voter_says(Word::Registration { list, voter, node, start, accepted: true, census });
         }
     }
 
@@ -420,6 +449,11 @@ impl Rules for Voting {
 
     fn standing_from(&self, made: Time, _now: Time) -> Time {
         made
+    }
+
+    fn serves_again(&mut self, now: Time) -> bool {
+        let half = Span(self.settings.round.0 / 2);
+        self.standing.last_made().is_some_and(|made| now < made.plus(half))
     }
 
     fn registrations(&self) -> Option<Vec<Census>> {

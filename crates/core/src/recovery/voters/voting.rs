@@ -22,9 +22,9 @@ use super::super::census::{Census, Member};
 use super::list::{List, Voter};
 use super::record::{StartId, VoterRecord};
 #[cfg_attr(feature = "mutants", allow(unused_imports))]
-use super::rules::Rules;
+use super::rules::{Duty, Rules};
 use super::standing::Standing;
-use super::time::{Settings, Time};
+use super::time::{Settings, Span, Time};
 use super::voter::Desk;
 use super::word::{Key, Word};
 use super::words::{Kind, Words};
@@ -144,10 +144,32 @@ impl Voting {
     /// Time has passed.
     pub fn wake(&mut self, now: Time) -> Vec<Act> {
         let mut acts = Vec::new();
-        if self.makes_rounds() && self.standing.next_round(&self.settings).is_none_or(|due| due <= now) {
+        if self.makes_rounds() && self.next_round().is_none_or(|due| due <= now) {
             self.make_round(now, &mut acts);
         }
         self.settle(now, acts)
+    }
+
+    /// A voter calls: it has made a round, and wants those of all others on the way back. Which round it is to be told, if
+    /// there is any: a new one, unless the last is so recent that it serves as well. All others are told too if voters have
+    /// not answered for a while, so nothing depends on that way.
+    pub fn called(&mut self, now: Time) -> (Option<u64>, Vec<Act>) {
+        let mut acts = Vec::new();
+        if self.makes_rounds() && !self.calls() && !self.serves_again(now) {
+            self.make_round(now, &mut acts);
+            if self.standing.is_renewed(&self.settings) {
+                acts.clear();
+            }
+        }
+        let acts = self.settle(now, acts);
+        (self.standing.last_made().map(|_| self.standing.round()), acts)
+    }
+
+    /// The driver did not listen for so long: whoever this voter did not hear meanwhile was not silent.
+    pub fn was_deaf(&mut self, now: Time, lasted: Span) {
+        if let Some(desk) = &mut self.desk {
+            desk.heard.postpone(lasted, now);
+        }
     }
 
     /// A neighbour tells something.
@@ -224,6 +246,16 @@ impl Voting {
     /// This node.
     pub const fn me(&self) -> NodeId {
         self.me
+    }
+
+    /// Whether the rounds of a node are calls: it is a voter of the list in force.
+    pub fn is_caller(&self, node: NodeId) -> bool {
+        self.list().is_some_and(|list| list.voters().iter().any(|voter| voter.member == node.member()))
+    }
+
+    /// Whether voters have answered this node lately.
+    pub fn is_renewed(&self) -> bool {
+        self.standing.is_renewed(&self.settings)
     }
 
     /// Until when this node may act. `None`: it never could.
@@ -311,7 +343,7 @@ impl Voting {
 
     /// When [`wake`](Self::wake) should be called, if nothing is heard before.
     pub fn next_wake(&self) -> Option<Time> {
-        let round = self.makes_rounds().then(|| self.standing.next_round(&self.settings).unwrap_or_default());
+        let round = self.makes_rounds().then(|| self.next_round().unwrap_or_default());
         round.into_iter().chain(self.deadlines()).min()
     }
 
@@ -327,6 +359,18 @@ impl Voting {
 
     fn makes_rounds(&self) -> bool {
         self.is_registered && !self.census.is_gone(self.me)
+    }
+
+    /// Whether the rounds of this node are calls: it votes.
+    fn calls(&self) -> bool {
+        self.serving(Duty::Renew).is_some()
+    }
+
+    /// When the next round is due, unless a voter calls before. `None`: at once.
+    fn next_round(&self) -> Option<Time> {
+        let waits_for_call = !self.calls() && self.standing.is_renewed(&self.settings);
+        let wait = if waits_for_call { self.settings.patience } else { self.settings.round };
+        self.standing.last_made().map(|made| made.plus(wait))
     }
 
     /// Draws every conclusion from what is known now.
@@ -363,7 +407,7 @@ impl Voting {
             self.hear_registrations(acts);
         }
         // The first at once, all others when it is time.
-        if self.makes_rounds() && self.standing.next_round(&self.settings).is_none() {
+        if self.makes_rounds() && self.standing.last_made().is_none() {
             self.make_round(now, acts);
         }
         if let Some(made) = self.answered_round().and_then(|round| self.standing.answered(round)) {

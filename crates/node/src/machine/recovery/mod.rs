@@ -4,6 +4,7 @@
 //! census that grew is on disk before anything comes of it, goes to all neighbours ahead of everything else, and all
 //! resources are pictured before the next frame is handled.
 
+mod calls;
 mod standing;
 mod told;
 mod voting;
@@ -65,6 +66,8 @@ pub(crate) struct Recovery {
     voting_alarm: Option<Now>,
     /// Which neighbour told the latest round of each member first: answers to it go there.
     ways: BTreeMap<u16, NodeId>,
+    /// The calls of voters, and what comes back.
+    calls: calls::Calls,
     disk: Box<dyn Disk>,
     /// Others hold this incarnation for gone. It does nothing until it has begun anew.
     expelled: bool,
@@ -205,6 +208,7 @@ impl Machine {
             voting: voting.map(Box::new),
             voting_alarm: None,
             ways: BTreeMap::new(),
+            calls: calls::Calls::default(),
             disk,
             expelled: false,
             suspended,
@@ -259,6 +263,7 @@ impl Machine {
         recovery.disk.keep_census(&grown).map_err(|error| format!("it cannot store who is gone: {error}"))?;
         let before = recovery.keeper.census().clone();
         recovery.keeper.learn(grown.clone());
+        recovery.calls.retain(|caller| !grown.is_gone(caller));
         recovery.grew = now;
         recovery.facts += 1;
         self.tell_facts(&before, &grown);
@@ -419,6 +424,7 @@ impl Machine {
         recovery.disk.keep_census(&census)?;
         recovery.keeper = Keeper::new(id, census.clone(), recovery.voting.is_some());
         (recovery.expelled, recovery.grew) = (false, now);
+        recovery.calls = calls::Calls::default();
         self.settings.id = id;
         self.forget_registry_request();
         self.forget_removals();

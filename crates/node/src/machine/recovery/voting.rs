@@ -1,17 +1,19 @@
 //! Voters: the rules are [`Voting`]'s, this carries them out.
 //!
 //! Words go to all neighbours, except that a voter's answer goes back the way the question came: nobody else needs it, and
-//! there are several for each node in every round. A voter's record is on disk before what rests on it is said. Facts are
+//! there are several for each node in every round. Most rounds are no words at all: they answer a voter's
+//! [call](super::calls). A voter's record is on disk before what rests on it is said. Facts are
 //! learned like those from any other source. Standing decides whether this node may grant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
-use meshlock_core::recovery::voters::{Act, List, Time, Voting, Word};
+use meshlock_core::recovery::voters::{Act, List, Span, Time, Voting, Word};
 
 use super::super::alarms::Alarm;
 use super::super::{Machine, Now};
+use super::calls::OnTheirWay;
 use crate::links::{LONGEST_FRAME, Outgoing};
 use crate::mesh::Member;
 use crate::mesh::voters::Known;
@@ -39,6 +41,9 @@ fn frames_of(words: &[Word]) -> Vec<Outgoing> {
 /// When something could not be made durable, it is tried again after this.
 const DISK_AGAIN_MS: u64 = 1_000;
 
+/// A node whose alarm is handled so late did not listen meanwhile.
+const DEAF_MS: u64 = 100;
+
 impl Now {
     /// As voters count.
     pub(crate) const fn time(self) -> Time {
@@ -63,12 +68,17 @@ impl Machine {
     }
 
     /// The same, but for the words that are to be said, which are returned.
-    fn vote_silently(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) -> Vec<Word> {
+    pub(super) fn vote_silently(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) -> Vec<Word> {
         if self.is_silent() {
             return Vec::new();
         }
-        let voting = self.recovery.as_mut().and_then(|recovery| recovery.voting.as_mut());
-        let Some(voting) = voting else { return Vec::new() };
+        let Some(recovery) = &mut self.recovery else { return Vec::new() };
+        let Some(voting) = &mut recovery.voting else { return Vec::new() };
+        // Whoever waited for a disk or a processor has not listened: others may have said what was not heard yet.
+        let late_ms = recovery.voting_alarm.map_or(0, |due| now.0.saturating_sub(due.0) / 1_000_000);
+        if late_ms >= DEAF_MS {
+            voting.was_deaf(now.time(), Span(late_ms));
+        }
         let acts = what(voting, now.time());
         let words = self.carry_out(now, acts);
         self.look_at_standing(now);
@@ -115,9 +125,19 @@ impl Machine {
     }
 
     /// Tells neighbours, but not the one from whom the words came.
-    fn say(&mut self, words: Vec<Word>, except: Option<NodeId>) {
+    pub(super) fn say(&mut self, words: Vec<Word>, except: Option<NodeId>) {
         let (mut for_all, mut on_its_way) = (Vec::new(), BTreeMap::<NodeId, Vec<Word>>::new());
+        let mut answers = OnTheirWay::new();
         for word in words {
+            if self.goes_the_way_of_the_call(&word, &mut answers) {
+                continue;
+            }
+            if let Word::Round { node, round } = &word
+                && *node == self.settings.id
+                && self.voting().is_some_and(|voting| voting.is_caller(*node))
+            {
+                self.call(*round);
+            }
             let asker = if let Word::Answer { node, .. } = &word { Some(*node) } else { None };
             if asker == Some(self.settings.id) {
                 continue; // it has arrived
@@ -132,6 +152,9 @@ impl Machine {
         for neighbour in all {
             let own = on_its_way.remove(&neighbour).map(|own| frames_of(&[for_all.as_slice(), &own].concat()));
             own.as_ref().unwrap_or(&frames).iter().for_each(|frame| self.post(neighbour, frame));
+        }
+        for ((way, _), answered) in answers {
+            self.post(way, &encode(&Frame::Answered(answered)));
         }
     }
 
@@ -148,7 +171,7 @@ impl Machine {
 
     /// A neighbour tells words.
     pub(crate) fn on_words(&mut self, now: Now, from: NodeId, words: Vec<Word>) {
-        let (mut passed_on, mut own) = (Vec::new(), Vec::new());
+        let (mut passed_on, mut own, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         for word in words {
             if let Word::List(list) = &word
                 && !self.permits(list)
@@ -158,6 +181,9 @@ impl Machine {
                 continue;
             }
             let heard = word.clone();
+            if let Word::Round { node, round } = &word {
+                self.called_again(from, *node, *round);
+            }
             let said = if let Word::List(list) = &word
                 && self.is_founding(list)
             {
@@ -167,14 +193,19 @@ impl Machine {
             };
             for word in said {
                 let is_news = word == heard;
-                if let (true, Word::Round { node, .. }, Some(recovery)) = (is_news, &word, &mut self.recovery) {
+                if let (true, Word::Round { node, round }, Some(recovery)) = (is_news, &word, &mut self.recovery) {
                     recovery.ways.insert(node.member(), from);
+                    let is_caller = recovery.voting.as_ref().is_some_and(|voting| voting.is_caller(*node));
+                    calls.extend(is_caller.then_some((*node, *round)));
                 }
                 if is_news { passed_on.push(word) } else { own.push(word) }
             }
         }
         self.say(passed_on, Some(from));
         self.say(own, None);
+        for (caller, number) in calls {
+            self.called(now, from, caller, number);
+        }
     }
 
     /// The first list of a mesh has the founder alone. Who knows no list yet begins with it.
@@ -200,7 +231,9 @@ impl Machine {
 
     /// What a new neighbour has to hear of voters.
     pub(crate) fn word_frames(&self) -> Vec<Outgoing> {
-        let words: Vec<Word> = self.voting().into_iter().flat_map(|voting| voting.words().all()).cloned().collect();
+        let Some(voting) = self.voting() else { return Vec::new() };
+        let is_open = |word: &&Word| !self.is_settled_by_call(voting, word);
+        let words: Vec<Word> = voting.words().all().filter(is_open).cloned().collect();
         frames_of(&words)
     }
 

@@ -23,6 +23,7 @@ struct Content {
     census: Option<Census>,
     voter: Option<VoterRecord>,
     is_full: bool,
+    writes: usize,
 }
 
 impl Disk for Memory {
@@ -46,6 +47,7 @@ impl Memory {
             return Err("the disk is full".into());
         }
         what(&mut content);
+        content.writes += 1;
         Ok(())
     }
 }
@@ -95,7 +97,8 @@ impl Mesh {
             mesh.start(node, NodeId(node as u32));
             mesh.run_ms(10);
         }
-        mesh.run_ms(100);
+        // Voters have put all on record by then, and have become three.
+        mesh.run_ms(300);
         mesh
     }
 
@@ -119,6 +122,32 @@ impl Mesh {
         mesh.net.link(0, 1);
         mesh.net.link(last, 0);
         mesh
+    }
+
+    /// Nodes with voters, with these links.
+    pub(super) fn voting_with_links(nodes: u32, links: &[(usize, usize)]) -> Self {
+        let mut mesh = Self {
+            net: Net::new(nodes),
+            disks: (0..nodes).map(|_| Memory::default()).collect(),
+            dead: BTreeSet::new(),
+            votes: true,
+            starts: 0,
+            wait: Duration::ZERO,
+            recorders: Vec::new(),
+        };
+        for node in 0..nodes {
+            mesh.begin(node as usize, NodeId(node));
+        }
+        for (one, other) in links {
+            mesh.net.link(*one, *other);
+        }
+        mesh.net.settle_however_long();
+        mesh
+    }
+
+    /// How often something was written to a node's disk.
+    pub(super) fn writes(&self, node: usize) -> usize {
+        self.disks[node].0.lock().unwrap().writes
     }
 
     /// All are linked with all.

@@ -2,6 +2,7 @@
 
 mod backfill;
 mod bundles;
+mod calls;
 mod chaos;
 mod clients;
 mod contrib;
@@ -46,6 +47,10 @@ pub(super) struct Net {
     pub(super) machines: Vec<Machine>,
     pub(super) now: Now,
     wires: BTreeMap<(usize, usize), VecDeque<Outgoing>>,
+    /// How many frames have arrived.
+    pub(super) arrived: usize,
+    /// Frames that are lost on their way between these two, although the link is up.
+    pub(super) loses: fn((usize, usize), &[u8]) -> bool,
 }
 
 impl Net {
@@ -55,7 +60,7 @@ impl Net {
 
     pub(super) fn with_settings(all: impl IntoIterator<Item = Settings>) -> Self {
         let machines = all.into_iter().map(Machine::new).collect();
-        Self { machines, now: Now(1), wires: BTreeMap::new() }
+        Self { machines, now: Now(1), wires: BTreeMap::new(), arrived: 0, loses: |_, _| false }
     }
 
     /// Nodes in a line, with nothing under way.
@@ -135,6 +140,10 @@ impl Net {
 
     pub(super) fn deliver(&mut self, (from, to): (usize, usize)) {
         let Some(frame) = self.wires.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return };
+        if (self.loses)((from, to), &frame) {
+            return;
+        }
+        self.arrived += 1;
         let sender = self.machines[from].settings.id;
         self.machines[to].receive(self.now, sender, &frame).expect("peers make no mistakes");
         self.collect(to);
