@@ -101,7 +101,7 @@ pub use kept::HeldGrant;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
-pub use recovery::{Disk, Promise, RecoverySetup};
+pub use recovery::{Disk, Promise, RecoverySetup, ToKeep};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
 pub use saved::{SavedError, saved_counter};
