@@ -102,7 +102,7 @@ fn changes_are_kept_beside_the_catalogue_and_those_of_a_former_one_do_not_count(
     let second = Entry { version: 4, ..entry(2) };
     keep.save_changes(vec![(2, Some(second.clone())), (3, None)]).unwrap();
     keep.save_changes(vec![(5, Some(entry(5)))]).unwrap();
-    assert_eq!(Keep::of(&run).catalogue().unwrap(), [entry(1), second.clone(), entry(5)]);
+    assert_eq!(Keep::of(&run).catalogue().unwrap(), [entry(1), second, entry(5)]);
     // A catalogue that was written as a whole knows better than changes that were there before.
     let third = Entry { version: 9, ..entry(2) };
     keep.save_catalogue(&[entry(1), third.clone(), entry(3)]).unwrap();
