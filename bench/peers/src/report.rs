@@ -132,7 +132,8 @@ pub fn page(cells: &[Cell], about: &[(&str, &str)], busy: usize) -> Page {
             .into_iter()
             .filter(|workload| matches!(workload, Workload::Lock(_)))
             .map(|workload| BarGroup {
-                name: workload.id().replace("lock-", "") + " clients",
+                name: workload.id().replace("lock-", "")
+                    + if workload == Workload::Lock(1) { " client" } else { " clients" },
                 bars: cells
                     .iter()
                     .filter(|cell| cell.workload == workload)

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 use crate::audit_log::AuditSender;
 use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
-use crate::machine::{Answers, ClosedBy, Machine, Metrics, Now, Origin, Promise, Request, StreamId, Ticket};
+use crate::machine::{Answers, ClosedBy, Machine, Metrics, Now, Origin, Post, Promise, Request, StreamId, Ticket};
 use crate::mesh::Member;
 use crate::mesh::promises::{ClientPlace, Moment, Promises};
 use crate::wire::{About, Removals};
@@ -77,17 +77,20 @@ struct Inner {
 const ALARM_LASTS: Duration = Duration::from_secs(300);
 
 impl Inner {
-    fn flush(&mut self) {
-        let can_wait = self.machine.outbox_can_wait();
-        for (to, frame) in self.machine.take_outbox() {
+    /// Hands frames to the links. Whether somebody waits for one of them.
+    fn flush(&mut self) -> bool {
+        let mut hurries = false;
+        for Post { to, frame, can_wait } in self.machine.take_outbox() {
             // One without a sender belongs to a link that is about to be reported down.
             let Some(sender) = self.senders.get(&to) else { continue };
+            hurries |= !can_wait;
             let sent = if can_wait { sender.send_later(frame) } else { sender.send(frame) };
             if sent.is_err() {
                 self.senders.remove(&to);
                 self.machine.counts.links_overflowed += 1;
             }
         }
+        hurries
     }
 }
 
@@ -189,16 +192,20 @@ impl Hub {
         what: impl FnOnce(&mut Machine, Now) -> T,
         tell: impl FnOnce(&Machine, Now, T) -> R,
     ) -> R {
-        self.apply(|inner, now| what(&mut inner.machine, now), |inner, now, done| tell(&inner.machine, now, done))
+        self.apply(|inner, now| what(&mut inner.machine, now), |inner, now, done| tell(&inner.machine, now, done)).0
     }
 
     fn with_inner<R>(&self, what: impl FnOnce(&mut Inner, Now) -> R) -> R {
-        self.apply(what, |_, _, result| result)
+        self.apply(what, |_, _, result| result).0
     }
 
     /// Applies one event to its end. What clients are promised is noted before `tell` is called, and before any stream hears
-    /// of it.
-    fn apply<T, R>(&self, what: impl FnOnce(&mut Inner, Now) -> T, tell: impl FnOnce(&mut Inner, Now, T) -> R) -> R {
+    /// of it. Says besides whether links have something to send now.
+    fn apply<T, R>(
+        &self,
+        what: impl FnOnce(&mut Inner, Now) -> T,
+        tell: impl FnOnce(&mut Inner, Now, T) -> R,
+    ) -> (R, bool) {
         let mut inner = self.lock();
         let before = inner.machine.next_wake();
         let applied = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -221,8 +228,9 @@ impl Hub {
             panic::resume_unwind(cause) // and the mutex is poisoned
         });
         let (mut notes, mut remarks) = (Vec::new(), Vec::new());
+        let mut hurries = false;
         if inner.machine.has_output() {
-            inner.flush();
+            hurries = inner.flush();
             (notes, remarks) = (inner.machine.take_notes(), inner.machine.take_remarks());
         }
         if inner.machine.is_expelled() && !inner.senders.is_empty() {
@@ -248,7 +256,7 @@ impl Hub {
         for note in notes {
             tracing::warn!("{note}");
         }
-        result
+        (result, hurries)
     }
 
     /// Does what is due, without end. Run it as a task.
@@ -427,11 +435,17 @@ impl Hub {
     }
 
     /// Does something for a stream, and tells it the result before it hears of any other change. Neither may block.
-    pub fn answer<T>(&self, what: impl FnOnce(&mut Machine, Now) -> T, tell: impl FnOnce(&mut Machine, Now, T)) {
-        self.apply(
+    /// Whether links have something to send now because of it.
+    pub fn answer<T>(
+        &self,
+        what: impl FnOnce(&mut Machine, Now) -> T,
+        tell: impl FnOnce(&mut Machine, Now, T),
+    ) -> bool {
+        let ((), hurries) = self.apply(
             |inner, now| what(&mut inner.machine, now),
             |inner, now, result| tell(&mut inner.machine, now, result),
         );
+        hurries
     }
 
     /// The answer about a request did not reach its client; see [`Machine::unheard`].

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::hub::Hub;
 use crate::links::Gate;
-use crate::machine::{Disk, Machine, RecoverySetup, Settings};
+use crate::machine::{Disk, Machine, RecoverySetup, Settings, ToKeep};
 use crate::mesh::keep::first_census;
 use crate::mesh::promises::{LastRun, Promises};
 use crate::mesh::state::Run;
@@ -221,9 +221,13 @@ impl Keeper {
     }
 
     async fn keep_catalogue(&self) {
-        let Some((entries, changes)) = self.hub.with(|machine, _| machine.take_catalogue()) else { return };
+        let Some((to_keep, changes)) = self.hub.with(|machine, _| machine.take_catalogue()) else { return };
         let keep = Arc::clone(&self.keep);
-        let written = tokio::task::spawn_blocking(move || lock(&keep).save_catalogue(&entries)).await;
+        let write = move || match to_keep {
+            ToKeep::Whole(entries) => lock(&keep).save_catalogue(&entries),
+            ToKeep::Changes(changes) => lock(&keep).save_changes(changes),
+        };
+        let written = tokio::task::spawn_blocking(write).await;
         match written {
             Ok(Ok(())) => self.hub.catalogue_kept(changes),
             Ok(Err(error)) => {

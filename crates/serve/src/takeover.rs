@@ -98,7 +98,7 @@ impl WriteHalf {
 }
 
 /// Whether a connection may be closed for a newcomer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Presence(Busy);
 
 impl Presence {

@@ -91,7 +91,15 @@ async fn serve(app: App, taken: Taken) {
     let id = app.hub.open_stream(origin, Arc::clone(&outlet) as Arc<dyn StreamUser>);
     let stalled = app.limits.stalled;
     // From here on the end of this future, however it comes, closes the stream.
-    let mut stream = Stream { hub: Arc::clone(&app.hub), id, outlet, rest: Vec::new(), by: ClosedBy::Node };
+    let mut stream = Stream {
+        hub: Arc::clone(&app.hub),
+        id,
+        outlet,
+        rest: Vec::new(),
+        hurries: false,
+        owes: false,
+        by: ClosedBy::Node,
+    };
     tokio::select! {
         biased;
         by = stream.run(reads, &read, stalled) => stream.by = by,
@@ -117,6 +125,10 @@ struct Stream {
     outlet: Arc<Outlet>,
     /// The beginning of a line.
     rest: Vec<u8>,
+    /// Links have something to send because of what the client said.
+    hurries: bool,
+    /// They were let go first, and answers are to be sent now.
+    owes: bool,
     by: ClosedBy,
 }
 
@@ -180,15 +192,26 @@ impl Stream {
         }
     }
 
-    /// Reads once, and handles the lines that are complete. What the client is told is sent at the end. The buffer is on
-    /// the stack: a stream that is silent costs none.
+    /// Reads once, and handles the lines that are complete. What the client is told is sent at the end, and after what
+    /// links have to send because of it: this task comes last, then. The buffer is on the stack: a stream that is silent costs
+    /// none.
     fn poll_lines(&mut self, reads: &mut ReadHalf, context: &mut Context<'_>) -> Poll<ControlFlow<ClosedBy>> {
+        if std::mem::take(&mut self.owes) {
+            self.outlet.flush();
+            return Poll::Ready(ControlFlow::Continue(())); // an answer that can wait needs its alarm
+        }
         let mut chunk = [MaybeUninit::uninit(); CHUNK];
         let mut buffer = ReadBuf::uninit(&mut chunk);
         if ready!(reads.poll_read(context, &mut buffer)).is_err() || buffer.filled().is_empty() {
             return Poll::Ready(ControlFlow::Break(ClosedBy::Client));
         }
         let taken = self.take(buffer.filled());
+        if std::mem::take(&mut self.hurries) && taken.is_continue() {
+            // The token is for a client that waits elsewhere; this one has only to hear that it has been given back.
+            self.owes = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         self.outlet.flush();
         Poll::Ready(taken)
     }
@@ -219,7 +242,7 @@ impl Stream {
         ControlFlow::Break(ClosedBy::Node)
     }
 
-    fn handle(&self, line: &[u8]) -> ControlFlow<ClosedBy> {
+    fn handle(&mut self, line: &[u8]) -> ControlFlow<ClosedBy> {
         if line.trim_ascii().is_empty() {
             return ControlFlow::Continue(());
         }
@@ -244,13 +267,13 @@ impl Stream {
         ControlFlow::Continue(())
     }
 
-    fn answer(&self, said: ClientLine<'_>) {
+    fn answer(&mut self, said: ClientLine<'_>) {
         let (n, id, outlet) = (said.n, self.id, &self.outlet);
         if said.act == Act::Ping {
             outlet.heard(self.hub.with(|machine, _| machine.is_stream_used(id)));
             return outlet.say(&NodeLine { n: Some(n), pong: Some(true), ..NodeLine::default() });
         }
-        self.hub.answer(
+        self.hurries |= self.hub.answer(
             |machine, now| act(machine, now, id, said),
             |machine, now, done| {
                 match done.and_then(|ticket| Ok((ticket, machine.look(now, ticket)?))) {
@@ -292,4 +315,84 @@ fn act(machine: &mut Machine, now: Now, stream: StreamId, said: ClientLine<'_>) 
         }
     }
     Ok(ticket)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Wake, Waker};
+
+    use meshlock_core::NodeId;
+    use meshlock_serve::Presence;
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::links::{LinkId, LinkUser, Peer};
+    use crate::machine::Settings;
+
+    #[derive(Default)]
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What the client could read at this moment.
+    fn heard(mut client: &UnixStream) -> String {
+        let mut bytes = [0; 4_096];
+        match client.read(&mut bytes) {
+            Ok(count) => String::from_utf8_lossy(&bytes[..count]).into_owned(),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => String::new(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_neighbour_waits_for_goes_before_the_answer_and_nothing_else_delays_it() {
+        let (hub, _) = Hub::new(Machine::new(Settings::founder("test", "n0")));
+        let neighbour = Peer { node: NodeId(1), name: "n1".into(), address: ([127, 0, 0, 1], 1).into() };
+        let mut frames = hub.up(LinkId(1), &neighbour).unwrap();
+        frames.waiting();
+        let (client, node) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        node.set_nonblocking(true).unwrap();
+        let socket = Socket::Unix(tokio::net::UnixStream::from_std(node).unwrap());
+        let (mut reads, writes) = socket.into_split();
+        let outlet = Arc::new(Outlet::new(writes, Presence::default()));
+        let id = hub.open_stream(Origin::Local, Arc::clone(&outlet) as Arc<dyn StreamUser>);
+        let mut stream =
+            Stream { hub: Arc::clone(&hub), id, outlet, rest: vec![], hurries: false, owes: false, by: ClosedBy::Node };
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+
+        // A resource that is made on the way has to be told to the neighbour.
+        (&client)
+            .write_all(b"{\"n\":1,\"do\":\"acquire\",\"request\":{\"id\":\"a\",\"resource\":\"dock\"}}\n")
+            .unwrap();
+        loop {
+            woken.0.store(false, Ordering::Relaxed);
+            assert!(stream.poll_lines(&mut reads, &mut context).is_pending());
+            if !frames.waiting().is_empty() {
+                break;
+            }
+            yield_now().await; // until the runtime has seen that there is something to read
+        }
+        assert_eq!(heard(&client), "", "not before links had their turn");
+        assert!(woken.0.load(Ordering::Relaxed), "it comes back by itself");
+        assert!(stream.poll_lines(&mut reads, &mut context).is_ready(), "so that an alarm is set for what can wait");
+        assert!(heard(&client).contains("GRANTED"));
+
+        (&client).write_all(b"{\"n\":2,\"do\":\"release\",\"id\":\"a\"}\n").unwrap();
+        while stream.poll_lines(&mut reads, &mut context).is_pending() {
+            assert_eq!(heard(&client), "");
+            yield_now().await;
+        }
+        assert!(heard(&client).contains("RELEASED"), "nobody else waits for anything, so it is answered at once");
+        assert!(frames.waiting().is_empty());
+    }
 }

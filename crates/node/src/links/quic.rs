@@ -11,7 +11,7 @@ use std::time::Duration;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
     AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionId, ConnectionIdGenerator, EndpointConfig,
-    IdleTimeout, ServerConfig, TokioRuntime, TransportConfig, VarInt,
+    IdleTimeout, ServerConfig, TransportConfig, VarInt,
 };
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use super::frames::{FrameReader, FrameWriter, readable, shortened};
 use super::tls::Tls;
 use super::transport::{CLOSE_LIMIT, Carrier, Channel, Failure, Knock, bind, canonical, said_by_the_other_end, silent};
+use super::udp::AskingOnce;
 
 /// What a round trip is thought to take before the first was measured: a lost first packet is repeated after three.
 const FIRST_ROUND_TRIP: Duration = Duration::from_millis(30);
@@ -72,7 +73,7 @@ impl QuicEndpoint {
         config.cid_generator(|| Box::new(RandomIds(SystemRandom::new())));
 
         let socket = bind(listen, Type::DGRAM, Protocol::UDP)?;
-        let endpoint = quinn::Endpoint::new(config, Some(server), socket.into(), Arc::new(TokioRuntime))?;
+        let endpoint = quinn::Endpoint::new(config, Some(server), socket.into(), Arc::new(AskingOnce))?;
         Ok(Self { endpoint, client, name: tls.name })
     }
 

@@ -219,15 +219,15 @@ impl Instance {
         }
     }
 
-    /// The word under which a message is counted.
     /// Whether it only confirms what its receiver did, which goes on without it: it may travel with the next message.
-    pub(crate) fn can_wait(message: &Payload) -> bool {
+    pub(crate) fn confirms(message: &Payload) -> bool {
         match message {
             Payload::ReverseLink(message) => matches!(reverse_link::Node::kind(message), "here" | "received"),
             Payload::Flood(_) | Payload::Group(_) => false,
         }
     }
 
+    /// The word under which a message is counted.
     pub(crate) fn kind(message: &Payload) -> &'static str {
         match message {
             Payload::ReverseLink(message) => reverse_link::Node::kind(message),

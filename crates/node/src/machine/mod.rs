@@ -101,7 +101,7 @@ pub use kept::HeldGrant;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};
-pub use recovery::{Disk, Promise, RecoverySetup};
+pub use recovery::{Disk, Promise, RecoverySetup, ToKeep};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
 pub use saved::{SavedError, saved_counter};
@@ -122,6 +122,17 @@ impl Now {
     pub const fn ms_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0) / 1_000_000
     }
+}
+
+/// A frame for a neighbour.
+#[derive(Clone, Debug)]
+pub struct Post {
+    /// Whom it is for.
+    pub to: NodeId,
+    /// What is sent.
+    pub frame: Outgoing,
+    /// Nobody waits for it: it may go with the next frame on its link.
+    pub can_wait: bool,
 }
 
 /// Who a machine is, and what its node's file says.
@@ -215,9 +226,7 @@ pub struct Machine {
     observer: Option<Box<dyn Observer + Send>>,
     /// Those who waited for what has happened; to be woken when the event has been applied.
     pub(crate) woken: Vec<Waker>,
-    outbox: Vec<(NodeId, Outgoing)>,
-    /// Somebody waits for what is in it.
-    hurries: bool,
+    outbox: Vec<Post>,
     notes: Vec<String>,
     remarks: Vec<String>,
     removals: Vec<(NodeId, Removals)>,
@@ -251,7 +260,6 @@ impl Machine {
             observer: None,
             woken: Vec::new(),
             outbox: Vec::new(),
-            hurries: false,
             notes: Vec::new(),
             remarks: Vec::new(),
             removals: Vec::new(),
@@ -263,15 +271,8 @@ impl Machine {
     }
 
     /// Frames to be sent, in order; those to nodes without a link are already left out.
-    pub fn take_outbox(&mut self) -> Vec<(NodeId, Outgoing)> {
-        self.hurries = false;
+    pub fn take_outbox(&mut self) -> Vec<Post> {
         std::mem::take(&mut self.outbox)
-    }
-
-    /// Whether nobody waits for any of the frames that [`take_outbox`](Self::take_outbox) will bring, so that each may go with
-    /// the next frame on its link.
-    pub fn outbox_can_wait(&self) -> bool {
-        !self.hurries
     }
 
     /// Whether there is something to be sent or to be logged.
@@ -352,15 +353,16 @@ impl Machine {
     }
 
     pub(crate) fn post(&mut self, to: NodeId, frame: &Outgoing) {
-        self.hurries = true;
-        self.post_patiently(to, frame);
+        self.post_when(to, frame, false);
     }
 
-    /// The same for a frame that nobody waits for.
-    pub(crate) fn post_patiently(&mut self, to: NodeId, frame: &Outgoing) {
+    /// The same for a frame that perhaps nobody waits for.
+    pub(crate) fn post_when(&mut self, to: NodeId, frame: &Outgoing, can_wait: bool) {
         let Some(neighbour) = self.neighbours.get(&to) else { return };
         match wire::pieces(frame) {
-            Some(pieces) => self.outbox.extend(pieces.into_iter().map(|piece| (to, piece))),
+            Some(pieces) => {
+                self.outbox.extend(pieces.into_iter().map(|frame| Post { to, frame, can_wait }));
+            }
             None => {
                 let (name, length, most) = (&neighbour.name, frame.len(), wire::LONGEST_WHOLE);
                 let line = format!("a message of {length} bytes for {name} was not sent: {most} is the limit");

@@ -462,7 +462,7 @@ impl Machine {
         let former = self.registry.removed.remove(&entry.name);
         self.names.insert(entry.name.clone(), number);
         self.announce(&entry, from); // before anything that its protocol says
-        self.catalogue_changed(now);
+        self.catalogue_changed(now, number);
         let declared = self.settings.declared.get(&entry.name);
         let name = entry.name.clone();
         let mut resource = Resource::new(entry, self.settings.id, starts_with_token);
@@ -490,7 +490,7 @@ impl Machine {
 
     fn update_resource(&mut self, now: Now, entry: Entry, from: Option<NodeId>) {
         self.announce(&entry, from);
-        self.catalogue_changed(now);
+        self.catalogue_changed(now, entry.number);
         let Some(known) = self.resources.get_mut(&entry.number) else { return };
         let (number, capacity, version) = (entry.number, entry.definition.capacity, entry.version);
         let resizes = known.entry.definition.protocol == Protocol::ReverseLink;

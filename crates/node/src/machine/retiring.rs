@@ -162,6 +162,7 @@ impl Machine {
         except: Option<Ticket>,
     ) -> Vec<Ticket> {
         let Some(known) = self.resources.remove(&number) else { return Vec::new() };
+        self.catalogue_changed(now, number);
         self.names.remove(&known.entry.name);
         self.note_gone(number);
         self.left.remove(&number);
@@ -200,7 +201,7 @@ impl Machine {
     fn removal_told(&mut self, now: Now, name: &str, from: Option<NodeId>) {
         let Some(entry) = self.registry.removed.get(name).cloned() else { return };
         self.announce(&entry, from);
-        self.catalogue_changed(now);
+        self.catalogue_changed(now, entry.number);
         self.events.tell(now, || What::ResourceRemoved { resource: name.to_owned() });
     }
 

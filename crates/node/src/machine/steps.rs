@@ -25,6 +25,7 @@ impl Machine {
         }
         let Some(known) = self.resources.get(&resource) else { return Ok(()) };
         let had_token = known.instance.holds_token();
+        let from = if let Event::Receive { from, .. } = &event { Some(*from) } else { None };
         let effects = self.handle(now, resource, event)?;
         let Some(known) = self.resources.get_mut(&resource) else { return Ok(()) };
         let has_token = known.instance.holds_token();
@@ -44,7 +45,7 @@ impl Machine {
             }
         }
         for effect in effects {
-            self.apply(now, resource, effect);
+            self.apply(now, resource, effect, from);
         }
         if resource == REGISTRY {
             self.use_registry(now);
@@ -53,13 +54,14 @@ impl Machine {
         Ok(())
     }
 
-    fn apply(&mut self, now: Now, resource: Number, effect: Effect<Payload>) {
+    /// Does what a protocol wants done, because of a message `from` a neighbour if it was one.
+    fn apply(&mut self, now: Now, resource: Number, effect: Effect<Payload>, from: Option<NodeId>) {
         match effect {
-            Effect::Send { to, message } => self.send(resource, &[to], message),
-            Effect::Multicast { to, message } => self.send(resource, &to, message),
+            Effect::Send { to, message } => self.send(resource, &[to], message, from),
+            Effect::Multicast { to, message } => self.send(resource, &to, message, from),
             Effect::Broadcast { message } => {
                 let partners: Vec<NodeId> = self.partners().collect();
-                self.send(resource, &partners, message);
+                self.send(resource, &partners, message, from);
             }
             Effect::Granted { grant } => self.granted(now, resource, grant),
             Effect::Arm { timer, after } => {
@@ -75,20 +77,16 @@ impl Machine {
         }
     }
 
-    fn send(&mut self, resource: Number, to: &[NodeId], message: Payload) {
+    fn send(&mut self, resource: Number, to: &[NodeId], message: Payload, from: Option<NodeId>) {
         let kind = Instance::kind(&message);
-        // Where a confirmation goes to several, it shows others the way to the token, and they may want it now.
-        let can_wait = to.len() == 1 && Instance::can_wait(&message);
+        let confirms = Instance::confirms(&message);
         let frame = encode(&Frame::Protocol { resource, message });
         if let Some(known) = self.resources.get_mut(&resource) {
             known.counts.sent(kind, to.len(), frame.len());
         }
         for to in to {
-            if can_wait {
-                self.post_patiently(*to, &frame);
-            } else {
-                self.post(*to, &frame);
-            }
+            // To others than the one whose message is confirmed, it shows the way to the token, and they may want that now.
+            self.post_when(*to, &frame, confirms && Some(*to) == from);
         }
     }
 

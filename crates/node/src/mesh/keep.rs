@@ -3,13 +3,15 @@
 //! | file | what it is | written |
 //! |---|---|---|
 //! | `state/census` | who came and who is gone | when it grows, before the node acts on it |
-//! | `state/catalogue` | the resources it has heard of | when definitions are heard; several at a time |
+//! | `state/catalogue` | the resources it has heard of | when a node has started, and when many have changed |
+//! | `state/catalogue-changes` | those that have changed since | when definitions are heard; several at a time |
 //! | `state/voter` | a voter's disk id and its record | before every answer that promises something |
 //! | `state/first-list` | the first list of voters, at the founder | when the mesh gets voters |
 //!
 //! A directory of an older version has none of them: then there is no census, and [`first_census`] makes one. A file that
 //! is there and cannot be read is an error. A node that took it for empty would forget who is gone.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,13 +30,22 @@ use super::{Charter, Identity, Incarnation, MeshError, durable};
 use crate::wire::{Entry, Number};
 
 const CENSUS: Kind = Kind { word: "census", format: 1 };
-const CATALOGUE: Kind = Kind { word: "catalogue", format: 3 };
+const CATALOGUE: Kind = Kind { word: "catalogue", format: 4 };
+const CHANGES: Kind = Kind { word: "changes of the catalogue", format: 1 };
+/// Before there were changes beside it.
+const THIRD_CATALOGUE: Kind = Kind { word: "catalogue", format: 3 };
 /// Before resources had a policy.
 const SECOND_CATALOGUE: Kind = Kind { word: "catalogue", format: 2 };
 /// Before units had names.
 const FIRST_CATALOGUE: Kind = Kind { word: "catalogue", format: 1 };
 const VOTER: Kind = Kind { word: "voter", format: 1 };
 const FIRST_LIST: Kind = Kind { word: "first list", format: 1 };
+
+/// So many changes are kept beside a catalogue, however small it is.
+const LEAST_CHANGES: usize = 64;
+
+/// A resource that has changed, by its number; `None` if it is gone.
+pub type Change = (Number, Option<Entry>);
 
 /// The recovery files of a member that runs. Methods block on the disk; what is `Ok` is durable.
 #[derive(Debug)]
@@ -43,7 +54,9 @@ pub struct Keep {
     current: Arc<Mutex<Current>>,
     /// What is durable, so that nothing is written twice; `None` if that is not known.
     durable_census: Option<Census>,
-    durable_catalogue: Option<Vec<Entry>>,
+    durable_catalogue: Option<Base>,
+    /// The greatest number of a file with a catalogue that was ever written; `None` if that was not looked up yet.
+    last_catalogue: Option<u64>,
     disk: Option<DiskId>,
 }
 
@@ -51,7 +64,7 @@ impl Keep {
     /// The files of a member that runs. The run makes sure that no other process writes them.
     pub fn of(run: &Run) -> Self {
         let (dir, current) = (run.dir().to_owned(), run.current());
-        Self { dir, current, durable_census: None, durable_catalogue: None, disk: None }
+        Self { dir, current, durable_census: None, durable_catalogue: None, last_catalogue: None, disk: None }
     }
 
     /// Who came and who is gone. `None` in the directory of an older version or of a member that never ran.
@@ -80,8 +93,26 @@ impl Keep {
 
     /// The resources this member has heard of; empty if none were kept.
     pub fn catalogue(&self) -> Result<Vec<Entry>, MeshError> {
+        self.numbered_catalogue().map(|(_, entries)| entries)
+    }
+
+    /// The same, with the number of its file.
+    fn numbered_catalogue(&self) -> Result<(u64, Vec<Entry>), MeshError> {
+        match read::<(u64, Vec<Entry>)>(CATALOGUE, &self.path("catalogue")) {
+            Err(MeshError::OtherFormat { .. }) => Ok((0, self.former_catalogue()?)),
+            known => {
+                let (number, entries) = known?.unwrap_or_default();
+                let changes = read::<(u64, Vec<Change>)>(CHANGES, &self.path("catalogue-changes"))?;
+                // Those of a former file are in this one.
+                let changes = changes.filter(|(of, _)| *of == number).map(|(_, changes)| changes);
+                Ok((number, changed(entries, changes.unwrap_or_default())))
+            }
+        }
+    }
+
+    fn former_catalogue(&self) -> Result<Vec<Entry>, MeshError> {
         let path = self.path("catalogue");
-        match read(CATALOGUE, &path) {
+        match read(THIRD_CATALOGUE, &path) {
             Err(MeshError::OtherFormat { .. }) => {}
             known => return Ok(known?.unwrap_or_default()),
         }
@@ -93,15 +124,44 @@ impl Keep {
         Ok(first.into_iter().map(FirstEntry::complete).collect())
     }
 
-    /// Keeps a whole catalogue. It costs one write however many entries are new, so a caller may collect some first.
-    /// There must be a census before.
+    /// Keeps a whole catalogue. There must be a census before.
     pub fn save_catalogue(&mut self, entries: &[Entry]) -> Result<(), MeshError> {
-        if self.durable_catalogue.as_deref() == Some(entries) {
+        self.durable_catalogue = None;
+        let last = match self.last_catalogue {
+            Some(last) => last,
+            None => self.numbered_catalogue()?.0,
+        };
+        // After a write that failed, nobody knows which file is there: the next one is of another number than both.
+        let number = last + 1;
+        self.last_catalogue = Some(number);
+        CATALOGUE.write(&self.path("catalogue"), &encode(&(number, entries))?)?;
+        self.durable_catalogue = Some(Base { number, entries: entries.len(), changes: BTreeMap::new() });
+        Ok(())
+    }
+
+    /// Keeps what has changed in it. It costs one write however many entries are new, so a caller may collect some first.
+    ///
+    /// All changes since the whole was written are in one file, so that each of them costs the more the more there are; and
+    /// the whole is written anew when they are about as many as the root of all entries. So of 100,000 resources, a change
+    /// costs as much as 450, not as all.
+    pub fn save_changes(&mut self, changes: Vec<Change>) -> Result<(), MeshError> {
+        let Some(mut base) = self.durable_catalogue.take() else {
+            let known = self.catalogue()?;
+            return self.save_catalogue(&changed(known, changes));
+        };
+        if changes.is_empty() {
+            self.durable_catalogue = Some(base);
             return Ok(());
         }
-        self.durable_catalogue = None;
-        CATALOGUE.write(&self.path("catalogue"), &encode(&entries)?)?;
-        self.durable_catalogue = Some(entries.to_vec());
+        base.changes.extend(changes);
+        if base.has_many_changes() {
+            let known = self.catalogue()?;
+            return self.save_catalogue(&changed(known, base.changes));
+        }
+        let said: Vec<(Number, Option<&Entry>)> =
+            base.changes.iter().map(|(number, entry)| (*number, entry.as_ref())).collect();
+        CHANGES.write(&self.path("catalogue-changes"), &encode(&(base.number, said))?)?;
+        self.durable_catalogue = Some(base);
         Ok(())
     }
 
@@ -139,6 +199,35 @@ impl Keep {
     fn path(&self, name: &str) -> PathBuf {
         state_file(&self.dir, name)
     }
+}
+
+/// What is durable of the catalogue.
+#[derive(Debug)]
+struct Base {
+    /// Of the file with the whole. Changes name it, so that those of a former file are told apart.
+    number: u64,
+    /// How many entries the whole has.
+    entries: usize,
+    changes: BTreeMap<Number, Option<Entry>>,
+}
+
+impl Base {
+    fn has_many_changes(&self) -> bool {
+        let changes = self.changes.len();
+        changes > LEAST_CHANGES && changes.saturating_mul(changes) > self.entries.saturating_mul(2)
+    }
+}
+
+/// A catalogue after some changes.
+fn changed(entries: Vec<Entry>, changes: impl IntoIterator<Item = Change>) -> Vec<Entry> {
+    let mut known: BTreeMap<Number, Entry> = entries.into_iter().map(|entry| (entry.number, entry)).collect();
+    for (number, entry) in changes {
+        match entry {
+            Some(entry) => known.insert(number, entry),
+            None => known.remove(&number),
+        };
+    }
+    known.into_values().collect()
 }
 
 /// The census of a member that has none: itself, and every number that was given out before its own, or before the mesh
@@ -179,7 +268,7 @@ pub(super) fn write_first_list(dir: &Path, list: &List) -> Result<(), MeshError>
 /// Takes away what belongs to no member any more.
 pub(super) fn clear(dir: &Path) -> Result<(), MeshError> {
     // The census last: without it, whatever else is there counts as lost state.
-    for name in ["catalogue", "voter", "first-list", "voters-known", "voters-proposed", "census"] {
+    for name in ["catalogue-changes", "catalogue", "voter", "first-list", "voters-known", "voters-proposed", "census"] {
         durable::remove(&state_file(dir, name))?;
     }
     Ok(())

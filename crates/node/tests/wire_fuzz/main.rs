@@ -297,8 +297,8 @@ impl Victim {
         self.machine.take_removals();
         let sent = self.machine.take_outbox();
         prop_assert!(sent.len() < 1_000, "{} frames because of one", sent.len());
-        for (_, frame) in sent {
-            prop_assert!(wire::decode::<Frame>(&frame).is_ok(), "we send what others understand");
+        for post in sent {
+            prop_assert!(wire::decode::<Frame>(&post.frame).is_ok(), "we send what others understand");
         }
         for ticket in &self.held {
             let info = self.machine.look(self.now, *ticket).expect("known");

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use meshlock_api::{Kind, Mode, NewRequest, NewResource, Protocol, ResourceChange, Urgency};
 use meshlock_core::NodeId;
 use meshlock_node::links::{Outgoing, Peer};
-use meshlock_node::machine::{Machine, Now, Settings, Ticket};
+use meshlock_node::machine::{Machine, Now, Post, Settings, Ticket};
 
 use super::HERE;
 
@@ -161,7 +161,7 @@ impl Net {
     }
 
     fn collect(&mut self, at: usize) {
-        for (to, frame) in self.machines[at].take_outbox() {
+        for Post { to, frame, .. } in self.machines[at].take_outbox() {
             if let Some(wire) = self.wires.get_mut(&(at, to.0 as usize)) {
                 wire.push_back(frame);
             }

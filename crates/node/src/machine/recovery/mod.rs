@@ -9,7 +9,7 @@ mod standing;
 mod told;
 mod voting;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,11 +87,22 @@ pub(crate) struct Recovery {
     pub(crate) facts: u64,
     /// The catalogue is to be written at this time.
     catalogue_due: Option<Now>,
-    /// The catalogue has changed and waits to be written; how many changes are in it.
-    catalogue: Option<(Vec<Entry>, u64)>,
+    /// The catalogue waits to be written.
+    catalogue_waits: bool,
+    /// Which resources have changed since it was taken to be written; `None` if it is to be written as a whole.
+    catalogue_changed: Option<BTreeSet<Number>>,
     /// How often the catalogue has changed, and how many of the changes are on disk.
     catalogue_changes: u64,
     catalogue_kept: u64,
+}
+
+/// What is to be written of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToKeep {
+    /// All resources.
+    Whole(Vec<Entry>),
+    /// Those that have changed since; `None` if one is gone.
+    Changes(Vec<(Number, Option<Entry>)>),
 }
 
 /// New resources are written to disk together, so much later.
@@ -219,7 +230,8 @@ impl Machine {
             remade: 0,
             facts: 0,
             catalogue_due: None,
-            catalogue: None,
+            catalogue_waits: false,
+            catalogue_changed: None,
             catalogue_changes: 0,
             catalogue_kept: 0,
         });
@@ -471,10 +483,18 @@ impl Machine {
         !self.is_expelled() && !self.is_silent() && self.voting().is_none_or(Voting::is_registered)
     }
 
-    /// The catalogue has changed: it is to be kept, soon.
-    pub(crate) fn catalogue_changed(&mut self, now: Now) {
+    /// A resource has changed in the catalogue, or is gone from it: that is to be kept, soon.
+    pub(crate) fn catalogue_changed(&mut self, now: Now, number: Number) {
         let Some(recovery) = &mut self.recovery else { return };
         recovery.catalogue_changes += 1;
+        if let Some(changed) = &mut recovery.catalogue_changed {
+            changed.insert(number);
+        }
+        self.keep_catalogue_soon(now);
+    }
+
+    fn keep_catalogue_soon(&mut self, now: Now) {
+        let Some(recovery) = &mut self.recovery else { return };
         if recovery.catalogue_due.is_none() {
             let due = now.plus_ms(CATALOGUE_MS);
             recovery.catalogue_due = Some(due);
@@ -483,16 +503,18 @@ impl Machine {
     }
 
     pub(crate) fn catalogue_due(&mut self) {
-        let entries = self.entries();
         if let Some(recovery) = &mut self.recovery {
             recovery.catalogue_due = None;
-            recovery.catalogue = Some((entries, recovery.catalogue_changes));
+            recovery.catalogue_waits = true;
         }
     }
 
-    /// The catalogue could not be written: it is tried again.
+    /// The catalogue could not be written: it is tried again, as a whole.
     pub fn keep_catalogue_again(&mut self, now: Now) {
-        self.catalogue_changed(now);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.catalogue_changed = None;
+        }
+        self.keep_catalogue_soon(now);
     }
 
     /// The greatest count of a member that is known: its next incarnation must be above it.
@@ -503,13 +525,20 @@ impl Machine {
 
     /// Whether the catalogue has to be written to disk.
     pub(crate) fn has_catalogue(&self) -> bool {
-        self.recovery.as_ref().is_some_and(|recovery| recovery.catalogue.is_some())
+        self.recovery.as_ref().is_some_and(|recovery| recovery.catalogue_waits)
     }
 
-    /// The catalogue, if it has to be written to disk, and how many changes are in it. It need not be durable before anything
+    /// What has to be written of the catalogue, and how many changes are on disk then. It need not be durable before anything
     /// comes of it, but before somebody is told that it has changed.
-    pub fn take_catalogue(&mut self) -> Option<(Vec<Entry>, u64)> {
-        self.recovery.as_mut()?.catalogue.take()
+    pub fn take_catalogue(&mut self) -> Option<(ToKeep, u64)> {
+        let recovery = self.recovery.as_mut().filter(|recovery| recovery.catalogue_waits)?;
+        recovery.catalogue_waits = false;
+        let changes = recovery.catalogue_changes;
+        let Some(changed) = recovery.catalogue_changed.replace(BTreeSet::new()) else {
+            return Some((ToKeep::Whole(self.entries()), changes));
+        };
+        let entry = |number| (number, self.resources.get(&number).map(|known| known.entry.clone()));
+        Some((ToKeep::Changes(changed.into_iter().map(entry).collect()), changes))
     }
 
     /// So many changes of the catalogue are on disk.

@@ -148,7 +148,7 @@ fn four_mebibytes_of_reports_are_passed_on_for_one_question_and_not_a_byte_more(
             assert_eq!(frame.len(), *length);
             net.machines[1].receive(net.now, NodeId(2), &frame).expect("fine");
         }
-        net.machines[1].take_outbox().iter().map(|(_, frame)| frame.len()).sum()
+        net.machines[1].take_outbox().iter().map(|post| post.frame.len()).sum()
     };
     let whole = [LONGEST_FRAME; 4];
     assert_eq!(relayed(&mut net, 7, &whole), 4 << 20);

@@ -30,7 +30,7 @@ use std::net::SocketAddr;
 use meshlock_api::{Definition, NewRequest, NewResource, RequestInfo, ResourceChange, State, Urgency};
 use meshlock_core::NodeId;
 
-use super::{Machine, Making, Now, Settings, Ticket};
+use super::{Machine, Making, Now, Post, Settings, Ticket};
 use crate::links::{Outgoing, Peer};
 
 pub(super) fn settings(id: u32) -> Settings {
@@ -109,7 +109,7 @@ impl Net {
     }
 
     pub(super) fn collect(&mut self, at: usize) {
-        for (to, frame) in self.machines[at].take_outbox() {
+        for Post { to, frame, .. } in self.machines[at].take_outbox() {
             let to = self.index(to);
             if let Some(wire) = self.wires.get_mut(&(at, to)) {
                 wire.push_back(frame);

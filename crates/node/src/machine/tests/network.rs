@@ -1,12 +1,15 @@
 //! Frames, questions to everybody, and neighbours that make mistakes.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use meshlock_api::{Kind, NewResource, State};
 use meshlock_core::NodeId;
 
-use super::super::{Machine, Making};
+use super::super::instance::Instance;
+use super::super::{Machine, Making, Post};
 use super::{Net, capacity, semaphore, wants, with_priority};
 use crate::links::Outgoing;
-use crate::wire::{About, Entry, Frame, Query, REMOVED, encode};
+use crate::wire::{About, Entry, Frame, Query, REMOVED, decode, encode};
 
 #[test]
 fn everybody_is_asked_how_they_are_doing() {
@@ -103,9 +106,9 @@ fn frames_of_strangers_and_of_closed_links_are_ignored() {
     assert!(net.machines[0].take_outbox().is_empty());
 }
 
-/// What a machine has to send after an event: whether it can wait, and how much it is.
-fn outbox(machine: &mut Machine) -> (bool, usize) {
-    (machine.outbox_can_wait(), machine.take_outbox().len())
+/// What a machine has to send after an event: to whom, and whether it can wait.
+fn outbox(machine: &mut Machine) -> Vec<(NodeId, bool)> {
+    machine.take_outbox().into_iter().map(|post| (post.to, post.can_wait)).collect()
 }
 
 #[test]
@@ -118,18 +121,42 @@ fn only_confirmations_can_wait() {
         net.machines[1 - from].receive(net.now, sender, frame).unwrap();
     };
     let second = net.machines[1].ask(net.now, wants("dock")).unwrap();
-    assert!(!net.machines[1].outbox_can_wait(), "an ask");
-    let ask = net.machines[1].take_outbox().remove(0).1;
-    deliver(&mut net, 1, &ask);
-    assert_eq!(outbox(&mut net.machines[0]), (true, 0), "nothing at all");
+    let ask = net.machines[1].take_outbox().remove(0);
+    assert!(!ask.can_wait, "an ask");
+    deliver(&mut net, 1, &ask.frame);
+    assert_eq!(outbox(&mut net.machines[0]), [], "nothing at all");
     net.machines[0].release(net.now, first);
-    assert!(!net.machines[0].outbox_can_wait(), "the token");
-    let token = net.machines[0].take_outbox().remove(0).1;
-    deliver(&mut net, 0, &token);
+    let token = net.machines[0].take_outbox().remove(0);
+    assert!(!token.can_wait, "the token");
+    deliver(&mut net, 0, &token.frame);
     assert_eq!(net.state(1, second), State::Granted);
-    assert_eq!(outbox(&mut net.machines[1]), (true, 1), "that it has arrived");
-    // Together with something else it goes at once, and the next event is looked at by itself.
-    net.machines[1].post(NodeId(0), &ask);
-    assert_eq!(outbox(&mut net.machines[1]), (false, 1));
-    assert!(net.machines[1].outbox_can_wait());
+    assert_eq!(outbox(&mut net.machines[1]), [(NodeId(0), true)], "that it has arrived");
+}
+
+#[test]
+fn a_confirmation_can_wait_for_the_giver_and_not_for_those_whom_it_shows_the_way() {
+    let mut net = Net::line(3);
+    net.link(0, 2);
+    net.settle();
+    let mut confirmations = BTreeSet::new();
+    for node in [2, 1, 0, 2, 1, 0] {
+        let ticket = net.machines[node].ask(net.now, wants("dock")).unwrap();
+        let asked = net.machines[node].take_outbox();
+        let mut posts: VecDeque<(usize, Post)> = asked.into_iter().map(|post| (node, post)).collect();
+        while let Some((from, post)) = posts.pop_front() {
+            let (giver, to) = (net.machines[from].settings.id, net.index(post.to));
+            net.machines[to].receive(net.now, giver, &post.frame).unwrap();
+            for post in net.machines[to].take_outbox() {
+                let frame = decode::<Frame>(&post.frame).unwrap();
+                if matches!(&frame, Frame::Protocol { message, .. } if Instance::kind(message) == "here") {
+                    confirmations.insert((post.to == giver, post.can_wait));
+                }
+                posts.push_back((to, post));
+            }
+        }
+        assert_eq!(net.state(node, ticket), State::Granted);
+        net.machines[node].release(net.now, ticket);
+        net.machines[node].take_outbox();
+    }
+    assert_eq!(confirmations, BTreeSet::from([(true, true), (false, false)]));
 }

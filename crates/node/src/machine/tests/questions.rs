@@ -96,7 +96,7 @@ fn a_question_that_was_met_is_done_and_goes_nowhere() {
         net.machines[1].receive(net.now, NodeId(0), &encode(&Frame::Query(query))).expect("fine");
         let sent = net.machines[1].take_outbox();
         let frames: Vec<(NodeId, Frame)> =
-            sent.iter().map(|(to, frame)| (*to, decode(frame).expect("whole"))).collect();
+            sent.iter().map(|post| (post.to, decode(&post.frame).expect("whole"))).collect();
         net.machines[1].on_done(NodeId(2), NodeId(origin), number);
         net.machines[1].take_outbox();
         frames
@@ -112,7 +112,7 @@ fn a_question_that_was_met_is_done_and_goes_nowhere() {
     let last = Query { origin: NodeId(9), number: 1, hops: 1_024, about: About::Requests(None) };
     net.machines[1].receive(net.now, NodeId(0), &encode(&Frame::Query(last))).expect("fine");
     let sent = net.machines[1].take_outbox();
-    assert!(sent.iter().all(|(to, _)| *to == NodeId(0)), "it has come far enough");
+    assert!(sent.iter().all(|post| post.to == NodeId(0)), "it has come far enough");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use meshlock_core::NodeId;
 use meshlock_core::recovery::Census;
 use meshlock_core::recovery::voters::{StartId, Word};
 
-use super::super::{Now, Promise, Ticket};
+use super::super::{Now, Promise, Ticket, ToKeep};
 use super::mesh::Mesh;
 use super::wants;
 
@@ -325,7 +325,9 @@ fn a_change_of_resources_counts_as_kept_when_it_is_on_disk() {
     mesh.run_ms(100);
     let machine = &mut mesh.net.machines[0];
     let changes = machine.keep_catalogue_now().expect("nothing was written yet");
-    let (entries, told) = machine.take_catalogue().expect("at once, and not after a moment");
+    let (ToKeep::Whole(entries), told) = machine.take_catalogue().expect("at once, and not after a moment") else {
+        panic!("the first time, all of it")
+    };
     assert!(entries.iter().any(|entry| entry.name == "gate"));
     assert_eq!((told, machine.is_catalogue_kept(changes)), (changes, false));
     machine.catalogue_kept(told);
@@ -335,6 +337,20 @@ fn a_change_of_resources_counts_as_kept_when_it_is_on_disk() {
     let machine = &mut mesh.net.machines[0];
     let later = machine.keep_catalogue_now().expect("there is more");
     assert!(later > changes && !machine.is_catalogue_kept(later));
+    let lift = machine.entries().into_iter().find(|entry| entry.name == "lift").expect("made");
+    let only_lift = ToKeep::Changes(vec![(lift.number, Some(lift.clone()))]);
+    assert_eq!(machine.take_catalogue(), Some((only_lift, later)));
+    assert_eq!(machine.take_catalogue(), None, "it is being written");
+    // It could not be written: all of it, then.
+    machine.keep_catalogue_again(mesh.net.now);
+    mesh.run_ms(1_000);
+    let machine = &mut mesh.net.machines[0];
+    let Some((ToKeep::Whole(entries), told)) = machine.take_catalogue() else { panic!("it is not tried again") };
+    assert!(entries.contains(&lift) && told >= later);
+    machine.forget_resource(mesh.net.now, lift.number, "it was removed", None);
+    machine.keep_catalogue_now().expect("it has changed");
+    let (gone, _) = machine.take_catalogue().expect("to be written");
+    assert_eq!(gone, ToKeep::Changes(vec![(lift.number, None)]));
 }
 
 #[test]

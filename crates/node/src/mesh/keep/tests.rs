@@ -62,8 +62,11 @@ fn the_bytes_are_what_they_were() {
     assert!(bytes.starts_with(b"meshlock census 1\n"));
     assert_eq!(content(CENSUS, "census"), [2, 0, 8, 1, 1, 1, 9, 1, 0, 8, 1]);
     let catalogue = content(CATALOGUE, "catalogue");
-    assert_eq!(catalogue[..9], [b"\x01\x01\x06".as_slice(), b"dock-1"].concat());
+    assert_eq!(catalogue[..10], [b"\x01\x01\x01\x06".as_slice(), b"dock-1"].concat());
     assert_eq!(catalogue[catalogue.len() - 4..], [3, 0x82, 0x80, 0x04]);
+    keep.save_changes(vec![(1, None), (2, Some(entry(2)))]).unwrap();
+    let changes = content(CHANGES, "catalogue-changes");
+    assert_eq!(changes[..13], [b"\x01\x02\x01\0\x02\x01\x02\x06".as_slice(), b"dock-"].concat());
 }
 
 #[test]
@@ -77,7 +80,13 @@ fn catalogues_of_former_formats_are_read() {
     };
     let named = Entry { definition: Definition { slots: vec!["a".into()], ..Definition::default() }, ..entry(1) };
     let second = content(&[1, 1, b'a']);
-    for (kind, content, expected) in [(FIRST_CATALOGUE, content(&[]), entry(1)), (SECOND_CATALOGUE, second, named)] {
+    let third = encode(&[entry(1)].as_slice()).unwrap();
+    let former = [
+        (FIRST_CATALOGUE, content(&[]), entry(1)),
+        (SECOND_CATALOGUE, second, named),
+        (THIRD_CATALOGUE, third, entry(1)),
+    ];
+    for (kind, content, expected) in former {
         kind.write(&path, &content).unwrap();
         assert_eq!(Keep::of(&run).catalogue().unwrap(), [expected]);
         kind.write(&path, &content[..content.len() - 1]).unwrap();
@@ -86,21 +95,63 @@ fn catalogues_of_former_formats_are_read() {
 }
 
 #[test]
+fn changes_are_kept_beside_the_catalogue_and_those_of_a_former_one_do_not_count() {
+    let (place, run) = fresh();
+    let mut keep = Keep::of(&run);
+    keep.save_catalogue(&[entry(1), entry(2), entry(3)]).unwrap();
+    let second = Entry { version: 4, ..entry(2) };
+    keep.save_changes(vec![(2, Some(second.clone())), (3, None)]).unwrap();
+    keep.save_changes(vec![(5, Some(entry(5)))]).unwrap();
+    assert_eq!(Keep::of(&run).catalogue().unwrap(), [entry(1), second, entry(5)]);
+    // A catalogue that was written as a whole knows better than changes that were there before.
+    let third = Entry { version: 9, ..entry(2) };
+    keep.save_catalogue(&[entry(1), third.clone(), entry(3)]).unwrap();
+    assert!(place.path().join("state/catalogue-changes").exists());
+    assert_eq!(Keep::of(&run).catalogue().unwrap(), [entry(1), third.clone(), entry(3)]);
+    // Also one of the next run, which has to begin with the whole and may begin with changes.
+    let mut next = Keep::of(&run);
+    next.save_changes(vec![(1, None)]).unwrap();
+    assert_eq!(Keep::of(&run).catalogue().unwrap(), [third, entry(3)]);
+}
+
+#[test]
+fn a_change_costs_far_less_than_the_whole_and_the_whole_is_written_now_and_then() {
+    let (place, run) = fresh();
+    let mut keep = Keep::of(&run);
+    let all: Vec<Entry> = (0..1_000).map(entry).collect();
+    keep.save_catalogue(&all).unwrap();
+    let size = |name: &str| fs::metadata(place.path().join("state").join(name)).unwrap().len();
+    let (mut written, mut wholes) = (0, 0);
+    for number in 1_000..1_200 {
+        let before = keep.durable_catalogue.as_ref().unwrap().number;
+        keep.save_changes(vec![(number, Some(entry(number)))]).unwrap();
+        let is_whole = keep.durable_catalogue.as_ref().unwrap().number != before;
+        wholes += u64::from(is_whole);
+        written += size(if is_whole { "catalogue" } else { "catalogue-changes" });
+    }
+    assert_eq!(wholes, 3);
+    assert!(written / 200 < size("catalogue") / 10, "{written} bytes for 200 changes");
+    let known = Keep::of(&run).catalogue().unwrap();
+    assert_eq!(known, (0..1_200).map(entry).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_damaged_file_is_an_error_and_never_empty() {
     let (place, run) = fresh();
     let mut keep = Keep::of(&run);
     keep.save_census(&census(3)).unwrap();
     keep.save_catalogue(&[entry(1)]).unwrap();
+    keep.save_changes(vec![(2, Some(entry(2)))]).unwrap();
     keep.save_voter(b"record").unwrap();
     let keep = Keep::of(&run);
-    for name in ["census", "catalogue", "voter"] {
+    for name in ["census", "catalogue", "catalogue-changes", "voter"] {
         let path = place.path().join("state").join(name);
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let error = match name {
                 "census" => keep.census().map(drop),
-                "catalogue" => keep.catalogue().map(drop),
+                "catalogue" | "catalogue-changes" => keep.catalogue().map(drop),
                 _ => keep.voter().map(drop),
             };
             let error = error.expect_err("cut").to_string();
@@ -144,8 +195,17 @@ fn what_was_said_to_be_kept_is_there_whichever_step_fails() {
                     kept.0 = Some(census(round));
                 }
                 let entries: Vec<Entry> = (0..u64::from(round)).map(entry).collect();
-                // Never before there is a census.
-                if kept.0.is_some() && keep.save_catalogue(&entries).is_ok() {
+                // Never before there is a census. A node writes all of it after a write that failed, and changes otherwise.
+                let new =
+                    || entries.iter().skip(kept.1.len()).map(|entry| (entry.number, Some(entry.clone()))).collect();
+                let is_kept = |keep: &mut Keep| {
+                    if kept.1.len() + 1 == entries.len() && round > 1 {
+                        keep.save_changes(new())
+                    } else {
+                        keep.save_catalogue(&entries)
+                    }
+                };
+                if kept.0.is_some() && is_kept(&mut keep).is_ok() {
                     kept.1 = entries;
                 }
                 if let Ok(disk) = keep.save_voter(&[round as u8]) {
