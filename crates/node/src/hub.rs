@@ -4,31 +4,30 @@
 //! and sends what comes of it before the next one gets its turn. A task with a queue would give the same order, and
 //! two changes of thread for every acquire.
 
+mod clients;
+mod links;
+mod look;
 mod operators;
 
+pub use clients::{Attendance, Attends, StreamUser};
+pub use look::EventStream;
+
 use std::collections::{BTreeMap, HashMap};
-use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use meshlock_api::{Event, MeshStatus, NewRequest, Problem, RequestInfo, ResourceInfo, State, Urgency};
 use meshlock_core::NodeId;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
-use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::audit_log::AuditSender;
-use crate::links::{DoubleIdentity, FrameReceiver, FrameSender, LinkId, LinkUser, Outgoing, Peer, frame_queue};
-use crate::machine::{Answers, ClosedBy, Machine, Metrics, Now, Origin, Post, Promise, Request, StreamId, Ticket};
+use crate::links::{FrameSender, LinkId, Outgoing};
+use crate::machine::{Machine, Now, Post, Promise, StreamId};
 use crate::mesh::Member;
 use crate::mesh::promises::{ClientPlace, Moment, Promises};
-use crate::wire::{About, Removals};
-
-/// How many resources or requests are told about before others have their turn.
-const AT_ONCE: usize = 1_000;
+use crate::wire::Removals;
 
 /// A node's machine, with everything that is needed to share it.
 #[derive(Debug)]
@@ -72,9 +71,6 @@ struct Inner {
     /// The node was killed: nothing reaches the machine from outside any more, and nothing comes out of it.
     killed: bool,
 }
-
-/// An alarm that is not heard again in this time is over. Those who are refused try again twice a minute.
-const ALARM_LASTS: Duration = Duration::from_secs(300);
 
 impl Inner {
     /// Hands frames to the links. Whether somebody waits for one of them.
@@ -339,363 +335,10 @@ impl Hub {
     pub(crate) fn greet_with(&self, frame: Outgoing) {
         self.lock().greeting = Some(frame);
     }
-
-    /// A client asks; see [`Machine::ask`].
-    pub fn ask(&self, asked: NewRequest) -> Result<RequestInfo, Problem> {
-        self.with_then(|machine, now| machine.ask(now, asked), |machine, now, ticket| machine.look(now, ticket?))
-    }
-
-    /// Asks, and says only what a program in this process needs.
-    pub fn ask_briefly(&self, asked: NewRequest) -> Result<(Ticket, State, Option<u64>), Problem> {
-        self.with_then(
-            |machine, now| machine.ask(now, asked),
-            |machine, now, ticket| {
-                let ticket = ticket?;
-                let (state, fence, _) = machine.glance(ticket).unwrap_or((State::Queued, None, now));
-                Ok((ticket, state, fence))
-            },
-        )
-    }
-
-    /// Asks, and says by which number protocols and recordings know the request. One that waits in front of a protocol
-    /// which serves one request of a node at a time, or attends the session of another, has none.
-    pub fn ask_numbered(&self, asked: NewRequest) -> Result<(RequestInfo, Option<u64>), Problem> {
-        self.with_then(
-            |machine, now| {
-                let ticket = machine.ask(now, asked)?;
-                Ok((ticket, machine.requests.get(ticket).and_then(|request| request.number)))
-            },
-            |machine, now, asked: Result<_, Problem>| {
-                let (ticket, number) = asked?;
-                Ok((machine.look(now, ticket)?, number.map(|number| number.0)))
-            },
-        )
-    }
-
-    /// The names of sessions that clients of this node asked for lately, with the numbers that protocols and recordings
-    /// know them by.
-    pub fn session_names(&self) -> Vec<(String, u64)> {
-        self.with(|machine, _| {
-            let named = |request: &Request| Some((request.asked.session.clone()?, request.demand?.session?.0));
-            machine.requests.iter().filter_map(|(_, request)| named(request)).collect()
-        })
-    }
-
-    /// How a request is doing.
-    pub fn look(&self, id: &str) -> Result<RequestInfo, Problem> {
-        self.with(|machine, now| machine.find(id).and_then(|ticket| machine.look(now, ticket)))
-    }
-
-    /// The client is still there.
-    pub fn renew(&self, id: &str, lease_ms: Option<u64>) -> Result<RequestInfo, Problem> {
-        self.with_then(
-            |machine, now| {
-                let ticket = machine.find(id)?;
-                machine.renew(now, ticket, lease_ms).map(|()| ticket)
-            },
-            |machine, now, ticket: Result<_, Problem>| machine.look(now, ticket?),
-        )
-    }
-
-    /// Changes how urgent a waiting request is.
-    pub fn reprioritize(&self, id: &str, urgency: Urgency) -> Result<RequestInfo, Problem> {
-        self.with(|machine, now| {
-            let ticket = machine.find(id)?;
-            machine.reprioritize(now, ticket, urgency)?;
-            machine.look(now, ticket)
-        })
-    }
-
-    /// The client no longer wants it, waiting or held.
-    pub fn release(&self, id: &str) -> Result<RequestInfo, Problem> {
-        self.with(|machine, now| {
-            let ticket = machine.find(id)?;
-            machine.release(now, ticket);
-            machine.look(now, ticket)
-        })
-    }
-
-    /// A client opens a stream, and hears of its requests through `user`.
-    pub fn open_stream(&self, origin: Origin, user: Arc<dyn StreamUser>) -> StreamId {
-        self.with_inner(|inner, _| {
-            let id = inner.machine.open_stream(origin);
-            inner.streams.insert(id, user);
-            id
-        })
-    }
-
-    /// A stream is closed; what that means depends on who closed it.
-    pub fn close_stream(&self, id: StreamId, by: ClosedBy) {
-        if !self.inner.is_poisoned() {
-            self.with_inner(|inner, now| {
-                inner.streams.remove(&id);
-                inner.machine.close_stream(now, id, by);
-            });
-        }
-    }
-
-    /// Does something for a stream, and tells it the result before it hears of any other change. Neither may block.
-    /// Whether links have something to send now because of it.
-    pub fn answer<T>(
-        &self,
-        what: impl FnOnce(&mut Machine, Now) -> T,
-        tell: impl FnOnce(&mut Machine, Now, T),
-    ) -> bool {
-        let ((), hurries) = self.apply(
-            |inner, now| what(&mut inner.machine, now),
-            |inner, now, result| tell(&mut inner.machine, now, result),
-        );
-        hurries
-    }
-
-    /// The answer about a request did not reach its client; see [`Machine::unheard`].
-    pub fn unheard(&self, ticket: Ticket) {
-        self.with_if_sound(|machine, now| machine.unheard(now, ticket));
-    }
-
-    /// The ticket of an id.
-    pub fn find(&self, id: &str) -> Result<Ticket, Problem> {
-        self.with(|machine, _| machine.find(id))
-    }
-
-    /// Waits until a request is no longer in the state `seen`, and returns the one it is in.
-    pub async fn changed(&self, ticket: Ticket, seen: State) -> State {
-        poll_fn(|context| {
-            let mut inner = self.lock();
-            match inner.machine.glance(ticket) {
-                Some((state, _, _)) if state == seen => {
-                    inner.machine.wake_on_change(ticket, context.waker());
-                    Poll::Pending
-                }
-                Some((state, _, _)) => Poll::Ready(state),
-                None => Poll::Ready(State::Expired),
-            }
-        })
-        .await
-    }
-
-    /// A client waits for a request on a connection, as long as the result lives.
-    pub fn attend(self: &Arc<Self>, ticket: Ticket, client: Attends) -> Attendance {
-        self.with(|machine, _| machine.attended(ticket));
-        Attendance { hub: Arc::clone(self), ticket, client }
-    }
-
-    /// Waits until a queued request is answered, at most for so long. A client waits, so the request is kept alive.
-    pub async fn wait(&self, id: &str, patience: Duration) -> Result<RequestInfo, Problem> {
-        let ticket = self.find(id)?;
-        let until = Instant::now() + patience;
-        loop {
-            let info = self.look(id)?;
-            let left = until.saturating_duration_since(Instant::now());
-            if info.state != State::Queued || left.is_zero() {
-                return Ok(info);
-            }
-            let third = Duration::from_millis(info.lease_ms / 3);
-            if timeout(left.min(third), self.changed(ticket, State::Queued)).await.is_err() {
-                self.with(|machine, now| machine.renew(now, ticket, None))?;
-            }
-        }
-    }
-
-    /// Who holds what and who waits, from all nodes that answer in time.
-    pub async fn status(&self, resource: Option<&str>, patience: Duration) -> Result<MeshStatus, Problem> {
-        let about = self.with(|machine, now| {
-            machine.set_clock(now, since_1970_ms());
-            machine.about(resource)
-        })?;
-        let answers = if patience.is_zero() { None } else { Some(self.answers(about.clone(), patience).await) };
-        // In parts, so that no other caller waits long for the machine.
-        let mut gathered = self.with(|machine, now| machine.gather(now, answers));
-        while !self.with(|machine, now| machine.gather_more(now, &about, &mut gathered)) {
-            yield_now().await;
-        }
-        Ok(MeshStatus { alarms: self.alarms(), ..gathered.assemble() })
-    }
-
-    async fn answers(&self, about: About, patience: Duration) -> Answers {
-        let number = self.with(|machine, _| machine.ask_everybody(about));
-        let forget = OnDrop(|| self.with_if_sound(|machine, _| machine.forget_query(number)));
-        let complete = poll_fn(|context| {
-            if self.lock().machine.poll_query(number, context.waker()) { Poll::Ready(()) } else { Poll::Pending }
-        });
-        // Nodes that have not answered by then are not in the answer.
-        let _ = timeout(patience, complete).await;
-        let answers = self.with(|machine, _| machine.take_answers(number));
-        drop(forget);
-        answers
-    }
-
-    /// What an operator has to act on, in words.
-    pub fn alarms(&self) -> Vec<String> {
-        let mut inner = self.lock();
-        inner.alarms.retain(|_, (heard, _)| heard.elapsed() < ALARM_LASTS);
-        inner.alarms.values().map(|(_, words)| words.clone()).collect()
-    }
-
-    /// All resources that this node knows. In parts, so that no caller waits long for the machine.
-    pub fn resources(&self) -> Vec<ResourceInfo> {
-        let mut all: Vec<ResourceInfo> = Vec::new();
-        loop {
-            let last = all.last().map(|info| info.name.clone());
-            let next = self.with(|machine, _| machine.resource_infos_after(last.as_deref(), AT_ONCE));
-            if next.is_empty() {
-                return all;
-            }
-            all.extend(next);
-        }
-    }
-
-    /// All requests that are queued or granted at this node. In parts, like the resources.
-    pub fn requests(&self) -> Vec<RequestInfo> {
-        let (mut all, mut last) = (Vec::new(), Ticket(0));
-        while let Some((next, until)) = self.with(|machine, now| machine.request_infos_after(now, last, AT_ONCE)) {
-            all.extend(next);
-            last = until;
-        }
-        all
-    }
-
-    /// The text for Prometheus.
-    pub fn metrics(&self) -> String {
-        let mut metrics = Metrics::default();
-        while !self.with(|machine, now| machine.measure(now, &mut metrics, AT_ONCE)) {}
-        metrics.render()
-    }
-
-    /// Listens to what happens from now on.
-    pub fn events(self: &Arc<Self>) -> EventStream {
-        let last = self.with(|machine, _| machine.listen());
-        EventStream { hub: Arc::clone(self), last }
-    }
-}
-
-impl LinkUser for Hub {
-    fn up(&self, link: LinkId, peer: &Peer) -> Result<FrameReceiver, String> {
-        let (sender, receiver) = frame_queue();
-        self.with_inner(|inner, now| {
-            if inner.killed {
-                return Err("this node was killed".to_owned());
-            }
-            let replaced = inner.senders.insert(peer.node, sender);
-            if let Err(reason) = inner.machine.link_up(now, peer) {
-                inner.senders.remove(&peer.node);
-                inner.senders.extend(replaced.map(|sender| (peer.node, sender)));
-                return Err(reason);
-            }
-            inner.links.insert(link, peer.node);
-            if let Some(greeting) = &inner.greeting {
-                inner.machine.post(peer.node, greeting);
-            }
-            Ok(receiver)
-        })
-    }
-
-    fn received(&self, link: LinkId, frame: &[u8]) -> Result<(), String> {
-        let removals = self.with_inner(|inner, now| {
-            let Some(from) = inner.links.get(&link).copied() else { return Ok(Vec::new()) };
-            inner.machine.set_clock(now, since_1970_ms());
-            inner.machine.receive(now, from, frame)?;
-            Ok::<_, String>(inner.machine.take_removals())
-        })?;
-        for removal in removals {
-            // A node that verifies none, because it ends, lets them go.
-            if let Err(TrySendError::Full(_)) = self.removals.try_send(removal) {
-                return Err("it tells of more removals than this node can verify".to_owned());
-            }
-        }
-        Ok(())
-    }
-
-    fn down(&self, link: LinkId, reason: &str) {
-        self.with_inner(|inner, now| {
-            let Some(node) = inner.links.remove(&link) else { return };
-            inner.senders.remove(&node);
-            inner.machine.link_down(now, node, reason);
-        });
-    }
-
-    fn alarm(&self, double: &DoubleIdentity) {
-        self.lock().alarms.insert(double.member, (Instant::now(), double.to_string()));
-    }
-}
-
-/// The client at the other end of a stream.
-pub trait StreamUser: Send + Sync + std::fmt::Debug {
-    /// One of its requests has changed. Called while the machine is held, so it must not block; whether the stream has
-    /// requests or is an anchor is told besides.
-    fn tell(&self, info: &RequestInfo, is_used: bool);
-
-    /// Sends what was told. The machine is free.
-    fn flush(&self);
 }
 
 fn since_1970_ms() -> u64 {
     u64::try_from(crate::mesh::clock::since_1970().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// What happens at a node from some moment on.
-#[derive(Debug)]
-pub struct EventStream {
-    hub: Arc<Hub>,
-    last: u64,
-}
-
-impl EventStream {
-    /// The next events, at least one.
-    pub async fn next(&mut self) -> Vec<Event> {
-        let events = poll_fn(|context| {
-            let mut inner = self.hub.lock();
-            let events = inner.machine.events_after(self.last);
-            if events.is_empty() {
-                inner.machine.wake_on_event(context.waker());
-                return Poll::Pending;
-            }
-            Poll::Ready(events)
-        })
-        .await;
-        self.last = events.last().map_or(self.last, |event| event.number);
-        events
-    }
-}
-
-impl Drop for EventStream {
-    fn drop(&mut self) {
-        self.hub.with_if_sound(|machine, _| machine.stop_listening());
-    }
-}
-
-/// Who waits for a request on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attends {
-    /// The client that asked for it. When it goes away without an answer, the request is not wanted any more.
-    AsClient,
-    /// All who may look at it.
-    AsOnlooker,
-}
-
-/// A client waits for a request on a connection. Dropped, the connection was closed before there was an answer.
-#[derive(Debug)]
-pub struct Attendance {
-    hub: Arc<Hub>,
-    ticket: Ticket,
-    client: Attends,
-}
-
-impl Attendance {
-    /// There is an answer.
-    pub fn answered(mut self) {
-        self.client = Attends::AsOnlooker; // a client that has its answer may go
-    }
-}
-
-impl Drop for Attendance {
-    fn drop(&mut self) {
-        let (ticket, client) = (self.ticket, self.client);
-        self.hub.with_if_sound(|machine, now| match client {
-            Attends::AsClient => machine.abandoned(now, ticket),
-            Attends::AsOnlooker => machine.answered(ticket),
-        });
-    }
 }
 
 /// What is told when the machine broke an invariant of its own.
@@ -715,7 +358,10 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 mod tests {
     use std::task::{Context, Wake};
 
+    use meshlock_api::{NewRequest, State};
+
     use super::*;
+    use crate::links::{DoubleIdentity, LinkUser, Peer};
     use crate::machine::Settings;
 
     fn hub() -> Arc<Hub> {
