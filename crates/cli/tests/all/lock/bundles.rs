@@ -70,8 +70,8 @@ fn a_limit_is_for_all_of_them_and_leaves_nothing_behind() {
 #[test]
 fn the_loss_of_one_stops_the_command() {
     let world = World::new();
-    let running = world.start(&["lock", "dock", "--and", "lift", "--", "sleep", "1000"]);
-    world.until(State::Granted, 1);
+    let mut running = world.start(&["lock", "dock", "--and", "lift", "--", "sh", "-c", "echo ready; exec sleep 1000"]);
+    assert_eq!(running.line(), "ready");
     world.revoke();
     let ran = running.end();
     assert_eq!(ran.code, Some(123), "{}", ran.err);
