@@ -5,10 +5,13 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
-use crate::request::{NewRequest, RequestInfo, Urgency};
+use crate::request::{NewRequest, PartInfo, Place, RequestInfo, State, Urgency};
+use crate::status::OutOfReach;
 
 /// What a client names in the header `Upgrade`, and a node in its answer.
 pub const PROTOCOL: &str = "meshlock/1";
+/// What a client says in the header `Prefer` that wants to hear no more than it does not know already.
+pub const BRIEF: &str = "return=minimal";
 /// Where a client asks for the upgrade.
 pub const PATH: &str = "/v1/stream";
 /// The longest line that a node reads, without its newline.
@@ -84,12 +87,102 @@ pub struct NodeLine<'a> {
     /// How a request is doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Cow<'a, RequestInfo>>,
+    /// The same in brief, for a client that prefers it.
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Brief<'a>>,
     /// Why something was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Cow<'a, Problem>>,
     /// The answer to a `ping`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pong: Option<bool>,
+}
+
+/// How a request is doing, without what its client said itself when it asked. Writing and reading lines is a quarter of what
+/// nodes and clients compute where a lock goes from hand to hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct Brief<'a> {
+    /// Its id.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    /// How it is doing.
+    pub state: State,
+    /// Each of several resources that were asked for together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartInfo>,
+    /// The fence of the grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<u64>,
+    /// Which units, by number, if they are numbered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<u32>,
+    /// Their names, if they have names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slot_names: Vec<String>,
+    /// The length of the lease.
+    #[serde(default)]
+    pub lease_ms: u64,
+    /// How much of it is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_ms: Option<u64>,
+    /// Its place in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The token is out of reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_reach: Option<OutOfReach>,
+    /// Why it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl From<RequestInfo> for Brief<'static> {
+    fn from(info: RequestInfo) -> Self {
+        Self {
+            id: Cow::Owned(info.id),
+            state: info.state,
+            parts: info.parts,
+            fence: info.fence,
+            slots: info.slots,
+            slot_names: info.slot_names,
+            lease_ms: info.lease_ms,
+            expires_in_ms: info.expires_in_ms,
+            place: info.place,
+            out_of_reach: info.out_of_reach,
+            reason: info.reason,
+        }
+    }
+}
+
+impl Brief<'_> {
+    /// The same, with nothing in the places of what was left out: who asked knows it.
+    pub fn into_info(self) -> RequestInfo {
+        RequestInfo {
+            id: self.id.into_owned(),
+            resource: String::new(),
+            state: self.state,
+            parts: self.parts,
+            units: 1,
+            urgency: Urgency::Priority(0),
+            session: None,
+            mode: None,
+            owner: None,
+            fence: self.fence,
+            fence_text: None,
+            slots: self.slots,
+            slot_names: self.slot_names,
+            lease_ms: self.lease_ms,
+            expires_in_ms: self.expires_in_ms,
+            waited_ms: 0,
+            held_ms: None,
+            place: self.place,
+            out_of_reach: self.out_of_reach,
+            reason: self.reason,
+            expiry: None,
+            made: None,
+        }
+    }
 }
 
 /// Who is at the other end.

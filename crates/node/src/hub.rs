@@ -12,12 +12,13 @@ mod operators;
 pub use clients::{Attendance, Attends, StreamUser};
 pub use look::EventStream;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use meshlock_core::NodeId;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
@@ -126,8 +127,8 @@ impl Inner {
         let mut told = Vec::with_capacity(changed.len().min(16));
         for (stream, ticket) in changed {
             let Some(user) = self.streams.get(&stream) else { continue };
-            let Ok(info) = self.machine.look(now, ticket) else { continue };
-            user.tell(&info, self.machine.is_stream_used(stream));
+            let Ok(line) = self.machine.line(now, ticket, user.is_brief()) else { continue };
+            user.tell(&line, self.machine.is_stream_used(stream));
             told.push(Arc::clone(user));
         }
         told
@@ -141,12 +142,12 @@ impl Hub {
         let inner = Inner {
             machine,
             senders: BTreeMap::new(),
-            links: HashMap::new(),
+            links: HashMap::default(),
             greeting: None,
             promises: None,
             audit: None,
             alarms: BTreeMap::new(),
-            streams: HashMap::new(),
+            streams: HashMap::default(),
             killed: false,
         };
         let (earlier, expelled, catalogue, kept) = (Notify::new(), Notify::new(), Notify::new(), Notify::new());

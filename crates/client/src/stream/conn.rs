@@ -4,13 +4,14 @@
 //! task: if the task is dropped with its runtime, the connection stays open, which is what the node looks at, and another
 //! task goes on reading where it ended.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use meshlock_api::stream::{ClientLine, NodeLine};
+use memchr::memchr;
+use meshlock_api::stream::{Brief, ClientLine, NodeLine};
 use meshlock_api::{Problem, RequestInfo};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::runtime::Handle;
@@ -117,7 +118,7 @@ struct Out {
 #[derive(Debug, Default)]
 struct Askers {
     last: u64,
-    waiting: HashMap<u64, Asker>,
+    waiting: BTreeMap<u64, Asker>,
     is_closed: bool,
 }
 
@@ -217,7 +218,7 @@ impl Conn {
 
     fn take(&self, mut bytes: &[u8]) {
         let mut rest = lock(&self.rest);
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr(b'\n', bytes) {
             let (line, after) = (bytes.get(..end).unwrap_or_default(), bytes.get(end + 1..).unwrap_or_default());
             bytes = after;
             if rest.is_empty() {
@@ -236,8 +237,9 @@ impl Conn {
 
     fn hear(&self, line: &[u8]) {
         // A line that a later version of the node may send is passed over.
-        let Ok(line) = serde_json::from_slice::<NodeLine<'_>>(line) else { return };
-        let info = line.request.map(std::borrow::Cow::into_owned);
+        let Ok(line) = std::str::from_utf8(line) else { return };
+        let Ok(line) = serde_json::from_str::<NodeLine<'_>>(line) else { return };
+        let info = line.request.map(std::borrow::Cow::into_owned).or_else(|| line.brief.map(Brief::into_info));
         let problem = line.problem.map(std::borrow::Cow::into_owned);
         let Some(n) = line.n else {
             if let Some(info) = info

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meshlock_api::stream::{PATH, PROTOCOL};
+use meshlock_api::stream::{BRIEF, PATH, PROTOCOL};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
@@ -34,7 +34,8 @@ pub(super) async fn open(http: &Http) -> Result<Option<(Socket, Vec<u8>)>, Error
 async fn upgrade(http: &Http, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<Option<Vec<u8>>, Error> {
     let authorization = http.token().map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let question = format!(
-        "GET {PATH} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\n{authorization}\r\n",
+        "GET {PATH} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\nPrefer: {BRIEF}\r\n\
+         {authorization}\r\n",
         http.host()
     );
     stream.write_all(question.as_bytes()).await.map_err(|error| http.silent(error))?;

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use meshlock_api::stream::NodeLine;
-use meshlock_api::{Problem, RequestInfo, State};
+use meshlock_api::{Problem, State};
 use meshlock_serve::{Presence, WriteHalf};
 use tokio::sync::Notify;
 
@@ -30,6 +30,8 @@ const KEPT: usize = 16 << 10;
 pub(super) struct Outlet {
     pub(super) socket: WriteHalf,
     presence: Presence,
+    /// Its client prefers to hear no more than it needs.
+    is_brief: bool,
     waiting: Mutex<Waiting>,
     /// The connection's task has something to do: see [`Trouble`].
     pub(super) attention: Notify,
@@ -59,8 +61,8 @@ pub(super) enum Trouble {
 }
 
 impl Outlet {
-    pub(super) fn new(socket: WriteHalf, presence: Presence) -> Self {
-        Self { socket, presence, waiting: Mutex::default(), attention: Notify::new() }
+    pub(super) fn new(socket: WriteHalf, presence: Presence, is_brief: bool) -> Self {
+        Self { socket, presence, is_brief, waiting: Mutex::default(), attention: Notify::new() }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -87,9 +89,10 @@ impl Outlet {
         waiting.is_due |= waiting.lines.len() > KEPT;
     }
 
-    pub(super) fn answer(&self, n: u64, info: &RequestInfo) {
-        let line = NodeLine { n: Some(n), request: Some(Cow::Borrowed(info)), ..NodeLine::default() };
-        self.add(&line, info.state == State::Queued);
+    /// The answer to line `n`.
+    pub(super) fn answer(&self, n: u64, line: NodeLine<'_>) {
+        let state = line.request.as_ref().map(|info| info.state).or(line.brief.as_ref().map(|brief| brief.state));
+        self.add(&NodeLine { n: Some(n), ..line }, state == Some(State::Queued));
     }
 
     pub(super) fn refuse(&self, n: Option<u64>, problem: &Problem) {
@@ -146,8 +149,12 @@ impl Outlet {
 }
 
 impl StreamUser for Outlet {
-    fn tell(&self, info: &RequestInfo, is_used: bool) {
-        self.say(&NodeLine { request: Some(Cow::Borrowed(info)), ..NodeLine::default() });
+    fn is_brief(&self) -> bool {
+        self.is_brief
+    }
+
+    fn tell(&self, line: &NodeLine<'_>, is_used: bool) {
+        self.say(line);
         self.presence.set_busy(is_used);
     }
 

@@ -12,9 +12,10 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use meshlock_api::stream::{Act, ClientLine, Hello, LONGEST_LINE, NodeLine, PROTOCOL};
+use memchr::memchr;
+use meshlock_api::stream::{Act, BRIEF, ClientLine, Hello, LONGEST_LINE, NodeLine, PROTOCOL};
 use meshlock_api::{Problem, Reason};
 use meshlock_serve::{ReadHalf, Socket, Taken, Takeover, stopped};
 use serde::Deserialize;
@@ -26,8 +27,11 @@ use super::answer::Refusal;
 use super::outlet::{HOLD, Outlet, Trouble};
 use super::routes::App;
 use crate::hub::{Hub, StreamUser};
-use crate::machine::{ClosedBy, Machine, Now, Origin, StreamId, Ticket};
+use crate::machine::{ClosedBy, Machine, Now, Origin, StreamId, Ticket, ToldPlace};
 
+/// What a client would like, and whether it gets it (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 /// How much is read at once.
 const CHUNK: usize = 8 << 10;
 
@@ -56,8 +60,12 @@ pub(super) async fn open(
         refusal.headers_mut().insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
         return Err(refusal);
     };
-    takeover.then(move |taken| serve(app, taken));
+    let is_brief = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok()).any(prefers_brief);
+    takeover.then(move |taken| serve(app, taken, is_brief));
     let mut answer = Response::new(Body::empty());
+    if is_brief {
+        answer.headers_mut().insert(PREFERENCE_APPLIED, HeaderValue::from_static(BRIEF));
+    }
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     answer.headers_mut().insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
@@ -68,8 +76,12 @@ fn names_protocol(wanted: &str) -> bool {
     wanted.split(',').any(|name| name.trim().eq_ignore_ascii_case(PROTOCOL))
 }
 
+fn prefers_brief(wanted: &str) -> bool {
+    wanted.split(',').any(|preference| preference.trim().eq_ignore_ascii_case(BRIEF))
+}
+
 /// Serves a client until it goes, or the node does.
-async fn serve(app: App, taken: Taken) {
+async fn serve(app: App, taken: Taken, is_brief: bool) {
     let Taken { socket, read, presence } = taken;
     let origin = match &socket {
         Socket::Unix(_) => Origin::Local,
@@ -86,7 +98,7 @@ async fn serve(app: App, taken: Taken) {
         }
     };
     let (reads, writes) = socket.into_split();
-    let outlet = Arc::new(Outlet::new(writes, presence));
+    let outlet = Arc::new(Outlet::new(writes, presence, is_brief));
     outlet.say(&NodeLine { hello: Some(Cow::Owned(hello(&app.hub))), ..NodeLine::default() });
     let id = app.hub.open_stream(origin, Arc::clone(&outlet) as Arc<dyn StreamUser>);
     let stalled = app.limits.stalled;
@@ -218,7 +230,7 @@ impl Stream {
 
     /// Handles the lines that are complete.
     fn take(&mut self, mut bytes: &[u8]) -> ControlFlow<ClosedBy> {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr(b'\n', bytes) {
             let (line, after) = (bytes.get(..end).unwrap_or_default(), bytes.get(end + 1..).unwrap_or_default());
             bytes = after;
             if self.rest.len() + line.len() > LONGEST_LINE {
@@ -248,7 +260,7 @@ impl Stream {
         }
         // Serde would take an array of the fields' values for the object.
         let is_object = line.trim_ascii_start().starts_with(b"{");
-        match serde_json::from_slice::<ClientLine<'_>>(line) {
+        match read(line) {
             Ok(said) if is_object => self.answer(said),
             Ok(_) => {
                 self.outlet.refuse(None, &Problem::bad_request("the line is not a JSON object"));
@@ -273,14 +285,19 @@ impl Stream {
             outlet.heard(self.hub.with(|machine, _| machine.is_stream_used(id)));
             return outlet.say(&NodeLine { n: Some(n), pong: Some(true), ..NodeLine::default() });
         }
+        // Whoever looks wants to see.
+        let in_brief = outlet.is_brief() && matches!(said.act, Act::Acquire | Act::Release);
         self.hurries |= self.hub.answer(
             |machine, now| act(machine, now, id, said),
             |machine, now, done| {
-                match done.and_then(|ticket| Ok((ticket, machine.look(now, ticket)?))) {
-                    Ok((ticket, info)) => {
-                        outlet.answer(n, &info);
+                match done.and_then(|ticket| Ok((ticket, machine.line(now, ticket, in_brief)?))) {
+                    Ok((ticket, line)) => {
+                        let told = ToldPlace::in_line(&line);
+                        outlet.answer(n, line);
                         machine.told(id, ticket);
-                        machine.note_place(ticket, &info);
+                        if let Some(told) = told {
+                            machine.note_place(ticket, told);
+                        }
                     }
                     Err(problem) => outlet.refuse(Some(n), &problem),
                 }
@@ -288,6 +305,11 @@ impl Stream {
             },
         );
     }
+}
+
+/// A line as what it says. Its text is looked at once as a whole, and not string by string.
+fn read(line: &[u8]) -> Result<ClientLine<'_>, serde_json::Error> {
+    std::str::from_utf8(line).map_or_else(|_| serde_json::from_slice(line), serde_json::from_str)
 }
 
 /// Does what a line says.
@@ -362,7 +384,7 @@ mod tests {
         node.set_nonblocking(true).unwrap();
         let socket = Socket::Unix(tokio::net::UnixStream::from_std(node).unwrap());
         let (mut reads, writes) = socket.into_split();
-        let outlet = Arc::new(Outlet::new(writes, Presence::default()));
+        let outlet = Arc::new(Outlet::new(writes, Presence::default(), false));
         let id = hub.open_stream(Origin::Local, Arc::clone(&outlet) as Arc<dyn StreamUser>);
         let mut stream =
             Stream { hub: Arc::clone(&hub), id, outlet, rest: vec![], hurries: false, owes: false, by: ClosedBy::Node };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use meshlock_api::stream::NodeLine;
 use meshlock_api::{NewRequest, Problem, RequestInfo, State, Urgency};
 use tokio::time::timeout;
 
@@ -172,9 +173,12 @@ impl Hub {
 
 /// The client at the other end of a stream.
 pub trait StreamUser: Send + Sync + std::fmt::Debug {
+    /// Whether it is to hear of its requests in brief.
+    fn is_brief(&self) -> bool;
+
     /// One of its requests has changed. Called while the machine is held, so it must not block; whether the stream has
     /// requests or is an anchor is told besides.
-    fn tell(&self, info: &RequestInfo, is_used: bool);
+    fn tell(&self, line: &NodeLine<'_>, is_used: bool);
 
     /// Sends what was told. The machine is free.
     fn flush(&self);

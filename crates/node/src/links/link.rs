@@ -5,6 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use meshlock_core::NodeId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::coop::consume_budget;
@@ -212,13 +215,16 @@ async fn serve(
     let overflow = outgoing.overflow();
     tracing::info!(link = link.0, peer = peer.name, node = peer.node.0, address = %peer.address, ?direction, "link up");
     let Channel { reader, writer, carrier, .. } = channel;
+    // Of these only the one that is woken is polled, and not all of them for each frame.
+    let mut ends: FuturesUnordered<BoxFuture<'_, String>> = FuturesUnordered::new();
+    ends.push(Box::pin(context.stopped().map(|()| STOPPED.to_owned())));
+    ends.push(Box::pin(context.is_other_than(node).map(|()| ANEW.to_owned())));
+    ends.push(Box::pin(place.taken().map(str::to_owned)));
+    ends.push(Box::pin(context.refused(member).map(str::to_owned)));
+    ends.push(Box::pin(overflow.map(|full| full.to_string())));
     let (reason, mut flush) = tokio::select! {
         biased;
-        () = context.stopped() => (STOPPED.to_owned(), false),
-        () = context.is_other_than(node) => (ANEW.to_owned(), false),
-        reason = place.taken() => (reason.to_owned(), false),
-        reason = context.refused(member) => (reason.to_owned(), false),
-        full = overflow => (full.to_string(), false),
+        Some(reason) = ends.next() => (reason, false),
         reason = receive(context, reader, carrier, link, place, peer.address) => (reason, false),
         end = send(writer, carrier, &mut outgoing, &mut said) => end,
     };

@@ -47,6 +47,7 @@ mod events;
 mod first_use;
 mod instance;
 mod kept;
+mod lines;
 mod metrics;
 mod network;
 mod observe;
@@ -105,6 +106,7 @@ pub use recovery::{Disk, Promise, RecoverySetup, ToKeep};
 pub use registry::Making;
 pub use reports::MOST_LISTED;
 pub use saved::{SavedError, saved_counter};
+pub(crate) use streams::ToldPlace;
 pub use streams::{ClosedBy, Origin, StreamId};
 
 /// A moment, in nanoseconds since the node began. Never goes back.

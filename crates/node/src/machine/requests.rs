@@ -1,8 +1,9 @@
 //! The table of requests, and which of them are remembered after their end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
+use foldhash::HashMap;
 use meshlock_api::{Expiry, NewRequest, OutOfReach, State, Urgency};
 use meshlock_core::{Demand, RequestId, Slots};
 

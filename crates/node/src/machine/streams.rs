@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use meshlock_api::stream::NodeLine;
 use meshlock_api::{Expiry, OutOfReach, Place, Problem, RequestInfo, State};
 
 use super::alarms::Alarm;
@@ -68,11 +69,23 @@ pub(crate) struct ToldPlace {
 impl ToldPlace {
     /// As far as it matters: the time that a token is out of reach changes all the time.
     fn of(info: &RequestInfo) -> Self {
-        let out_of_reach = info.out_of_reach.as_ref();
-        Self {
-            place: info.place,
-            out_of_reach: out_of_reach.map(|lost| OutOfReach { for_ms: None, last_seen: lost.last_seen.clone() }),
-            reason: info.reason.clone(),
+        Self::new(info.place, info.out_of_reach.as_ref(), info.reason.as_ref())
+    }
+
+    fn new(place: Option<Place>, out_of_reach: Option<&OutOfReach>, reason: Option<&String>) -> Self {
+        let out_of_reach = out_of_reach.map(|lost| OutOfReach { for_ms: None, last_seen: lost.last_seen.clone() });
+        Self { place, out_of_reach, reason: reason.cloned() }
+    }
+
+    /// What a line tells of a request that waits.
+    pub(crate) fn in_line(line: &NodeLine<'_>) -> Option<Self> {
+        let waits = |state| state == State::Queued;
+        match (&line.request, &line.brief) {
+            (Some(info), _) => waits(info.state).then(|| Self::of(info)),
+            (None, Some(brief)) => {
+                waits(brief.state).then(|| Self::new(brief.place, brief.out_of_reach.as_ref(), brief.reason.as_ref()))
+            }
+            (None, None) => None,
         }
     }
 }
@@ -248,9 +261,9 @@ impl Machine {
     }
 
     /// What a client that waits was told, so that it is told again only if that changes.
-    pub fn note_place(&mut self, ticket: Ticket, info: &RequestInfo) {
+    pub(crate) fn note_place(&mut self, ticket: Ticket, told: ToldPlace) {
         if let Some(request) = self.requests.get_mut(ticket).filter(|request| request.state == State::Queued) {
-            request.told_place = Some(Box::new(ToldPlace::of(info)));
+            request.told_place = Some(Box::new(told));
         }
     }
 
