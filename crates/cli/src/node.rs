@@ -7,7 +7,7 @@ mod view;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use meshlock_api::text::visible;
@@ -68,6 +68,10 @@ async fn serve(args: &Args, config: NodeConfig) -> anyhow::Result<Exit> {
         Err(error @ StartError::Removed { .. }) => return Ok(removed(&error.to_string())),
         started => started?,
     };
+    if config.busy_poll && config.threads == 1 {
+        let hub = Arc::clone(node.hub());
+        tokio::spawn(async move { hub.busy_poll().await });
+    }
     let page = match config.view {
         Some(address) => Some(view::serve(address, &config, node.identity(), &tapes).await),
         None => None,

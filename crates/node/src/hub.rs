@@ -4,6 +4,7 @@
 //! and sends what comes of it before the next one gets its turn. A task with a queue would give the same order, and
 //! two changes of thread for every acquire.
 
+mod busy_poll;
 mod clients;
 mod links;
 mod look;
@@ -46,6 +47,8 @@ pub struct Hub {
     catalogue: Notify,
     /// It was written.
     kept: Notify,
+    /// How far the protocols are.
+    steps: busy_poll::Steps,
 }
 
 /// What a neighbour said about removed members.
@@ -127,7 +130,7 @@ impl Inner {
         let mut told = Vec::with_capacity(changed.len().min(16));
         for (stream, ticket) in changed {
             let Some(user) = self.streams.get(&stream) else { continue };
-            let Ok(line) = self.machine.line(now, ticket, user.is_brief()) else { continue };
+            let Ok(line) = self.machine.line(now, ticket, user.detail()) else { continue };
             user.tell(&line, self.machine.is_stream_used(stream));
             told.push(Arc::clone(user));
         }
@@ -152,7 +155,11 @@ impl Hub {
         };
         let (earlier, expelled, catalogue, kept) = (Notify::new(), Notify::new(), Notify::new(), Notify::new());
         let began = Moment::now();
-        (Arc::new(Self { inner: Mutex::new(inner), began, earlier, removals, expelled, catalogue, kept }), received)
+        let steps = busy_poll::Steps::default();
+        (
+            Arc::new(Self { inner: Mutex::new(inner), began, earlier, removals, expelled, catalogue, kept, steps }),
+            received,
+        )
     }
 
     /// The time as the machine knows it.
@@ -239,11 +246,13 @@ impl Hub {
         }
         let after = inner.machine.next_wake();
         let woken = inner.machine.take_woken();
+        let steps = inner.machine.counts.steps;
         drop(inner);
         // From this thread, so that the grant of one client's release is under way before another thread has woken up.
         told.iter().for_each(|stream| stream.flush());
         // Not before: a task that is woken may want the machine at once, on this thread.
         woken.into_iter().for_each(Waker::wake);
+        self.steps.reached(steps);
         if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.earlier.notify_one();
         }

@@ -25,6 +25,7 @@ pub(crate) fn needs_restart(old: &NodeConfig, new: &NodeConfig) -> Vec<&'static 
         ("node.log-format", old.log_format != new.log_format),
         ("node.audit", old.audit != new.audit),
         ("node.threads", old.threads != new.threads),
+        ("node.busy-poll", old.busy_poll != new.busy_poll),
         ("api.socket", old.socket != new.socket),
         ("api.socket-group", old.socket_group != new.socket_group),
         ("api.tcp", old.tcp != new.tcp),

@@ -61,6 +61,8 @@ pub struct NodeConfig {
     pub audit: bool,
     /// How many threads the program around the node gives it. Default: 1.
     pub threads: usize,
+    /// Whether the only thread stays awake while a lock goes from hand to hand. Default: yes.
+    pub busy_poll: bool,
     /// The file that was read. Default: none.
     pub file: Option<PathBuf>,
     /// What can be locked, from the file. Default: nothing.
@@ -182,6 +184,7 @@ impl NodeConfig {
             view,
             audit: node.audit.unwrap_or(true),
             threads: node.threads.map_or(1, |number| usize::try_from(number).unwrap_or(usize::MAX)),
+            busy_poll: node.busy_poll.unwrap_or(true),
             file: None,
             resources: definitions,
         };

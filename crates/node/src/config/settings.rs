@@ -87,6 +87,9 @@ pub struct NodeSettings {
     /// How many threads serve links and clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// Whether the thread stays awake while a lock goes from hand to hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_poll: Option<bool>,
 }
 
 /// `[api]`: this node and its clients.
@@ -178,6 +181,7 @@ impl Settings {
                 stop_within: node.stop_within.or(below.node.stop_within),
                 audit: node.audit.or(below.node.audit),
                 threads: node.threads.or(below.node.threads),
+                busy_poll: node.busy_poll.or(below.node.busy_poll),
             },
             api: ApiSettings {
                 socket: api.socket.or(below.api.socket),

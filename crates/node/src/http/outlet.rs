@@ -17,6 +17,7 @@ use meshlock_serve::{Presence, WriteHalf};
 use tokio::sync::Notify;
 
 use crate::hub::StreamUser;
+use crate::machine::Detail;
 
 /// How much may wait for a client that reads slowly.
 pub(super) const MOST_UNREAD: usize = 4 << 20;
@@ -30,8 +31,8 @@ const KEPT: usize = 16 << 10;
 pub(super) struct Outlet {
     pub(super) socket: WriteHalf,
     presence: Presence,
-    /// Its client prefers to hear no more than it needs.
-    is_brief: bool,
+    /// How much its client prefers to hear.
+    pub(super) detail: Detail,
     waiting: Mutex<Waiting>,
     /// The connection's task has something to do: see [`Trouble`].
     pub(super) attention: Notify,
@@ -61,8 +62,8 @@ pub(super) enum Trouble {
 }
 
 impl Outlet {
-    pub(super) fn new(socket: WriteHalf, presence: Presence, is_brief: bool) -> Self {
-        Self { socket, presence, is_brief, waiting: Mutex::default(), attention: Notify::new() }
+    pub(super) fn new(socket: WriteHalf, presence: Presence, detail: Detail) -> Self {
+        Self { socket, presence, detail, waiting: Mutex::default(), attention: Notify::new() }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -149,8 +150,8 @@ impl Outlet {
 }
 
 impl StreamUser for Outlet {
-    fn is_brief(&self) -> bool {
-        self.is_brief
+    fn detail(&self) -> Detail {
+        self.detail
     }
 
     fn tell(&self, line: &NodeLine<'_>, is_used: bool) {

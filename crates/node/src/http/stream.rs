@@ -27,7 +27,7 @@ use super::answer::Refusal;
 use super::outlet::{HOLD, Outlet, Trouble};
 use super::routes::App;
 use crate::hub::{Hub, StreamUser};
-use crate::machine::{ClosedBy, Machine, Now, Origin, StreamId, Ticket, ToldPlace};
+use crate::machine::{ClosedBy, Detail, Machine, Now, Origin, StreamId, Ticket, ToldPlace};
 
 /// What a client would like, and whether it gets it (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -61,7 +61,8 @@ pub(super) async fn open(
         return Err(refusal);
     };
     let is_brief = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok()).any(prefers_brief);
-    takeover.then(move |taken| serve(app, taken, is_brief));
+    let detail = if is_brief { Detail::Brief } else { Detail::Full };
+    takeover.then(move |taken| serve(app, taken, detail));
     let mut answer = Response::new(Body::empty());
     if is_brief {
         answer.headers_mut().insert(PREFERENCE_APPLIED, HeaderValue::from_static(BRIEF));
@@ -81,7 +82,7 @@ fn prefers_brief(wanted: &str) -> bool {
 }
 
 /// Serves a client until it goes, or the node does.
-async fn serve(app: App, taken: Taken, is_brief: bool) {
+async fn serve(app: App, taken: Taken, detail: Detail) {
     let Taken { socket, read, presence } = taken;
     let origin = match &socket {
         Socket::Unix(_) => Origin::Local,
@@ -98,7 +99,7 @@ async fn serve(app: App, taken: Taken, is_brief: bool) {
         }
     };
     let (reads, writes) = socket.into_split();
-    let outlet = Arc::new(Outlet::new(writes, presence, is_brief));
+    let outlet = Arc::new(Outlet::new(writes, presence, detail));
     outlet.say(&NodeLine { hello: Some(Cow::Owned(hello(&app.hub))), ..NodeLine::default() });
     let id = app.hub.open_stream(origin, Arc::clone(&outlet) as Arc<dyn StreamUser>);
     let stalled = app.limits.stalled;
@@ -285,12 +286,16 @@ impl Stream {
             outlet.heard(self.hub.with(|machine, _| machine.is_stream_used(id)));
             return outlet.say(&NodeLine { n: Some(n), pong: Some(true), ..NodeLine::default() });
         }
-        // Whoever looks wants to see.
-        let in_brief = outlet.is_brief() && matches!(said.act, Act::Acquire | Act::Release);
+        let detail = match said.act {
+            Act::Acquire => outlet.detail,
+            Act::Release if outlet.detail == Detail::Brief => Detail::BriefToTheEnd,
+            // Whoever looks wants to see.
+            Act::Release | Act::Renew | Act::Change | Act::Look | Act::Anchor | Act::Ping => Detail::Full,
+        };
         self.hurries |= self.hub.answer(
             |machine, now| act(machine, now, id, said),
             |machine, now, done| {
-                match done.and_then(|ticket| Ok((ticket, machine.line(now, ticket, in_brief)?))) {
+                match done.and_then(|ticket| Ok((ticket, machine.line(now, ticket, detail)?))) {
                     Ok((ticket, line)) => {
                         let told = ToldPlace::in_line(&line);
                         outlet.answer(n, line);
@@ -384,7 +389,7 @@ mod tests {
         node.set_nonblocking(true).unwrap();
         let socket = Socket::Unix(tokio::net::UnixStream::from_std(node).unwrap());
         let (mut reads, writes) = socket.into_split();
-        let outlet = Arc::new(Outlet::new(writes, Presence::default(), false));
+        let outlet = Arc::new(Outlet::new(writes, Presence::default(), Detail::Full));
         let id = hub.open_stream(Origin::Local, Arc::clone(&outlet) as Arc<dyn StreamUser>);
         let mut stream =
             Stream { hub: Arc::clone(&hub), id, outlet, rest: vec![], hurries: false, owes: false, by: ClosedBy::Node };

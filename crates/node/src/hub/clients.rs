@@ -10,7 +10,7 @@ use meshlock_api::{NewRequest, Problem, RequestInfo, State, Urgency};
 use tokio::time::timeout;
 
 use super::Hub;
-use crate::machine::{ClosedBy, Machine, Now, Origin, Request, StreamId, Ticket};
+use crate::machine::{ClosedBy, Detail, Machine, Now, Origin, Request, StreamId, Ticket};
 
 impl Hub {
     /// A client asks; see [`Machine::ask`].
@@ -173,8 +173,8 @@ impl Hub {
 
 /// The client at the other end of a stream.
 pub trait StreamUser: Send + Sync + std::fmt::Debug {
-    /// Whether it is to hear of its requests in brief.
-    fn is_brief(&self) -> bool;
+    /// How much it wants to hear of a change.
+    fn detail(&self) -> Detail;
 
     /// One of its requests has changed. Called while the machine is held, so it must not block; whether the stream has
     /// requests or is an anchor is told besides.

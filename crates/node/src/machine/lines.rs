@@ -8,29 +8,40 @@ use meshlock_api::{Problem, State};
 use super::clients::Ticket;
 use super::{Machine, Now};
 
+/// How much a line tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything.
+    Full,
+    /// In brief what goes on, and everything of what is over.
+    Brief,
+    /// In brief also that it was given back: its client has just said so.
+    BriefToTheEnd,
+}
+
 impl Machine {
-    /// The line that tells how a request is doing. What is over without its client's word is always told in full.
-    pub fn line(&self, now: Now, ticket: Ticket, in_brief: bool) -> Result<NodeLine<'_>, Problem> {
-        if in_brief && let Some(brief) = self.in_brief(now, ticket) {
-            return Ok(NodeLine { brief: Some(brief), ..NodeLine::default() });
+    /// The line that tells how a request is doing.
+    pub fn line(&self, now: Now, ticket: Ticket, detail: Detail) -> Result<NodeLine<'_>, Problem> {
+        let state = self.requests.get(ticket).map(|request| request.state);
+        let is_brief = match state {
+            Some(State::Queued | State::Granted) => detail != Detail::Full,
+            Some(State::Released) => detail == Detail::BriefToTheEnd,
+            Some(State::Revoked | State::Rejected | State::Expired) | None => false,
+        };
+        if !is_brief {
+            return Ok(NodeLine { request: Some(Cow::Owned(self.look(now, ticket)?)), ..NodeLine::default() });
         }
-        let info = self.look(now, ticket)?;
-        Ok(match info.state {
-            State::Queued | State::Granted if in_brief => NodeLine { brief: Some(info.into()), ..NodeLine::default() },
-            State::Queued | State::Granted | State::Revoked | State::Rejected | State::Expired | State::Released => {
-                NodeLine { request: Some(Cow::Owned(info)), ..NodeLine::default() }
-            }
-        })
+        let brief = self.glimpse(now, ticket).map_or_else(|| self.look(now, ticket).map(Brief::from), Ok)?;
+        Ok(NodeLine { brief: Some(brief), ..NodeLine::default() })
     }
 
-    /// Without a copy of anything, where nothing has to be looked up: one request that is held, or was given back.
-    fn in_brief(&self, now: Now, ticket: Ticket) -> Option<Brief<'_>> {
+    /// A single request that is held or was given back: nothing has to be looked up or copied for it.
+    fn glimpse(&self, now: Now, ticket: Ticket) -> Option<Brief<'_>> {
         let request = self.requests.get(ticket).filter(|it| !it.role.is_bundle() && !it.role.is_part())?;
-        let is_held = match request.state {
-            State::Granted => true,
-            State::Released => false,
-            State::Queued | State::Revoked | State::Rejected | State::Expired => return None,
-        };
+        let is_held = request.state == State::Granted;
+        if !is_held && request.state != State::Released {
+            return None;
+        }
         let id = request.asked.id.as_deref().map_or_else(|| Cow::Owned(self.id_of(ticket)), Cow::Borrowed);
         Some(Brief {
             id,

@@ -15,6 +15,8 @@ use crate::wire::Number;
 /// Counts of the whole node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
+    /// Events of the protocols.
+    pub(crate) steps: u64,
     pub(crate) links_up: u64,
     pub(crate) links_down: u64,
     pub(crate) links_overflowed: u64,

@@ -99,6 +99,7 @@ pub use clients::{COME_BACK_MS, Ticket};
 pub(crate) use demand::GROUP_PRIORITIES;
 pub(crate) use instance::{RETRY, is_numbered};
 pub use kept::HeldGrant;
+pub use lines::Detail;
 pub use metrics::{Metrics, render as render_metrics};
 pub(crate) use observe::fresh_view;
 pub use observe::{Noticed, Observer, Step};

@@ -25,6 +25,7 @@ impl Machine {
         }
         let Some(known) = self.resources.get(&resource) else { return Ok(()) };
         let had_token = known.instance.holds_token();
+        self.counts.steps += 1;
         let from = if let Event::Receive { from, .. } = &event { Some(*from) } else { None };
         let effects = self.handle(now, resource, event)?;
         let Some(known) = self.resources.get_mut(&resource) else { return Ok(()) };

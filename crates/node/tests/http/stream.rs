@@ -27,10 +27,14 @@ struct Stream<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
-    async fn open(mut socket: S) -> Self {
+    async fn open(socket: S) -> Self {
+        Self::open_with(socket, "").await
+    }
+
+    async fn open_with(mut socket: S, header: &str) -> Self {
         let token = format!("authorization: Bearer {TOKEN}\r\n");
         let ask = "GET /v1/stream HTTP/1.1\r\nhost: node\r\nconnection: Upgrade\r\nupgrade: meshlock/1\r\n";
-        socket.write_all(format!("{ask}{token}\r\n").as_bytes()).await.expect("sent");
+        socket.write_all(format!("{ask}{token}{header}\r\n").as_bytes()).await.expect("sent");
         let (reads, sends) = split(socket);
         let mut lines = BufReader::new(reads).lines();
         assert_eq!(lines.next_line().await.expect("an answer").as_deref(), Some("HTTP/1.1 101 Switching Protocols"));
@@ -119,6 +123,56 @@ async fn a_stream_says_hello_answers_lines_and_pushes_what_changes() {
     assert_eq!((&pushed["n"], &pushed["request"]["state"]), (&Value::Null, &json!("GRANTED")));
     assert!(pushed["request"]["fence"].is_u64());
     assert_eq!(bob.does("release", "b").await["request"]["state"], "RELEASED");
+}
+
+/// What a client hears that prefers it: nothing that it said itself, and everything of what others did.
+#[tokio::test]
+async fn a_client_that_prefers_it_hears_in_brief() {
+    let node = Node::start().await;
+    let prefer = "prefer: respond-async, return=minimal\r\n";
+    let mut ann: Stream<UnixStream> = Stream::open_with(node.connect().await, prefer).await;
+    let mut bob: Stream<UnixStream> = Stream::open_with(node.connect().await, prefer).await;
+    let acquire = |n: u64, id: &str, more: Value| {
+        let mut request = json!({"id": id, "resource": "r", "lease_ms": 3_600_000});
+        request.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        json!({"n": n, "do": "acquire", "request": request})
+    };
+    let granted = ann.ask(acquire(1, "a", json!({}))).await;
+    let fence = granted["brief"]["fence"].as_u64().expect("a fence");
+    let left = granted["brief"]["expires_in_ms"].as_u64().expect("what is left of the lease");
+    let brief = json!({"id": "a", "state": "GRANTED", "fence": fence, "lease_ms": 3_600_000, "expires_in_ms": left});
+    assert_eq!(granted, json!({"n": 1, "brief": brief}));
+    let waits = bob.ask(acquire(2, "b", json!({}))).await;
+    assert_eq!((&waits["brief"]["state"], &waits["brief"]["place"]["ahead"]), (&json!("QUEUED"), &json!(0)), "{waits}");
+
+    assert_eq!(ann.does("look", "a").await["request"]["resource"], "r", "who looks sees everything");
+    let released = ann.does("release", "a").await;
+    assert_eq!(released, json!({"n": 2, "brief": {"id": "a", "state": "RELEASED", "lease_ms": 3_600_000}}));
+    let pushed = bob.next().await;
+    assert_eq!((&pushed["brief"]["id"], &pushed["brief"]["state"]), (&json!("b"), &json!("GRANTED")), "{pushed}");
+
+    // What its client did not do itself is told as to everybody.
+    assert_eq!(node.hub.release("b").expect("held").state, State::Released);
+    let pushed = bob.next().await;
+    assert_eq!((&pushed["request"]["resource"], &pushed["request"]["state"]), (&json!("r"), &json!("RELEASED")));
+    let again = bob.ask(acquire(3, "b", json!({}))).await;
+    assert_eq!(again["request"]["state"], "RELEASED", "it was over before");
+    let never = bob.ask(acquire(4, "c", json!({"units": 9}))).await;
+    assert!(never["problem"].is_object() || never["request"]["state"] == "REJECTED", "{never}");
+}
+
+#[tokio::test]
+async fn several_resources_are_told_of_in_brief_part_by_part() {
+    let node = Node::start().await;
+    let mut ann: Stream<UnixStream> = Stream::open_with(node.connect().await, "prefer: return=minimal\r\n").await;
+    let request = json!({"id": "a", "all": [{"resource": "r"}, {"resource": "s"}]});
+    let mut told = ann.ask(json!({"n": 1, "do": "acquire", "request": request})).await;
+    while told["brief"]["state"] != "GRANTED" {
+        told = ann.next().await;
+    }
+    let parts = told["brief"]["parts"].as_array().expect("parts");
+    assert_eq!((&parts[0]["resource"], &parts[1]["resource"]), (&json!("r"), &json!("s")), "{told}");
+    assert!(parts.iter().all(|part| part["fence"].is_u64()), "{told}");
 }
 
 #[tokio::test]
