@@ -54,6 +54,7 @@ pub mod spec;
 pub mod stepper;
 mod store;
 pub mod suite;
+mod sweep;
 pub mod topology;
 pub mod trial;
 pub mod voters;

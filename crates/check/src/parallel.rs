@@ -152,7 +152,7 @@ struct Hand {
     actions: Vec<Action>,
     row: Vec<u32>,
     next: Vec<u32>,
-    recent: Recent,
+    recent: Recent<2>,
     /// Where steps lead, by shard, with the places of the rows.
     reached: Vec<Vec<(Pair, Step, usize)>>,
     rows: Vec<u32>,

@@ -121,12 +121,12 @@ impl Store {
     }
 
     /// The halves of a row, which differs little from a state that is visited.
-    pub(crate) fn pair(&self, row: &Row, near: (&Row, Pair), recent: &mut Recent) -> Pair {
-        self.halves.pair(row, near, recent)
+    pub(crate) fn pair(&self, row: &Row, near: (&Row, Pair), recent: &mut Recent<2>) -> Pair {
+        self.halves.near(row, near, recent)
     }
 
     pub(crate) fn insert_start(&mut self, row: &Row) -> State {
-        let pair = self.halves.pair_of(row);
+        let pair = self.halves.of(row);
         // It is the first of its shard, and its own parent.
         let id = next_id(self.shard_of(halves::hash(pair)));
         self.insert(pair, id, Action::Expire { node: 0 }).0
@@ -318,7 +318,7 @@ mod tests {
     const STEP: Action = Action::Expire { node: 1 };
 
     fn insert(store: &mut Store, row: &Row, parent: u32, action: Action) -> (u32, bool) {
-        let pair = store.halves.pair_of(row);
+        let pair = store.halves.of(row);
         let (state, new) = store.insert(pair, parent, action);
         (state.id, new)
     }
@@ -357,7 +357,7 @@ mod tests {
             let mut new = 0;
             // Every state is reached twice, first by the later step.
             for order in (0..2_000).rev() {
-                let pair = store.halves.pair_of(&row(1 + order % 1_000));
+                let pair = store.halves.of(&row(1 + order % 1_000));
                 let step = Step { parent: start.id, action: Action::Expire { node: 1 }.pack(), order };
                 store.reach(store.shard_of(halves::hash(pair)), &[(pair, step, ())], |()| new += 1);
             }
