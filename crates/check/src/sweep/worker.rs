@@ -259,3 +259,28 @@ impl Drop for EndOnPanic<'_> {
         self.0.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{DeskBug, desk};
+
+    #[test]
+    fn a_step_that_leads_back_ends_the_sweep() {
+        let mut space = Space::new(desk(3, 1, DeskBug::None), true, false).unwrap();
+        let sweep = Sweep::new(&space, None);
+        sweep.begin(&mut space);
+        let start = space.start();
+        let mut asked = start.clone();
+        space.apply(&start, Action::Request { node: 1, demand: 0 }, &mut asked).unwrap();
+        let mut worker = Worker::new(&sweep, space.share());
+        worker.next.copy_from_slice(&asked);
+        let later = worker.stage_of_next();
+        assert!((later, sweep.is_over()) == (1, false));
+        worker.stage = later;
+        worker.marks.clear();
+        worker.next.copy_from_slice(&start);
+        assert_eq!(worker.stage_of_next(), 0);
+        assert!(sweep.is_over() && sweep.unfit.load(Ordering::Relaxed));
+    }
+}
