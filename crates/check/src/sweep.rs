@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::explore::{Options, stop_now};
-use crate::halves::{Quad, Quarters};
+use crate::parts::{Quad, Quarters};
 use crate::report::{Observer, Progress, Verdict};
 use crate::space::Space;
 use board::Board;

@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::stage::Stage;
-use crate::halves::Quad;
 use crate::intern::{FixedMap, Guard, Lock, Signal, next_id};
+use crate::parts::Quad;
 
 /// The stages of a sweep, for all threads.
 pub(crate) struct Board {

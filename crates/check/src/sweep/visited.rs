@@ -1,6 +1,6 @@
 //! The states of one stage that were visited, and nothing but them.
 
-use crate::halves::{Quad, hash};
+use crate::parts::{Quad, hash};
 
 /// An exact set of states. It grows shard by shard, so that little of it is there twice while it does.
 pub(crate) struct Visited {

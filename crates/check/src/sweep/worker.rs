@@ -7,8 +7,8 @@ use super::board::{Entrance, Next, PIECE};
 use super::stage::{Mark, Reader};
 use super::visited::Visited;
 use crate::action::Action;
-use crate::halves::{Quad, Recent, hash};
 use crate::intern::FixedMap;
+use crate::parts::{Quad, Recent, hash};
 use crate::space::{Applied, Space};
 
 pub(super) struct Worker<'a> {
