@@ -15,7 +15,7 @@ struct Shard {
 
 /// No state has parts with this number.
 const FREE: Quad = [u32::MAX; 4];
-const SHARDS: usize = 64;
+const SHARDS: usize = 16;
 
 impl Visited {
     pub(crate) fn new() -> Self {
@@ -116,6 +116,7 @@ mod tests {
         visited.clear();
         let mut new = Vec::new();
         visited.insert(&[states[3], states[3], states[4]], |place| new.push(place));
-        assert_eq!((new, visited.bytes()), (vec![0, 2], 2 * 8 * 16));
+        assert_eq!(new, [0, 2]);
+        assert!(visited.bytes() <= 2 * 8 * 16, "{}", visited.bytes());
     }
 }
