@@ -16,9 +16,9 @@ pub(crate) use slots::{BLOCKS, spot, spot_len};
 #[expect(clippy::disallowed_types, reason = "threads of one exploration share what they have seen")]
 pub(crate) type Lock<T> = std::sync::Mutex<T>;
 
-#[expect(clippy::disallowed_types, reason = "the same")]
 pub(crate) type Guard<'a, T> = std::sync::MutexGuard<'a, T>;
 
+/// Threads that wait for each other wait for this.
 pub(crate) type Signal = std::sync::Condvar;
 
 /// A map whose hasher is the same in every run.

@@ -67,8 +67,8 @@ impl<'a> Worker<'a> {
 
     /// Explores stages until there are no more of them.
     pub(super) fn work(mut self) {
-        // Should this thread panic, the others must not wait for it.
-        let end = EndOnPanic(self.sweep);
+        // It ends because nothing is left, or because it panicked: then the others must not wait for it.
+        let _end = End(self.sweep);
         while let Next::Explore(stage, entrance) = self.sweep.board.take() {
             self.stage = stage;
             self.marks.clear();
@@ -84,7 +84,6 @@ impl<'a> Worker<'a> {
             }
             self.sweep.board.done(stage);
         }
-        std::mem::forget(end);
     }
 
     /// Explores the stage that is entered by these states, nearest first.
@@ -252,9 +251,9 @@ impl<'a> Worker<'a> {
 }
 
 /// Ends the sweep when it is dropped.
-struct EndOnPanic<'a>(&'a Sweep);
+struct End<'a>(&'a Sweep);
 
-impl Drop for EndOnPanic<'_> {
+impl Drop for End<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
