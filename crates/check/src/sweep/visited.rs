@@ -57,7 +57,7 @@ const fn shard_of(hash: u64) -> usize {
 impl Shard {
     /// Where the search for a state begins.
     const fn home(&self, hash: u64) -> usize {
-        ((hash & 0xffff_ffff) * self.slots.len() as u64 >> 32) as usize
+        (((hash & 0xffff_ffff) * self.slots.len() as u64) >> 32) as usize
     }
 
     fn insert(&mut self, hash: u64, state: Quad) -> bool {
