@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 /// Time since the start of a run.
+#[derive(Clone)]
 pub(crate) struct Stopwatch {
     #[expect(clippy::disallowed_types, reason = "progress and time limits need a clock; nothing else does")]
     start: std::time::Instant,

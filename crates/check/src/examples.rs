@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::action::Action;
 use crate::clock::Stopwatch;
-use crate::halves::Recent;
+use crate::parts::Recent;
 use crate::report::Progress;
 use crate::space::{Applied, Space};
 use crate::spec::{Spec, SpecError};

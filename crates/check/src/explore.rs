@@ -9,13 +9,14 @@ use crate::clock::Stopwatch;
 use crate::counterexample::Counterexample;
 use crate::finding::Finding;
 use crate::graph::Graph;
-use crate::halves::Recent;
 use crate::liveness;
 use crate::model::{Model, ModelError};
 use crate::parallel::{Crew, Level, LevelEnd};
+use crate::parts::Recent;
 use crate::report::{Broken, Observer, Outcome, Progress, Verdict};
 use crate::space::{Applied, Space};
 use crate::store::{State, Store};
+use crate::sweep::{Swept, has_stages, sweep};
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -31,6 +32,9 @@ pub struct Options {
     /// How many threads explore. Everything that is found is the same with any number of them. Depth first, with the graph
     /// and where counters are renumbered, one does it alone.
     pub threads: usize,
+    /// Up to so many states one thread explores alone, whatever comes then: for less, several threads gain nothing, and what
+    /// is wrong nearby is soon found.
+    pub small: u64,
     /// The most different states.
     pub max_states: Option<u64>,
     /// The most steps from the start.
@@ -50,6 +54,7 @@ impl Default for Options {
             canonical: None,
             graph: false,
             threads: 1,
+            small: 300_000,
             max_states: None,
             max_depth: None,
             max_time: None,
@@ -92,13 +97,30 @@ impl Explorer {
         if self.options.graph && space.layout.nodes > 8 {
             return Err(ModelError::TooManyForGraph(space.layout.nodes));
         }
-        let mut run = Run::new(&mut space, self.options, observer);
-        let end = run.search();
+        let mut watch = Stopwatch::start();
+        let options = &self.options;
+        let (end, progress) = if options.can_sweep(&space) {
+            let small = Options { threads: 1, max_states: Some(options.small), ..options.clone() };
+            match search(&mut space, small, &watch, observer) {
+                (End::Stopped(Verdict::StateLimit), _) => match sweep(&mut space, options, &mut watch, observer) {
+                    Swept::Ended(verdict, progress) => (End::Stopped(verdict), progress),
+                    // It is known to be there: the limits of time and memory do not keep it from being shown.
+                    Swept::Broken(depth) => {
+                        let found =
+                            Options { max_depth: Some(depth), max_time: None, max_bytes: None, ..options.clone() };
+                        search(&mut space, found, &watch, observer)
+                    }
+                    Swept::Unfit => search(&mut space, options.clone(), &watch, observer),
+                },
+                ended => ended,
+            }
+        } else {
+            search(&mut space, options.clone(), &watch, observer)
+        };
         let (verdict, broken) = match end {
             End::Broken { path, finding, cycle_from } => (Verdict::Violated, Some((path, finding, cycle_from))),
             End::Stopped(verdict) => (verdict, None),
         };
-        let progress = run.progress();
         let parts = space.local.sizes();
         let violation = broken.map(|(path, finding, cycle_from)| {
             let counterexample = Counterexample::replay(&space, &path, cycle_from);
@@ -106,6 +128,23 @@ impl Explorer {
         });
         Ok(Outcome { progress, verdict, violation, parts })
     }
+}
+
+impl Options {
+    /// Whether a sweep finds the same. Renumbering has to be done in order, and a limit of states means the nearest ones.
+    fn can_sweep(&self, space: &Space) -> bool {
+        let (_, canonical) = space.reductions();
+        let breadth = self.search == Search::BreadthFirst && !self.graph;
+        self.threads > 1 && breadth && !canonical && self.max_states.is_none() && has_stages(&space.model)
+    }
+}
+
+/// Searches with a way to every state.
+fn search(space: &mut Space, options: Options, watch: &Stopwatch, observer: &mut dyn Observer) -> (End, Progress) {
+    let mut run = Run::new(space, options, watch.clone(), observer);
+    let end = run.search();
+    let progress = run.progress();
+    (end, progress)
 }
 
 /// Why a search ended.
@@ -137,7 +176,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(space: &'a mut Space, options: Options, observer: &'a mut dyn Observer) -> Self {
+    fn new(space: &'a mut Space, options: Options, watch: Stopwatch, observer: &'a mut dyn Observer) -> Self {
         let width = space.layout.width();
         let graph = (options.graph && options.search == Search::BreadthFirst).then(Graph::new);
         let breadth = options.search == Search::BreadthFirst && graph.is_none();
@@ -150,7 +189,7 @@ impl<'a> Run<'a> {
             space,
             options,
             observer,
-            watch: Stopwatch::start(),
+            watch,
             store,
             graph,
             crew,
@@ -367,7 +406,7 @@ impl<'a> Run<'a> {
 }
 
 /// Whether somebody or something wants it to end now.
-fn stop_now(options: &Options, elapsed: Duration, bytes: u64) -> Result<(), Verdict> {
+pub(crate) fn stop_now(options: &Options, elapsed: Duration, bytes: u64) -> Result<(), Verdict> {
     if options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
         return Err(Verdict::Cancelled);
     }

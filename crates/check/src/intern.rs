@@ -16,6 +16,11 @@ pub(crate) use slots::{BLOCKS, spot, spot_len};
 #[expect(clippy::disallowed_types, reason = "threads of one exploration share what they have seen")]
 pub(crate) type Lock<T> = std::sync::Mutex<T>;
 
+pub(crate) type Guard<'a, T> = std::sync::MutexGuard<'a, T>;
+
+/// Threads that wait for each other wait for this.
+pub(crate) type Signal = std::sync::Condvar;
+
 /// A map whose hasher is the same in every run.
 pub(crate) type FixedMap<K, V> = HashMap<K, V, FixedState>;
 

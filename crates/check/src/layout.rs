@@ -118,6 +118,19 @@ impl Layout {
         [first, rest]
     }
 
+    /// Four parts of a row: some of the nodes with what they have sent, and in the last one also all the rest.
+    pub(crate) fn quarters(&self) -> [Vec<usize>; 4] {
+        let groups = self.nodes.min(4);
+        let group = |node: usize| node * groups / self.nodes;
+        let mut quarters = [const { Vec::new() }; 4];
+        (0..self.nodes).for_each(|node| quarters[group(node)].push(node));
+        for (place, channel) in self.channels.iter().enumerate() {
+            quarters[group(channel.from.0 as usize)].push(self.channel(place));
+        }
+        quarters[3].extend([self.environment(), self.history()]);
+        quarters
+    }
+
     /// Where the content of a channel stands.
     pub(crate) fn channel(&self, channel: usize) -> usize {
         self.nodes + channel

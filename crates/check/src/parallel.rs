@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::action::Action;
-use crate::halves::{self, Pair, Recent};
+use crate::parts::{self, Pair, Recent};
 use crate::space::{Applied, Space};
 use crate::store::{State, Step, Store};
 
@@ -121,7 +121,7 @@ impl<'a> Level<'a> {
             }
             let to = self.store.pair(next, (row, pair), recent);
             let step = Step { parent: id, action: action.pack(), order: (place as u64) << STEPS | step };
-            reached[self.store.shard_of(halves::hash(to))].push((to, step, rows.len()));
+            reached[self.store.shard_of(parts::hash(to))].push((to, step, rows.len()));
             rows.extend_from_slice(next);
         }
         self.generated.fetch_add(generated, Ordering::Relaxed);
@@ -152,7 +152,7 @@ struct Hand {
     actions: Vec<Action>,
     row: Vec<u32>,
     next: Vec<u32>,
-    recent: Recent,
+    recent: Recent<2>,
     /// Where steps lead, by shard, with the places of the rows.
     reached: Vec<Vec<(Pair, Step, usize)>>,
     rows: Vec<u32>,

@@ -38,7 +38,7 @@ pub struct Progress {
     /// Different states still to be looked at.
     pub frontier: u64,
     pub elapsed: Duration,
-    /// Memory of all tables.
+    /// Memory of all tables; when a search that forgets states is at its end, the most there was.
     pub bytes: u64,
 }
 

@@ -8,8 +8,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use crate::action::{Action, Packed};
-use crate::halves::{self, Halves, Pair, Recent};
 use crate::intern::{Lock, next_id};
+use crate::parts::{self, Halves, Pair, Recent};
 use crate::space::Row;
 
 /// An exact set of states.
@@ -121,20 +121,20 @@ impl Store {
     }
 
     /// The halves of a row, which differs little from a state that is visited.
-    pub(crate) fn pair(&self, row: &Row, near: (&Row, Pair), recent: &mut Recent) -> Pair {
-        self.halves.pair(row, near, recent)
+    pub(crate) fn pair(&self, row: &Row, near: (&Row, Pair), recent: &mut Recent<2>) -> Pair {
+        self.halves.near(row, near, recent)
     }
 
     pub(crate) fn insert_start(&mut self, row: &Row) -> State {
-        let pair = self.halves.pair_of(row);
+        let pair = self.halves.of(row);
         // It is the first of its shard, and its own parent.
-        let id = next_id(self.shard_of(halves::hash(pair)));
+        let id = next_id(self.shard_of(parts::hash(pair)));
         self.insert(pair, id, Action::Expire { node: 0 }).0
     }
 
     /// The number of this state, and whether it is new; then it is remembered that `action` led here from `parent`.
     pub(crate) fn insert(&mut self, pair: Pair, parent: u32, action: Action) -> (State, bool) {
-        let hash = halves::hash(pair);
+        let hash = parts::hash(pair);
         let (shards, at) = (next_id(self.shards.len()), self.shard_of(hash));
         let shard = self.shards[at].get_mut().unwrap_or_else(PoisonError::into_inner);
         let (place, new) = shard.insert(hash, Visited { pair, parent, action: action.pack() });
@@ -244,7 +244,7 @@ impl Shard {
 
     fn insert(&mut self, hash: u64, state: Visited) -> (u32, bool) {
         let blocks = &self.blocks;
-        let rehash = |place: &u32| halves::hash(visited(blocks, *place).pair);
+        let rehash = |place: &u32| parts::hash(visited(blocks, *place).pair);
         match self.table.entry(hash, |place| visited(blocks, *place).pair == state.pair, rehash) {
             Entry::Occupied(known) => (*known.get(), false),
             Entry::Vacant(vacant) => {
@@ -264,7 +264,7 @@ impl Shard {
     /// Takes a state that is reached in this level; whether it is new. Of several steps the first one counts.
     fn reach(&mut self, pair: Pair, step: Step) -> bool {
         let Step { parent, action, order } = step;
-        let (place, new) = self.insert(halves::hash(pair), Visited { pair, parent, action });
+        let (place, new) = self.insert(parts::hash(pair), Visited { pair, parent, action });
         if new {
             self.orders.push(order);
         } else if let Some(in_level) = place.checked_sub(self.level_from) {
@@ -289,7 +289,7 @@ impl Shard {
         while self.len > self.level_from {
             self.len -= 1;
             let place = self.len;
-            let hash = halves::hash(self.get(place).pair);
+            let hash = parts::hash(self.get(place).pair);
             if let Ok(known) = self.table.find_entry(hash, |known| *known == place) {
                 known.remove();
             }
@@ -318,7 +318,7 @@ mod tests {
     const STEP: Action = Action::Expire { node: 1 };
 
     fn insert(store: &mut Store, row: &Row, parent: u32, action: Action) -> (u32, bool) {
-        let pair = store.halves.pair_of(row);
+        let pair = store.halves.of(row);
         let (state, new) = store.insert(pair, parent, action);
         (state.id, new)
     }
@@ -357,9 +357,9 @@ mod tests {
             let mut new = 0;
             // Every state is reached twice, first by the later step.
             for order in (0..2_000).rev() {
-                let pair = store.halves.pair_of(&row(1 + order % 1_000));
+                let pair = store.halves.of(&row(1 + order % 1_000));
                 let step = Step { parent: start.id, action: Action::Expire { node: 1 }.pack(), order };
-                store.reach(store.shard_of(halves::hash(pair)), &[(pair, step, ())], |()| new += 1);
+                store.reach(store.shard_of(parts::hash(pair)), &[(pair, step, ())], |()| new += 1);
             }
             assert_eq!(new, 1_000);
             if done {

@@ -127,6 +127,7 @@ impl Trial {
                     canonical,
                     graph,
                     threads: limits.threads,
+                    small: Options::default().small,
                     max_states: limits.states,
                     max_depth: limits.depth,
                     max_time: limits.time,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use meshlock_check::{Careless, Limits, Silent, Verdict, Way, suite};
+use meshlock_check::{Careless, Explorer, Limits, Model, Options, Report, Silent, Verdict, Way, suite};
 use meshlock_core::{flood, group, recovery, reverse_link};
 use meshlock_protocols::baselines::{central, lamport, naimi_trehel, raymond, raynal, ricart_agrawala, suzuki_kasami};
 use meshlock_protocols::{Node, recovering};
@@ -21,13 +21,31 @@ fn all_are_caught<B: Copy + Ord + Debug>(all: &[B], caught: &[Caught<B>], plant:
         let mut planted = trial.spec.model().expect("a standard model");
         planted.nodes.iter_mut().for_each(|node| plant(node, *bug));
         let limits = Limits { states: Some(4_000_000), ..Limits::default() };
-        let report = trial.run_model(planted, &limits, "", &mut Silent).expect("a planted bug changes no model");
+        let report =
+            trial.run_model(planted.clone(), &limits, "", &mut Silent).expect("a planted bug changes no model");
+        a_sweep_finds_the_same(&format!("{bug:?} in {model}"), planted, &report);
         let found = report.broken.as_ref().map(|shown| shown.rule.map_or("protocol", |rule| rule.name()));
         if found != Some(rule) {
             survivors.push(format!("{bug:?} in {model}: expected {rule}, found {found:?} ({})", report.verdict));
         }
     }
     assert!(survivors.is_empty(), "not caught as expected:\n{}", survivors.join("\n"));
+}
+
+/// Several threads show the same run, if it is one that ends.
+fn a_sweep_finds_the_same(name: &str, planted: Model, report: &Report) {
+    let Some(shown) = report.broken.as_ref().filter(|shown| shown.cycle.is_none() && shown.seed.is_none()) else {
+        return;
+    };
+    if report.progress.unique > 30_000 || planted.workload.endless {
+        return;
+    }
+    let depth = u32::try_from(shown.steps).ok();
+    let options = Options { threads: 2, small: 1, max_depth: depth, ..Options::default() };
+    let found = Explorer::new(planted).options(options).run(&mut Silent).expect("the same model");
+    let broken = found.violation.unwrap_or_else(|| panic!("{name}: a sweep finds nothing"));
+    let run: Vec<_> = broken.counterexample.steps.iter().map(|step| step.action).collect();
+    assert_eq!((broken.finding.to_string(), run), (shown.what.clone(), shown.run.clone()), "{name}");
 }
 
 /// Plants into nodes of one protocol; a model of another one is a mistake of the table.

@@ -257,7 +257,8 @@ pub(crate) struct Search {
     /// The seed of the first walk; the others follow [default: 1].
     #[arg(long, value_name = "N", requires = "walks")]
     pub(crate) seed: Option<u64>,
-    /// Do not keep the graph of states: less memory, but endless messages and starvation are not looked for.
+    /// Do not keep the graph of states: less memory, but endless messages and starvation are not looked for. With several
+    /// threads states are explored stage by stage and forgotten then, so that all cores are used and far more states fit.
     #[arg(long, conflicts_with = "walks")]
     pub(crate) no_graph: bool,
     /// Renumber growing counters, so that states come back.
@@ -268,7 +269,7 @@ pub(crate) struct Search {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits and reduction")]
 pub(crate) struct Limits {
-    /// The most different states.
+    /// The most different states, the nearest ones. With such a limit no states are forgotten.
     #[arg(long, value_name = "N")]
     pub(crate) max_states: Option<u64>,
     /// The most steps from the start.

@@ -1,7 +1,8 @@
-//! Halves of rows, each stored once and known by a number.
+//! Parts of rows, each stored once and known by a number.
 //!
 //! Half of the network, with what it has sent, is in far fewer conditions than the whole, so a half is shared by many
-//! states: a state is kept as the numbers of its two halves, 8 bytes whatever its width, and exactly.
+//! states: a state is kept as the numbers of its two halves, 8 bytes whatever its width, and exactly. Quarters are fewer
+//! still: a few of them make up all states, so nothing but their four numbers, 16 bytes, is needed for a state.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError};
@@ -14,14 +15,23 @@ use crate::space::Row;
 /// A state, by the numbers of its halves.
 pub(crate) type Pair = [u32; 2];
 
-/// The halves of all rows. Threads look up and add side by side.
-pub(crate) struct Halves {
-    sides: [Side; 2],
+/// A state, by the numbers of its quarters.
+pub(crate) type Quad = [u32; 4];
+
+/// The halves of all rows.
+pub(crate) type Halves = Parts<2>;
+
+/// Their quarters.
+pub(crate) type Quarters = Parts<4>;
+
+/// The parts of all rows. Threads look up and add side by side.
+pub(crate) struct Parts<const N: usize> {
+    sides: [Side; N],
 }
 
-impl Halves {
-    /// `places` are those of the one half and of the other; see [`crate::layout::Layout::halves`].
-    pub(crate) fn new(places: [Vec<usize>; 2]) -> Self {
+impl<const N: usize> Parts<N> {
+    /// `places` are those of each part; see [`crate::layout::Layout::halves`].
+    pub(crate) fn new(places: [Vec<usize>; N]) -> Self {
         Self { sides: places.map(Side::new) }
     }
 
@@ -29,25 +39,25 @@ impl Halves {
         self.sides.iter().map(|side| side.places.len()).sum()
     }
 
-    /// The halves of a row. A half that is as in `near`, whose halves are known, is not looked up.
-    pub(crate) fn pair(&self, row: &Row, near: (&Row, Pair), recent: &mut Recent) -> Pair {
+    /// The parts of a row. A part that is as in `near`, whose parts are known, is not looked up.
+    pub(crate) fn near(&self, row: &Row, near: (&Row, [u32; N]), recent: &mut Recent<N>) -> [u32; N] {
         let (near, known) = near;
-        let mut pair = known;
-        for ((side, id), recent) in self.sides.iter().zip(&mut pair).zip(&mut recent.0) {
+        let mut parts = known;
+        for ((side, id), recent) in self.sides.iter().zip(&mut parts).zip(&mut recent.0) {
             if side.places.iter().any(|place| row[*place] != near[*place]) {
                 *id = side.id(row, recent);
             }
         }
-        pair
+        parts
     }
 
-    /// The halves of a row of which nothing is known.
-    pub(crate) fn pair_of(&self, row: &Row) -> Pair {
-        [0, 1].map(|side| self.sides[side].id(row, &mut []))
+    /// The parts of a row of which nothing is known.
+    pub(crate) fn of(&self, row: &Row) -> [u32; N] {
+        std::array::from_fn(|side| self.sides[side].id(row, &mut []))
     }
 
-    pub(crate) fn read(&self, pair: Pair, row: &mut Row) {
-        for (side, id) in self.sides.iter().zip(pair) {
+    pub(crate) fn read(&self, parts: [u32; N], row: &mut Row) {
+        for (side, id) in self.sides.iter().zip(parts) {
             for (place, kept) in side.places.iter().zip(side.half(id)) {
                 row[*place] = kept.load(Ordering::Relaxed);
             }
@@ -59,24 +69,24 @@ impl Halves {
     }
 }
 
-/// Halves that one thread met lately, by hash: it finds them again without a lock.
-pub(crate) struct Recent([Vec<u32>; 2]);
+/// Parts that one thread met lately, by hash: it finds them again without a lock.
+pub(crate) struct Recent<const N: usize>([Vec<u32>; N]);
 
-impl Recent {
+impl<const N: usize> Recent<N> {
     pub(crate) fn new() -> Self {
-        Self([vec![NONE; RECENT], vec![NONE; RECENT]])
+        Self(std::array::from_fn(|_| vec![NONE; RECENT]))
     }
 
     /// Nothing is remembered: for one thread alone, to which a lock costs little.
     pub(crate) const fn nothing() -> Self {
-        Self([Vec::new(), Vec::new()])
+        Self([const { Vec::new() }; N])
     }
 }
 
 const RECENT: usize = 1 << 14;
 const NONE: u32 = u32::MAX;
 
-/// All halves of one side.
+/// All parts of one side.
 struct Side {
     /// Where its numbers stand in a row.
     places: Vec<usize>,
@@ -163,6 +173,6 @@ const fn mix(hash: u64, number: u32) -> u64 {
 }
 
 /// The hash of a state.
-pub(crate) const fn hash(pair: Pair) -> u64 {
-    mix(mix(SEED, pair[0]), pair[1])
+pub(crate) fn hash<const N: usize>(parts: [u32; N]) -> u64 {
+    parts.iter().fold(SEED, |hash, part| mix(hash, *part))
 }
