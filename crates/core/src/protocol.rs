@@ -43,6 +43,15 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
         false
     }
 
+    /// Whether nobody waits for `message`, which this node has just sent to `to`; `heard` is the sender of the message
+    /// that made it do so, if one did. Such a message only confirms what its receiver did, which goes on without it. So a
+    /// driver may hold it back for a while to send it together with the next one over the same link, in their order: to a
+    /// protocol that is nothing but a slow link.
+    fn can_wait(&self, message: &Self::Message, to: NodeId, heard: Option<NodeId>) -> bool {
+        let _ = (message, to, heard);
+        false
+    }
+
     /// Whether this node can go for good without loss to others: it has neither the token nor a copy that may be the
     /// token, owes no release, and its application neither waits nor is inside. Otherwise its state must be kept.
     fn may_go(&self) -> bool {

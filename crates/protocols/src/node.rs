@@ -187,6 +187,10 @@ impl Protocol for Node {
         each_node!(self, node => Among::look(message).is_some_and(|message| node.is_stale(from, message)))
     }
 
+    fn can_wait(&self, message: &Message, to: NodeId, heard: Option<NodeId>) -> bool {
+        each_node!(self, node => Among::look(message).is_some_and(|message| node.can_wait(message, to, heard)))
+    }
+
     fn may_go(&self) -> bool {
         each_node!(self, node => node.may_go())
     }

@@ -11,6 +11,7 @@ mod messages;
 mod order;
 mod safety;
 mod setup;
+mod shared;
 mod waiting;
 mod wires;
 
@@ -204,7 +205,8 @@ pub const CLAIMS: &[Claim] = &[
         says: "Nothing is said of the number of messages.",
         demands: &[],
         how: "Messages and transmissions per entry by kind, at light and heavy load, on wires and on a \
-                radio; ours beside the printed ones on the same runs; and the set-up of the paper it builds on.",
+                radio; ours beside the printed ones on the same runs, also where messages that nobody waits for share \
+                frames; and the set-up of the paper it builds on.",
         expected: "Light load: REQUEST and TOKEN 2.0 to 2.4 each (1.7 to 2.7), LINK 8.4 to 9.2 (7 to 10.5), \
                 in all 13 to 15 (12 to 16). LINK is about half or more at every load, one per neighbour and \
                 pass.",

@@ -39,6 +39,11 @@ pub(crate) enum Due {
     Free {
         node: u32,
     },
+    /// What was held back on a link goes now, if it has not gone yet.
+    Held {
+        from: u32,
+        to: u32,
+    },
     Leg {
         node: u32,
         version: u32,

@@ -93,6 +93,7 @@ fn without_delay(scenario: &Scenario) -> Scenario {
         fifo: true,
         loss: 0.0,
         message: MessageSize::Fixed(0),
+        hold_back: None,
         gentle: false,
         changes: Changes::default(),
     };

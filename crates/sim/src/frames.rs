@@ -4,14 +4,17 @@ use meshlock_protocols::Message;
 
 use crate::links::Generation;
 
-/// A message in flight to one or more neighbours.
+/// A message in flight to one or more neighbours, and those that go with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub(crate) from: u32,
     pub(crate) to: Vec<Hop>,
     pub(crate) message: Message,
     pub(crate) kind: usize,
+    /// Of the message and the header of the frame.
     pub(crate) bytes: u32,
+    /// They arrive before the message, in their order.
+    pub(crate) riders: Vec<Rider>,
     /// It is repeated until all receivers acknowledge it.
     pub(crate) acked: bool,
     pub(crate) attempts: u32,
@@ -19,6 +22,28 @@ pub(crate) struct Frame {
     pub(crate) number: u64,
     /// For messages that go further than to neighbours.
     pub(crate) letter: Option<Letter>,
+}
+
+/// A message in the frame of another one, for one of its receivers.
+#[derive(Clone, Debug)]
+pub(crate) struct Rider {
+    pub(crate) to: u32,
+    pub(crate) message: Message,
+    pub(crate) kind: usize,
+    pub(crate) bytes: u32,
+}
+
+impl Frame {
+    /// The length of all that is in it.
+    pub(crate) fn length(&self) -> u32 {
+        self.riders.iter().fold(self.bytes, |sum, rider| sum.saturating_add(rider.bytes))
+    }
+
+    /// What it brings to a receiver, in order.
+    pub(crate) fn messages_for(&self, to: u32) -> impl Iterator<Item = &Message> {
+        let riders = self.riders.iter().filter(move |rider| rider.to == to).map(|rider| &rider.message);
+        riders.chain([&self.message])
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,7 +95,8 @@ pub struct Request {
 pub struct Totals {
     /// Messages from one node to one other: a broadcast to five neighbours counts five.
     pub messages: u64,
-    /// Transmissions: a broadcast counts one, and every repetition one more. On wires the same as messages.
+    /// Transmissions: a broadcast counts one, and every repetition one more. On wires the same as messages, unless
+    /// several share a frame.
     pub frames: u64,
     pub bytes: u64,
 }

@@ -1,5 +1,6 @@
 //! Counts what is sent.
 
+use crate::frames::Frame;
 use crate::outcome::{Kind, Totals};
 
 /// What was sent so far, by kind and in all.
@@ -27,12 +28,15 @@ impl Tally {
         self.all.messages += count;
     }
 
-    pub(crate) fn frame(&mut self, kind: usize, bytes: u32) {
-        let totals = &mut self.kinds[kind].totals;
-        totals.frames += 1;
-        totals.bytes += u64::from(bytes);
+    /// A transmission. It is one of its last message; what rides on it is only bytes.
+    pub(crate) fn frame(&mut self, frame: &Frame) {
+        self.kinds[frame.kind].totals.frames += 1;
         self.all.frames += 1;
-        self.all.bytes += u64::from(bytes);
+        let riders = frame.riders.iter().map(|rider| (rider.kind, rider.bytes));
+        for (kind, bytes) in riders.chain([(frame.kind, frame.bytes)]) {
+            self.kinds[kind].totals.bytes += u64::from(bytes);
+            self.all.bytes += u64::from(bytes);
+        }
     }
 
     /// By kind, in the order of their names.

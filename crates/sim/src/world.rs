@@ -5,6 +5,7 @@
 //! | `world/happen.rs` | what each entry of the agenda does |
 //! | `world/handle.rs` | an event at a node, and the effects it asks for |
 //! | `world/carry.rs`, `world/outbox.rs` | messages on the air and on wires; what waits for a transmitter |
+//! | `world/hold.rs` | several messages in one frame |
 //! | `world/route.rs` | messages to nodes that are not neighbours |
 //! | `world/connect.rs` | links that come and go |
 //! | `world/look.rs` | rules and figures over the whole network |
@@ -17,6 +18,7 @@ mod crash;
 mod edit;
 mod handle;
 mod happen;
+mod hold;
 mod leave;
 mod look;
 mod outbox;
@@ -46,6 +48,7 @@ use crate::topology::links_of;
 use crate::watch::{self, Watch};
 
 use crash::Faults;
+use hold::Held;
 use leave::Presence;
 use look::Figures;
 use outbox::Outbox;
@@ -82,6 +85,7 @@ pub struct World {
     message_size: MessageSize,
     frames: Frames,
     outboxes: Vec<Outbox>,
+    held: Held,
     letters: Letters,
     clients: Clients,
     watch: Watch,
@@ -169,9 +173,9 @@ impl World {
         if let Warmup::Fixed(warmup) = scenario.warmup {
             agenda.add(Time::ZERO + warmup, Due::WarmedUp);
         }
-        let message_size = match &medium {
-            Medium::Air { radio, .. } => radio.message,
-            Medium::Wire { wired, .. } => wired.message,
+        let (message_size, hold_back) = match &medium {
+            Medium::Air { radio, .. } => (radio.message, radio.hold_back),
+            Medium::Wire { wired, .. } => (wired.message, wired.hold_back),
         };
         let mut world = Self {
             seed,
@@ -185,6 +189,7 @@ impl World {
             message_size,
             frames: Frames::default(),
             outboxes: vec![Outbox::default(); count],
+            held: Held::new(hold_back),
             letters: Letters::default(),
             clients,
             watch: Watch::new(&scenario.protocol, scenario.nodes),

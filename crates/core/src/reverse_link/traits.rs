@@ -56,6 +56,20 @@ impl Protocol for Node {
         Some(Returning { grant: Some(grant), units: Units(0) })
     }
 
+    /// Confirmations. To others than the giver, `here` shows the way to the token, and they may want that now.
+    fn can_wait(&self, message: &Message, to: NodeId, heard: Option<NodeId>) -> bool {
+        match message.body {
+            Body::Here { .. } | Body::Received(_) => heard == Some(to),
+            Body::Token { .. }
+            | Body::Ask(_)
+            | Body::Withdraw
+            | Body::Release(_)
+            | Body::Link
+            | Body::News(_)
+            | Body::Leaving => false,
+        }
+    }
+
     fn row(&self, census: &Census) -> Option<Row> {
         Some(self.picture(census))
     }

@@ -21,7 +21,8 @@ use super::Outgoing;
 /// message of each protocol take 30 MB.
 pub const LONGEST_QUEUE: usize = 64 << 20;
 
-/// How long a frame that can wait is held back at most.
+/// How long a frame that can wait is held back at most: some delays of a local network. What a longer time saves, and what
+/// it costs where links fail, is measured in `docs/protocols/reverse-link.md`.
 const HOLD: Duration = Duration::from_millis(1);
 
 /// What a frame costs besides its bytes.

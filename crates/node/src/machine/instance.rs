@@ -1,7 +1,7 @@
 //! The three protocols that a node runs, behind one face.
 
 use meshlock_api::{Definition, Kind, Order, Protocol as Name};
-use meshlock_core::among;
+use meshlock_core::among::{self, Among};
 use meshlock_core::recovery::{Census, Row};
 use meshlock_core::relay::{self, Relayed};
 use meshlock_core::view::{Claimant, Origin};
@@ -219,11 +219,20 @@ impl Instance {
         }
     }
 
-    /// Whether it only confirms what its receiver did, which goes on without it: it may travel with the next message.
-    pub(crate) fn confirms(message: &Payload) -> bool {
-        match message {
-            Payload::ReverseLink(message) => matches!(reverse_link::Node::kind(message), "here" | "received"),
-            Payload::Flood(_) | Payload::Group(_) => false,
+    /// Whether nobody waits for a message that was just sent to a neighbour, because of one `heard` from a neighbour if it
+    /// was one: it may travel with the next one.
+    pub(crate) fn can_wait(&self, message: &Payload, to: NodeId, heard: Option<NodeId>) -> bool {
+        fn can_wait<P>(node: &P, message: &Payload, to: NodeId, heard: Option<NodeId>) -> bool
+        where
+            P: Protocol,
+            P::Message: Among<Payload>,
+        {
+            Among::look(message).is_some_and(|message| node.can_wait(message, to, heard))
+        }
+        match self {
+            Self::ReverseLink(node) => can_wait(node.as_ref(), message, to, heard),
+            Self::Flood(node) => can_wait(node.as_ref(), message, to, heard),
+            Self::Group(node) => can_wait(node.as_ref(), message, to, heard),
         }
     }
 

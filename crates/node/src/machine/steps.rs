@@ -80,14 +80,16 @@ impl Machine {
 
     fn send(&mut self, resource: Number, to: &[NodeId], message: Payload, from: Option<NodeId>) {
         let kind = Instance::kind(&message);
-        let confirms = Instance::confirms(&message);
+        let mut waiting: Vec<NodeId> = Vec::new();
+        if let Some(known) = self.resources.get(&resource) {
+            waiting.extend(to.iter().filter(|to| known.instance.can_wait(&message, **to, from)));
+        }
         let frame = encode(&Frame::Protocol { resource, message });
         if let Some(known) = self.resources.get_mut(&resource) {
             known.counts.sent(kind, to.len(), frame.len());
         }
         for to in to {
-            // To others than the one whose message is confirmed, it shows the way to the token, and they may want that now.
-            self.post_when(*to, &frame, confirms && Some(*to) == from);
+            self.post_when(*to, &frame, waiting.contains(to));
         }
     }
 

@@ -69,6 +69,12 @@ impl Protocol for Recovering {
         }
     }
 
+    fn can_wait(&self, message: &Message, to: NodeId, heard: Option<NodeId>) -> bool {
+        let Body::Inner { resource, message } = &message.body else { return false };
+        let node = usize::try_from(*resource).ok().and_then(|at| self.resources.get(at));
+        node.is_some_and(|node| node.can_wait(message, to, heard))
+    }
+
     fn may_go(&self) -> bool {
         !self.is_running() || self.resources.iter().all(Protocol::may_go)
     }

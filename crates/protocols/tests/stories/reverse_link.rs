@@ -61,6 +61,25 @@ fn a_claim_goes_down_to_the_token_and_the_token_comes_back_along_it() {
     story.expect_holding(["cy"]).expect_token_at(["cy"]);
 }
 
+/// What a driver may send with the next message on the link. To others than the giver, `here` shows the way to the token.
+#[test]
+fn only_confirmations_can_wait_and_only_for_the_one_whose_message_they_confirm() {
+    let story = line(1);
+    let bob = story.node("bob");
+    let (ann, cy) = (NodeId(1), NodeId(3));
+    let grant = GrantId { node: cy, request: RequestId(1) };
+    let message = |body| Message { height: bob.height(), clock: Fence(0), body };
+    for body in [Body::Here { pass: 1 }, Body::Received(grant)] {
+        let message = message(body);
+        let can_wait =
+            [(ann, Some(ann)), (cy, Some(ann)), (ann, None)].map(|(to, heard)| bob.can_wait(&message, to, heard));
+        assert_eq!(can_wait, [true, false, false], "{message:?}");
+    }
+    for body in [Body::Withdraw, Body::Release(grant), Body::Link, Body::News(Vec::new()), Body::Leaving] {
+        assert!(!bob.can_wait(&message(body.clone()), ann, Some(ann)), "{body:?}");
+    }
+}
+
 #[test]
 fn a_node_takes_its_height_from_the_first_neighbour_that_has_heard_of_the_token() {
     let story = line(1);

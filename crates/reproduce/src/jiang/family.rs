@@ -6,7 +6,8 @@ use meshlock_report::table::Cell;
 use meshlock_sim::scenario::Name;
 
 use super::messages::{Pair, half_of_the_messages};
-use super::setup::{With, thirty};
+use super::setup::{With, seconds, thirty};
+use super::shared::{THIRTY, holding, shared_by_thirty};
 use crate::prelude::*;
 
 /// One set of links and changes at all loads.
@@ -15,6 +16,8 @@ struct Sweep {
     changes: &'static str,
     /// By think time: the printed text and ours, and Raymond's tree.
     loads: Vec<(f64, Pair, Samples)>,
+    /// The same pairs with messages held back, by bound.
+    held: Vec<Vec<(f64, Pair)>>,
 }
 
 /// Waiting times and messages per entry of the printed text with its lost requests put back, of the repaired protocol
@@ -31,15 +34,23 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
     let mut sweeps = Vec::new();
     for connectivity in [0.2, 0.8] {
         for (changes, every) in &changes {
-            let load = |think: &f64| {
-                // Long enough for some hundred entries also where they are rare.
+            // Long enough for some hundred entries also where they are rare.
+            let base = |think: f64| {
                 let duration = lab.choose(600.0, 1_500.0, 4_000.0) * (think / 100.0).clamp(1.0, 3.0);
-                let base = thirty(connectivity, *think, duration).changing(*every);
+                thirty(connectivity, think, duration).changing(*every)
+            };
+            let load = |think: &f64| {
+                let base = base(*think);
                 let name = format!("{:.0} % of the links, changes {changes}, think {think}", 100.0 * connectivity);
                 let raymond = lab.replicate(&base.clone().protocol(Name::Raymond), seeds);
                 (*think, Pair::run(lab, name, &base, seeds), raymond)
             };
-            sweeps.push(Sweep { connectivity, changes, loads: thinks.iter().map(load).collect() });
+            let hold = |think: &f64| -> Vec<(f64, Pair)> {
+                let pair = |bound: f64| Pair::run(lab, "", &holding(&base(*think), seconds(bound)), seeds);
+                THIRTY.into_iter().map(|bound| (bound, pair(bound))).collect()
+            };
+            let (loads, held) = (thinks.iter().map(load).collect(), thinks.iter().map(hold).collect());
+            sweeps.push(Sweep { connectivity, changes, loads, held });
         }
     }
     let right = sweeps.iter().all(as_expected);
@@ -78,8 +89,12 @@ pub(super) fn family(lab: &Lab) -> (Vec<Evidence>, bool) {
          changes shortens waits compared with a static tree. That is seen here too: Raymond's tree does not know the \
          links, so each of its messages takes several hops.",
     ));
-    let pairs: Vec<Pair> = sweeps.into_iter().flat_map(|sweep| sweep.loads).map(|(_, pair, _)| pair).collect();
-    evidence.extend(half_of_the_messages(&pairs));
+    let of_sweep = |sweep: Sweep| sweep.loads.into_iter().map(|(_, pair, _)| pair).zip(sweep.held);
+    let pairs: Vec<(Pair, Vec<(f64, Pair)>)> = sweeps.into_iter().flat_map(of_sweep).collect();
+    let shared = shared_by_thirty(&pairs);
+    let alone: Vec<Pair> = pairs.into_iter().map(|(alone, _)| alone).collect();
+    evidence.extend(half_of_the_messages(&alone));
+    evidence.extend(shared);
     (evidence, right)
 }
 

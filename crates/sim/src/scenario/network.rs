@@ -39,6 +39,9 @@ pub struct Radio {
     pub ack: u32,
     /// How often an unacknowledged transmission is repeated before the link is given up.
     pub retries: u32,
+    /// How long a message that nobody waits for is held back at most, to go in one frame with the next one for its
+    /// receiver; what one event sends to a neighbour is then one frame, too. `None`: every message is a frame.
+    pub hold_back: Option<Span>,
     /// Whether a link that breaks first delivers what is on it.
     pub gentle: bool,
     pub mobility: Mobility,
@@ -127,6 +130,8 @@ pub struct Wired {
     pub loss: f64,
     /// How long messages are (for counting bytes; delay does not depend on it).
     pub message: MessageSize,
+    /// As with [`Radio::hold_back`].
+    pub hold_back: Option<Span>,
     /// Whether a link that breaks first delivers what is on it.
     pub gentle: bool,
     pub changes: Changes,
@@ -179,7 +184,8 @@ impl Wired {
     /// Links that keep the order of messages, lose none and do not change; messages as encoded.
     pub fn new(shape: Shape, delay: Distribution) -> Self {
         let message = MessageSize::Encoded { header: 0 };
-        Self { shape, delay, fifo: true, loss: 0.0, message, gentle: false, changes: Changes::default() }
+        let changes = Changes::default();
+        Self { shape, delay, fifo: true, loss: 0.0, message, hold_back: None, gentle: false, changes }
     }
 }
 
@@ -195,6 +201,7 @@ impl Radio {
             message: MessageSize::Fixed(200),
             ack: 14,
             retries: 7,
+            hold_back: None,
             gentle: false,
             mobility,
         }

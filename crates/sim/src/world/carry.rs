@@ -22,7 +22,15 @@ use crate::time::{Span, Time};
 pub(super) type Arrivals = BTreeMap<(u32, u32), Time>;
 
 impl World {
-    pub(super) fn send(&mut self, from: u32, to: u32, message: Message, observer: &mut dyn Observer) {
+    /// Sends to one node, because of a message `heard` from a neighbour if it was one.
+    pub(super) fn send(
+        &mut self,
+        from: u32,
+        to: u32,
+        message: Message,
+        heard: Option<NodeId>,
+        observer: &mut dyn Observer,
+    ) {
         if self.manner.routed {
             return self.post(from, to, message, observer);
         }
@@ -31,13 +39,20 @@ impl World {
         else {
             return self.lose(from, to, &message, observer);
         };
-        self.dispatch(from, vec![Hop { node: to, link, delivered: false }], message, true, None, observer);
+        self.address(from, vec![Hop { node: to, link, delivered: false }], message, heard, observer);
     }
 
     /// Sends to some neighbours at once.
-    pub(super) fn multicast(&mut self, from: u32, to: &[NodeId], message: Message, observer: &mut dyn Observer) {
+    pub(super) fn multicast(
+        &mut self,
+        from: u32,
+        to: &[NodeId],
+        message: Message,
+        heard: Option<NodeId>,
+        observer: &mut dyn Observer,
+    ) {
         if self.manner.routed || self.manner.direct {
-            return to.iter().for_each(|to| self.send(from, to.0, message.clone(), observer));
+            return to.iter().for_each(|to| self.send(from, to.0, message.clone(), heard, observer));
         }
         let mut hops = Vec::with_capacity(to.len());
         for NodeId(node) in to.iter().copied() {
@@ -46,7 +61,7 @@ impl World {
                 None => self.lose(from, node, &message, observer),
             }
         }
-        self.dispatch(from, hops, message, true, None, observer);
+        self.address(from, hops, message, heard, observer);
     }
 
     /// Sends to all neighbours, or to all nodes where any node can be reached.
@@ -67,7 +82,12 @@ impl World {
         } else {
             self.links.with_generations(from).iter().copied().map(hop).collect()
         };
-        self.dispatch(from, to, message, self.manner.relies_on_links, None, observer);
+        if self.manner.relies_on_links {
+            return self.address(from, to, message, None, observer);
+        }
+        // Nothing that has to arrive rides on what is not repeated, and nothing is overtaken.
+        self.ship_due(observer);
+        self.dispatch(from, to, message, false, None, observer);
     }
 
     pub(super) fn dispatch(
@@ -87,13 +107,25 @@ impl World {
         if letter.is_none_or(|letter| letter.origin == from) {
             self.tally.messages(kind, to.len() as u64);
         }
-        let bytes = match self.message_size {
+        let bytes = self.length(&message);
+        let frame = Frame { from, to, message, kind, bytes, riders: Vec::new(), acked, attempts: 0, number: 0, letter };
+        self.launch(frame, observer);
+    }
+
+    /// How long a message is in a frame that goes anyway.
+    pub(super) fn length(&self, message: &Message) -> u32 {
+        match self.message_size {
             MessageSize::Fixed(bytes) => bytes,
-            MessageSize::Encoded { header } => header.saturating_add(encoded_size(&message)),
-        };
-        let number = self.frames.next_number();
-        let frame = Frame { from, to, message, kind, bytes, acked, attempts: 0, number, letter };
+            MessageSize::Encoded { .. } => encoded_size(message),
+        }
+    }
+
+    /// Puts a frame without its header on the air or on wires.
+    pub(super) fn launch(&mut self, frame: Frame, observer: &mut dyn Observer) {
+        let header = if let MessageSize::Encoded { header } = self.message_size { header } else { 0 };
+        let frame = Frame { bytes: frame.bytes.saturating_add(header), number: self.frames.next_number(), ..frame };
         if matches!(self.medium, Medium::Air { .. }) {
+            let from = frame.from;
             let slot = self.frames.keep(frame);
             self.outboxes[from as usize].push_back(slot);
             self.transmit(from, observer);
@@ -112,7 +144,7 @@ impl World {
                 at = at.max(*last);
                 *last = at;
             }
-            self.tally.frame(frame.kind, frame.bytes);
+            self.tally.frame(&frame);
             let slot = self.frames.keep(Frame { to: vec![*hop], ..frame.clone() });
             self.agenda.add(at, Due::Land { frame: slot });
         }
@@ -133,8 +165,8 @@ impl World {
             if frame.to.is_empty() {
                 continue;
             }
-            let sent = self.now + airtime(radio, frame.bytes);
-            self.tally.frame(frame.kind, frame.bytes);
+            let sent = self.now + airtime(radio, frame.length());
+            self.tally.frame(&frame);
             frame.attempts += 1;
             let outbox = &mut self.outboxes[node as usize];
             (outbox.on_the_air, outbox.free_at) = (frame.acked, sent);
@@ -187,7 +219,7 @@ impl World {
     fn miss(&mut self, frame: &Frame, to: u32, observer: &mut dyn Observer) {
         match frame.letter {
             Some(letter) => self.forward(frame.from, letter, frame.message.clone(), observer),
-            None => self.lose(frame.from, to, &frame.message, observer),
+            None => frame.messages_for(to).for_each(|message| self.lose(frame.from, to, message, observer)),
         }
     }
 
@@ -230,7 +262,11 @@ impl World {
     fn arrive(&mut self, frame: &Frame, at: u32, observer: &mut dyn Observer) {
         match frame.letter {
             Some(letter) => self.pass_on(at, letter, frame.message.clone(), observer),
-            None => self.receive(at, frame.from, frame.message.clone(), observer),
+            None => {
+                for message in frame.messages_for(at) {
+                    self.receive(at, frame.from, message.clone(), observer);
+                }
+            }
         }
     }
 
@@ -277,7 +313,12 @@ impl World {
                 ends && frame.to.iter().any(|hop| hop.node == to && !hop.delivered)
             };
             let first = self.frames.iter_mut().filter(|frame| between(frame)).min_by_key(|frame| frame.number);
-            let Some(frame) = first else { return };
+            let Some(frame) = first else {
+                if self.ship_between(a, b, observer) {
+                    continue;
+                }
+                return;
+            };
             let to = if frame.from == a { b } else { a };
             for hop in frame.to.iter_mut().filter(|hop| hop.node == to) {
                 hop.delivered = true;

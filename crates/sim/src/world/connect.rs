@@ -85,6 +85,9 @@ impl World {
             self.links.take_down(a, b);
         }
         observer.linked(self.now, (NodeId(a), NodeId(b)), up);
+        if !up {
+            self.lose_held(a, b, observer);
+        }
         if self.manner.hears_links {
             self.announce(a, b, up, observer);
         }

@@ -23,6 +23,7 @@ impl World {
         (self.now.0, node).hash(&mut self.hasher);
         event.hash(&mut self.hasher);
         let before = self.watch.watches_order().then(|| (self.nodes[node as usize].view_before_step(), wish(&event)));
+        let heard = if let Event::Receive { from, .. } = &event { Some(*from) } else { None };
         let copy = observer.sees_events().then(|| event.clone());
         let result = self.nodes[node as usize].handle(event);
         if let (Some((before, event)), Ok(effects)) = (&before, &result) {
@@ -41,18 +42,20 @@ impl World {
             observer.handled(self.now, &self.nodes[node as usize], event, effects);
         }
         for effect in result? {
-            self.fulfil(node, effect, observer);
+            self.fulfil(node, effect, heard, observer);
         }
+        self.ship_due(observer);
         if self.faults.is_some() {
             self.look_after(node, observer);
         }
         Ok(())
     }
 
-    fn fulfil(&mut self, node: u32, effect: Effect<Message>, observer: &mut dyn Observer) {
+    /// Does what a node wants done, because of a message `heard` from a neighbour if it was one.
+    fn fulfil(&mut self, node: u32, effect: Effect<Message>, heard: Option<NodeId>, observer: &mut dyn Observer) {
         match effect {
-            Effect::Send { to, message } => self.send(node, to.0, message, observer),
-            Effect::Multicast { to, message } => self.multicast(node, &to, message, observer),
+            Effect::Send { to, message } => self.send(node, to.0, message, heard, observer),
+            Effect::Multicast { to, message } => self.multicast(node, &to, message, heard, observer),
             Effect::Broadcast { message } => self.broadcast(node, message, observer),
             Effect::Granted { ref grant } if !self.may_grant(node, grant) => {}
             Effect::Granted { grant } => {

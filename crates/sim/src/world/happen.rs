@@ -28,6 +28,7 @@ impl World {
                 let _ = self.handle(node, Event::Expired { timer: Timer { epoch } }, observer);
             }
             Due::Land { frame } => self.land(frame, observer),
+            Due::Held { from, to } => self.hold_no_longer(from, to, observer),
             Due::Free { node } => self.wake(node, observer),
             Due::Leg { node, version } => self.start_leg(node, version, observer),
             Due::Cell { node, version } => {

@@ -72,6 +72,7 @@ impl World {
     /// Whether something from a node is in flight, or something that matters to a node.
     fn has_something_under_way(&self, node: u32) -> bool {
         self.frames.iter().any(|frame| frame.from == node && !frame.to.iter().all(|hop| hop.delivered))
+            || self.held.messages().any(|(from, _)| from == node)
             || self.flights().iter().any(|(from, to, ..)| *from == node || *to == node)
     }
 

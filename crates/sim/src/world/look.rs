@@ -139,8 +139,15 @@ impl World {
                     note(letter.origin, letter.to, &frame.message);
                 }
                 Some(_) => {}
-                None => frame.to.iter().filter(alive).for_each(|hop| note(frame.from, hop.node, &frame.message)),
+                None => {
+                    for hop in frame.to.iter().filter(alive) {
+                        frame.messages_for(hop.node).for_each(|message| note(frame.from, hop.node, message));
+                    }
+                }
             }
+        }
+        for (from, rider) in self.held.messages() {
+            note(from, rider.to, &rider.message);
         }
         for (_, letter, message) in &self.letters.stranded {
             note(letter.origin, letter.to, message);

@@ -67,6 +67,15 @@ fn wired(protocol: ProtocolChoice, shape: Shape) -> Scenario {
     }
 }
 
+fn holding_back(mut scenario: Scenario, most: f64) -> Scenario {
+    let most = Some(seconds(most));
+    match &mut scenario.network {
+        Network::Radio(radio) => radio.hold_back = most,
+        Network::Wired(wired) => wired.hold_back = most,
+    }
+    scenario
+}
+
 const RANDOM: Shape = Shape::Random { connectivity: 0.3 };
 
 /// Runs of every kind, with the hash that each must have, on every machine and at every level of optimisation.
@@ -80,6 +89,8 @@ fn pinned() -> Vec<(Scenario, u64)> {
         (wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 12_476_897_135_995_519_756),
         (wired(printed(Name::ReverseLink), RANDOM), 4_988_167_234_257_547_265),
         (wired(protocol(Name::Raymond, Over::Routing), RANDOM), 11_418_822_247_127_315_872),
+        (holding_back(radio(protocol(Name::ReverseLink, Over::Links)), 0.01), 5_273_892_109_612_182_487),
+        (holding_back(wired(protocol(Name::ReverseLink, Over::Links), RANDOM), 5.0), 11_794_951_312_229_703_385),
     ]
 }
 

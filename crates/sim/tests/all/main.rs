@@ -4,6 +4,7 @@
 
 mod crashes;
 mod engine;
+mod held_back;
 mod import_traces;
 mod recording;
 mod scenario_files;

@@ -6,6 +6,7 @@ use meshlock_sim::scenario::{
     Arrivals, Changes, Class, Crashes, MessageSize, Mobility, Over, Placement, ProtocolChoice, Radio, Recovery, Shape,
     Text, Traffic, UrgencyOf, Voting, Wired,
 };
+use meshlock_sim::time::Span;
 
 pub(super) fn radio(radio: &Radio) -> String {
     let Radio { area, range, bandwidth, latency, error, ack, retries, .. } = radio;
@@ -14,8 +15,9 @@ pub(super) fn radio(radio: &Radio) -> String {
         if *bandwidth >= 1e6 { format!("{} Mb/s", bandwidth / 1e6) } else { format!("{} kb/s", bandwidth / 1e3) };
     format!(
         "radio in an area of {width} m x {height} m: range {range} m, {rate}, latency {latency}, {}, errors with \
-         probability {error}, acknowledgements of {ack} bytes, up to {retries} repetitions; a link that breaks {}",
+         probability {error}, acknowledgements of {ack} bytes, up to {retries} repetitions{}; a link that breaks {}",
         message(radio.message),
+        sharing(radio.hold_back),
         breaking(radio.gentle),
     )
 }
@@ -33,10 +35,11 @@ pub(super) fn wired(wired: &Wired) -> String {
     };
     let order = if wired.fifo { "in order" } else { "in any order" };
     format!(
-        "{shape}: delay (s) {}, {order}, loss with probability {}, {}; a link that breaks {}",
+        "{shape}: delay (s) {}, {order}, loss with probability {}, {}{}; a link that breaks {}",
         distribution(&wired.delay),
         wired.loss,
         message(wired.message),
+        sharing(wired.hold_back),
         breaking(wired.gentle),
     )
 }
@@ -72,6 +75,15 @@ fn message(size: MessageSize) -> String {
         MessageSize::Fixed(bytes) => format!("messages of {bytes} bytes"),
         MessageSize::Encoded { header } => format!("messages as encoded plus {header} bytes of header"),
     }
+}
+
+fn sharing(hold_back: Option<Span>) -> String {
+    let told = |bound: Span| {
+        format!(
+            ", a message that nobody waits for shares the frame of the next one to its receiver, after {bound} at most"
+        )
+    };
+    hold_back.map(told).unwrap_or_default()
 }
 
 fn breaking(gentle: bool) -> &'static str {

@@ -91,6 +91,12 @@ impl Protocol for Node {
         Some(Returning { grant: None, units })
     }
 
+    /// The giver of the token knows the height that its receiver tells by LINK: it has noted it itself.
+    fn can_wait(&self, message: &Message, to: NodeId, heard: Option<NodeId>) -> bool {
+        let predicted = || self.ht_vector.get(&to).map(|giver| giver.just_below(self.height.id));
+        matches!(message.body, Body::Link) && heard == Some(to) && predicted() == Some(message.height)
+    }
+
     fn kind(message: &Message) -> &'static str {
         message.body.kind()
     }

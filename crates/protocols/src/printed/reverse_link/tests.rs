@@ -100,6 +100,26 @@ fn the_token_lowers_its_receiver_and_goes_to_the_front_with_a_request_behind_it(
     assert_eq!(middle.ht_vector[&NodeId(2)], height(0, -3, 2));
 }
 
+/// Those of LINK to the giver and nothing else: a driver may send them with the next message.
+#[test]
+fn what_the_giver_of_the_token_has_foreseen_can_wait() {
+    let mut middle = line(Config::printed(1)).remove(1);
+    ask(&mut middle, 1, Demand::units(1, 1));
+    let heard = Some(NodeId(0));
+    let sent = receive(&mut middle, height(0, 0, 0), Body::Token(Units(1)));
+    let can_wait = |effect: &Effect<Message>| {
+        let Effect::Send { to, message } = effect else { return false };
+        middle.can_wait(message, *to, heard)
+    };
+    let low = height(0, -1, 1);
+    let waiting: Vec<_> = sent.iter().filter(|effect| can_wait(effect)).cloned().collect();
+    assert_eq!(waiting, [send(0, low, Body::Link)]);
+    let link = Message { height: low, body: Body::Link };
+    assert!(!middle.can_wait(&link, NodeId(0), None), "nobody has given it anything");
+    let raised = Message { height: height(1, 0, 1), body: Body::Link };
+    assert!(!middle.can_wait(&raised, NodeId(0), heard), "nobody could foresee that");
+}
+
 #[test]
 fn a_holder_that_waits_for_units_enters_when_they_come_back() {
     let mut last = line(Config::printed(2)).remove(2);

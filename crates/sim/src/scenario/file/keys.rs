@@ -156,6 +156,13 @@ pub(super) const KEYS: &[Key] = &[
         Default("7"),
         "repetitions of an unacknowledged transmission before the link is given up",
     ),
+    key(
+        "radio.hold_back",
+        MOMENT,
+        Optional,
+        "how long a message that nobody waits for may wait for the next one to its receiver, to share its frame; \
+         absent: every message is a frame",
+    ),
     key("radio.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is in flight"),
     // Area.
     key(
@@ -235,6 +242,13 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("topology.header", LENGTH, Default("\"54B\""), "in front of every encoded message")
         .only("message = \"encoded\""),
+    key(
+        "topology.hold_back",
+        MOMENT,
+        Optional,
+        "how long a message that nobody waits for may wait for the next one to its receiver, to share its frame; \
+         absent: every message is a frame",
+    ),
     key("topology.gentle", Kind::Flag, Default("false"), "whether a link that breaks first delivers what is in flight"),
     key(
         "topology.change_every",

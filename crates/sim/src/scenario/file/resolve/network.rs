@@ -39,6 +39,7 @@ fn radio(source: &Source, reader: &mut Reader<'_>, nodes: u32) -> Result<Radio, 
     let message = message(&mut part)?;
     let ack = part.get::<f64>("ack")? as u32;
     let retries = part.get("retries")?;
+    let hold_back = part.optional("hold_back")?;
     let gentle = part.get("gentle")?;
     let (mobility, area) = match mobility::recorded(source, reader, nodes)? {
         Some(recorded) => recorded,
@@ -47,7 +48,7 @@ fn radio(source: &Source, reader: &mut Reader<'_>, nodes: u32) -> Result<Radio, 
             (mobility::mobility(source, reader, area, nodes)?, area)
         }
     };
-    Ok(Radio { area, range, bandwidth, latency, error, message, ack, retries, gentle, mobility })
+    Ok(Radio { area, range, bandwidth, latency, error, message, ack, retries, hold_back, gentle, mobility })
 }
 
 fn area(reader: &mut Reader<'_>, range: f64, nodes: u32) -> Result<Area, Problem> {
@@ -90,6 +91,7 @@ fn wired(reader: &mut Reader<'_>, nodes: u32, duration: Span) -> Result<Wired, P
     let fifo = part.get("fifo")?;
     let loss = part.get("loss")?;
     let message = message(&mut part)?;
+    let hold_back = part.optional("hold_back")?;
     let gentle = part.get("gentle")?;
     let every = part.optional("change_every")?;
     let keep_connected = part.get("keep_connected")?;
@@ -99,7 +101,8 @@ fn wired(reader: &mut Reader<'_>, nodes: u32, duration: Span) -> Result<Wired, P
     }
     let count = reader.count("topology.change");
     let script = (0..count).map(|index| change(reader, index, nodes, duration)).collect::<Result<_, _>>()?;
-    Ok(Wired { shape, delay, fifo, loss, message, gentle, changes: Changes { every, keep_connected, script } })
+    let changes = Changes { every, keep_connected, script };
+    Ok(Wired { shape, delay, fifo, loss, message, hold_back, gentle, changes })
 }
 
 fn change(reader: &mut Reader<'_>, index: usize, nodes: u32, duration: Span) -> Result<ScriptedChange, Problem> {

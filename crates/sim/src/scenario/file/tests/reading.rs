@@ -41,6 +41,7 @@ fn what_has_another_meaning_has_another_canonical_form() {
         ("nodes", "99"),
         ("warmup", "mser5"),
         ("radio.range", "121m"),
+        ("radio.hold_back", "0s"),
         ("protocol.name", "flood"),
         ("protocol.text", "published"),
         ("area.degree", "10"),
@@ -212,6 +213,17 @@ fn the_rest_of_the_words_is_read() {
     assert_eq!(scenario.protocol.text, Text::Published { repairs: vec!["f2".to_owned(), "f7".to_owned()] });
     let Network::Wired(wired) = scenario.network else { panic!("a wired network") };
     assert_eq!(wired.shape, Shape::Tree { arity: 3 });
+}
+
+#[test]
+fn messages_are_held_back_only_where_the_file_says_so() {
+    let of = |text: &str| match scenario(text).network {
+        Network::Radio(radio) => radio.hold_back,
+        Network::Wired(wired) => wired.hold_back,
+    };
+    assert_eq!((of("[radio]\n"), of("[topology]\n")), (None, None));
+    let said = ["[radio]\nhold_back = \"1ms\"\n", "[topology]\nhold_back = \"1ms\"\n"];
+    assert_eq!(said.map(of), [Some(Span::from_millis(1)); 2]);
 }
 
 const STUDY: &str = r#"

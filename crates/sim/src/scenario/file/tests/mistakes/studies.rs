@@ -11,7 +11,7 @@ an unknown key on the command line
 [radio]
 --set radio.rang=120m
 unknown key `rang` in [radio]
-help: did you mean `range`? allowed: range, bandwidth, latency, error, message, header, ack, retries, gentle
+help: did you mean `range`? allowed: range, bandwidth, latency, error, message, header, ack, retries, hold_back, gentle
 
 a key without its section on the command line
 [radio]
@@ -40,7 +40,7 @@ help: did you mean `literal`? allowed: literal
 an axis that is no key
 [radio] / [study] / [study.axes] / ^"radio.rang"^ = ["1m"]
 unknown key `rang` in [radio]
-help: did you mean `range`? allowed: range, bandwidth, latency, error, message, header, ack, retries, gentle
+help: did you mean `range`? allowed: range, bandwidth, latency, error, message, header, ack, retries, hold_back, gentle
 
 an axis with a wrong value
 [radio] / [study] / [study.axes] / nodes = [10, ^0^]

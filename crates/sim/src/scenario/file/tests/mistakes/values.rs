@@ -8,7 +8,7 @@ this is not TOML: extra `=`, expected nothing
 an unknown key
 [radio] / ^rang^ = "120m"
 unknown key `rang` in [radio]
-help: did you mean `range`? allowed: range, bandwidth, latency, error, message, header, ack, retries, gentle
+help: did you mean `range`? allowed: range, bandwidth, latency, error, message, header, ack, retries, hold_back, gentle
 
 a key of another section
 [radio] / ^speed^ = "2mps"
