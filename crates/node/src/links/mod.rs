@@ -18,7 +18,7 @@
 //! | `control`, `doubles` | what links say on their own account; two live nodes with one identity |
 //! | `queue` | what waits to be sent, bounded |
 //! | `dialing`, `waiting` | retries with backoff |
-//! | `beacon`, `discovery` | finding others on the local medium |
+//! | `beacon`, `discovery`, `interfaces` | finding others on the local medium |
 
 mod beacon;
 mod config;
@@ -31,6 +31,7 @@ mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 mod hello;
+mod interfaces;
 mod link;
 mod manager;
 mod queue;

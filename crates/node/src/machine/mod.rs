@@ -327,7 +327,7 @@ impl Machine {
                 alarms::Alarm::Catalogue => self.catalogue_due(),
                 alarms::Alarm::Promises => self.promises_due(),
                 alarms::Alarm::Voting => self.voting_due(now),
-                alarms::Alarm::Call(caller) => self.call_due(caller),
+                alarms::Alarm::Call(caller) => self.call_due(now, caller),
                 alarms::Alarm::Places => self.places_due(now),
                 alarms::Alarm::Noting => self.noting_due(now),
             }

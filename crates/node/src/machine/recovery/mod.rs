@@ -5,6 +5,7 @@
 //! resources are pictured before the next frame is handled.
 
 mod calls;
+mod relief;
 mod standing;
 mod told;
 mod voting;

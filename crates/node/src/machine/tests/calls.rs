@@ -39,9 +39,9 @@ fn frames_for_each_link(mesh: &mut Mesh, links: usize) -> f64 {
     (mesh.net.arrived - before) as f64 / links as f64
 }
 
-/// Three voters make six rounds in a standing. Each crosses every link, at most once in each direction; rounds and answers
-/// come back over some of them.
-const MOST_FOR_EACH_LINK: f64 = 3.0 * 6.0 * 4.0 + 8.0;
+/// The first of three voters calls six times in a standing. Each call crosses every link, at most once in each direction;
+/// rounds come back over some of them, and then the answers of three voters. The other voters are told on their way.
+const MOST_FOR_EACH_LINK: f64 = 6.0 * (2.0 + 1.0 + 3.0) + 4.0;
 
 #[test]
 fn what_a_link_carries_does_not_grow_with_the_mesh() {
@@ -50,6 +50,73 @@ fn what_a_link_carries_does_not_grow_with_the_mesh() {
         let frames = frames_for_each_link(&mut mesh, links.len());
         assert!(frames < MOST_FOR_EACH_LINK, "{frames} with {nodes} nodes and {} links", links.len());
         assert_all_grant(&mesh);
+    }
+}
+
+/// Which nodes call.
+fn callers(mesh: &Mesh) -> Vec<usize> {
+    let calls = |node: &usize| mesh.net.machines[*node].voting().is_some_and(|voting| voting.calls());
+    (0..mesh.net.machines.len()).filter(|node| !mesh.dead.contains(node)).filter(calls).collect()
+}
+
+/// The other voters hear everybody through it, in every round.
+#[test]
+fn one_voter_calls_for_all() {
+    for links in [ring(12), grid(3, 4), vec![(5, 0), (5, 1), (5, 2), (5, 3), (5, 4)]] {
+        let nodes = 1 + links.iter().map(|(one, other)| one.max(other)).max().expect("links");
+        let mut mesh = at_rest(nodes, &links);
+        for _ in 0..30 {
+            mesh.run_ms(700);
+            // Between the call and the rounds that it brings another looks as if it were to call.
+            mesh.net.settle();
+            assert_eq!(callers(&mesh), [0]);
+            for voter in 0..3 {
+                let voting = mesh.net.machines[voter].voting().expect("voters");
+                let now = mesh.net.now.time();
+                for (node, since) in voting.silent_since() {
+                    assert!(now.0 - since.0 < 10_000 / 6 + 300, "{voter} has not heard {node:?}");
+                }
+            }
+        }
+        assert_all_grant(&mesh);
+    }
+}
+
+#[test]
+fn another_voter_calls_when_the_first_is_gone() {
+    let mut mesh = at_rest(12, &grid(3, 4));
+    mesh.kill(0);
+    mesh.run_ms(3_000);
+    assert_eq!(callers(&mesh), [1]);
+    mesh.run_ms(12_000);
+    assert_eq!(callers(&mesh), [1]);
+    for node in 1..12 {
+        let machine = &mesh.net.machines[node];
+        assert_eq!(machine.suspended(), None, "n{node}");
+        let gone: Vec<_> = machine.census().expect("voters").counts().filter(|(_, count)| count % 2 == 0).collect();
+        assert_eq!(gone.len(), 1, "n{node}");
+    }
+    mesh.restart(0);
+    mesh.run_ms(20_000);
+    assert_eq!(callers(&mesh), [0]);
+}
+
+/// A node of the version before does not know what voters are told, and lets it be.
+#[test]
+fn voters_that_are_not_told_call_themselves() {
+    let told: fn((usize, usize), &[u8]) -> bool =
+        |_, frame| matches!(decode(frame), Ok(Frame::Called(called)) if called.number >> 63 == 1);
+    let answered: fn((usize, usize), &[u8]) -> bool = |_, frame| {
+        matches!(decode(frame), Ok(Frame::Answered(answered)) if answered.caller.member() != answered.voter.member)
+    };
+    for (loses, others_call) in [(told, true), (answered, false)] {
+        let mut mesh = at_rest(12, &grid(3, 4));
+        mesh.net.loses = loses;
+        for _ in 0..30 {
+            mesh.run_ms(1_000);
+            assert_all_grant(&mesh);
+        }
+        assert_eq!(callers(&mesh) == [0, 1, 2], others_call);
     }
 }
 
