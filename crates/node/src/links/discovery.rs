@@ -24,7 +24,7 @@ use super::transport::canonical;
 const GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x4d4c);
 
 /// After so many beacons without any change they are sent less often.
-const LIVELY: u32 = 30;
+const LIVELY: u32 = 10;
 
 /// So many times.
 const LESS_OFTEN: u32 = 4;
@@ -287,7 +287,7 @@ mod tests {
         let interval = Duration::from_secs(1);
         let mut pace = Pace { interval, said: 0 };
         let lively = (0..100).take_while(|_| pace.next() == interval).count();
-        assert_eq!(lively, 29, "with the first, thirty");
+        assert_eq!(lively, 9, "with the first, ten");
         assert_eq!(pace.next(), interval * 4);
         assert_eq!(pace.changed(), interval, "the next one does not wait for longer");
         assert_eq!(pace.next(), interval);

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `manager` | [`Links`]: starts and stops everything |
 //! | `tls` | who is let in: holders of the authority's certificates, and no other peer sees one |
-//! | `transport`, `quic`, `udp`, `tcp`, `frames` | connections and whole frames on them |
+//! | `transport`, `quic`, `udp`, `timer`, `tcp`, `frames` | connections and whole frames on them |
 //! | `hello`, `link`, `table` | one link from its first frame to its end; at most one to each member |
 //! | `control`, `doubles` | what links say on their own account; two live nodes with one identity |
 //! | `queue` | what waits to be sent, bounded |
@@ -38,6 +38,7 @@ mod queue;
 mod quic;
 mod table;
 mod tcp;
+mod timer;
 mod tls;
 mod transport;
 mod udp;

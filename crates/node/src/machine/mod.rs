@@ -316,6 +316,11 @@ impl Machine {
         self.alarms.next()
     }
 
+    /// Whether a timer that waits for that had better look again: what it was set for has been done.
+    pub fn take_eased(&mut self) -> bool {
+        self.alarms.take_eased()
+    }
+
     /// Does what is due.
     pub fn wake(&mut self, now: Now) {
         while let Some(alarm) = self.alarms.take_due(now) {

@@ -106,9 +106,7 @@ fn another_voter_calls_when_the_first_is_gone() {
 fn voters_that_are_not_told_call_themselves() {
     let told: fn((usize, usize), &[u8]) -> bool =
         |_, frame| matches!(decode(frame), Ok(Frame::Called(called)) if called.number >> 63 == 1);
-    let answered: fn((usize, usize), &[u8]) -> bool = |_, frame| {
-        matches!(decode(frame), Ok(Frame::Answered(answered)) if answered.caller.member() != answered.voter.member)
-    };
+    let answered: fn((usize, usize), &[u8]) -> bool = |_, frame| matches!(decode(frame), Ok(Frame::Answered(answered)) if answered.caller.member() != answered.voter.member);
     for (loses, others_call) in [(told, true), (answered, false)] {
         let mut mesh = at_rest(12, &grid(3, 4));
         mesh.net.loses = loses;
