@@ -129,7 +129,7 @@ impl Machine {
         // What has come of the last one still counts.
         self.gathered(now);
         self.give_answers();
-        let gathers = self.relieves_others();
+        let gathers = self.tells_others();
         let missing = self.neighbours.keys().copied().filter(|_| gathers).collect();
         let due = gathers.then(|| now.plus_ms(CALLER_GATHERS_MS));
         let Some(recovery) = &mut self.recovery else { return };

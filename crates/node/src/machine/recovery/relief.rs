@@ -7,7 +7,9 @@
 //! ```
 //!
 //! The first is the one with the smallest member. One that does not hear its calls, or is not told the rounds, calls as
-//! if it were alone, so nothing depends on the first: that decides only who calls, as in [`calls`](super::calls).
+//! if it were alone, so nothing depends on the first: that decides only who calls, as in [`calls`](super::calls). Whoever
+//! calls tells all other voters, also those before it: two voters that know different rounds of a node that died do not count
+//! each other's suspicions, and where they are the last two of three nobody would declare it gone.
 //!
 //! What voters are told has the form of what is brought to a call, with a number that no call has: a node that does not
 //! know of this does not know the call either, and lets it be. Then the voters behind it call.
@@ -32,15 +34,15 @@ pub(super) struct Held {
 }
 
 impl Machine {
-    /// Voters that come after this member.
-    fn voters_after(&self, member: u16) -> impl Iterator<Item = u16> {
+    /// The voters, but for this member.
+    fn voters_beside(&self, member: u16) -> impl Iterator<Item = u16> {
         let voters = self.voting().and_then(|voting| voting.list()).map_or(&[][..], |list| list.voters());
-        voters.iter().map(|voter| voter.member).filter(move |voter| *voter > member)
+        voters.iter().map(|voter| voter.member).filter(move |voter| *voter != member)
     }
 
-    /// Whether there are voters that need not call when this one does.
-    pub(super) fn relieves_others(&self) -> bool {
-        self.voters_after(self.settings.id.member()).next().is_some()
+    /// Whether there are voters that are to be told what a call of this one brings.
+    pub(super) fn tells_others(&self) -> bool {
+        self.voters_beside(self.settings.id.member()).next().is_some()
     }
 
     /// The caller tells the other voters what it was brought. Which of them it can reach.
@@ -55,7 +57,7 @@ impl Machine {
     fn pass_to_voters(&mut self, called: Called) -> BTreeSet<u16> {
         let Called { caller, number, rounds } = called;
         let voters: Vec<u16> =
-            self.voters_after(caller.member()).filter(|voter| *voter != self.settings.id.member()).collect();
+            self.voters_beside(caller.member()).filter(|voter| *voter != self.settings.id.member()).collect();
         let call = self.recovery.as_mut().and_then(|recovery| recovery.calls.get(caller, number));
         let Some(call) = call else { return BTreeSet::new() };
         let by = |voter: &u16| call.brought.get(voter).map(|brought| (*voter, brought.by));
@@ -76,24 +78,24 @@ impl Machine {
         let number = called.number & !TO_VOTERS;
         let caller = called.caller;
         let me = self.settings.id;
-        let is_after = self.voters_after(caller.member()).any(|voter| voter == me.member());
         let recovery = self.recovery.as_mut()?;
-        let may_relieve = is_after && recovery.voting.as_ref().is_some_and(|voting| voting.is_caller(caller));
+        let are_voters =
+            recovery.voting.as_ref().is_some_and(|voting| voting.is_caller(me) && voting.is_caller(caller));
         let call = recovery.calls.get(caller, number).filter(|call| call.way == Some(from))?;
         let mut rounds = Vec::new();
-        if may_relieve {
+        if are_voters {
             let census = recovery.keeper.census();
             rounds.extend(called.rounds.iter().copied().filter(|(node, _)| *node != me && !census.is_gone(*node)));
             call.told.extend(rounds.iter().map(|told| (told.0.member(), *told)));
         }
         self.pass_to_voters(Called { number, ..called });
-        if may_relieve {
+        if are_voters && caller.member() < me.member() {
             self.vote(now, |voting, time| {
                 voting.relieve(time);
                 Vec::new()
             });
-            self.hear_rounds(now, rounds);
         }
+        self.hear_rounds(now, rounds);
         None
     }
 

@@ -101,6 +101,47 @@ fn another_voter_calls_when_the_first_is_gone() {
     assert_eq!(callers(&mesh), [0]);
 }
 
+/// Of three voters two are left then, and both have to know the same rounds of the third, also when it dies soon after
+/// another came back, and several voters call.
+#[test]
+fn whoever_is_killed_is_declared_gone_in_time() {
+    for links in [ring(3), ring(5)] {
+        let nodes = links.len();
+        let mut mesh = at_rest(nodes, &links);
+        for turn in 0..60 {
+            let victim = turn % 3;
+            mesh.run_ms(1_000 + turn as u64 * 337 % 4_000);
+            let dead = mesh.net.machines[victim].settings().id;
+            mesh.kill(victim);
+            mesh.run_ms(10_400 + 500);
+            for node in (0..nodes).filter(|node| *node != victim) {
+                let census = mesh.net.machines[node].census().expect("voters");
+                assert!(census.is_gone(dead), "turn {turn}: n{victim} is killed, as n{node} sees it");
+            }
+            mesh.restart(victim);
+        }
+    }
+}
+
+#[test]
+fn with_a_voter_gone_the_next_death_is_declared_in_time() {
+    for first in 0..3 {
+        let mut mesh = at_rest(6, &grid(2, 3));
+        mesh.run_ms(700);
+        mesh.kill(first);
+        mesh.run_ms(12_345);
+        for victim in [5, 3] {
+            let dead = mesh.net.machines[victim].settings().id;
+            mesh.kill(victim);
+            mesh.run_ms(10_400 + 500);
+            for node in (0..6).filter(|node| !mesh.dead.contains(node)) {
+                let census = mesh.net.machines[node].census().expect("voters");
+                assert!(census.is_gone(dead), "n{victim} is killed after n{first}, as n{node} sees it");
+            }
+        }
+    }
+}
+
 /// A node of the version before does not know what voters are told, and lets it be.
 #[test]
 fn voters_that_are_not_told_call_themselves() {
