@@ -95,7 +95,12 @@ impl Calls {
         self.0.get_mut(&me.member()).filter(|call| call.caller == me)
     }
 
-    /// Its number.
+    /// As which incarnation a member called last.
+    pub(super) fn last_caller(&self, member: u16) -> Option<NodeId> {
+        self.0.get(&member).map(|call| call.caller)
+    }
+
+    /// The number of the last call of this node.
     pub(super) fn number_of(&self, me: NodeId) -> Option<u64> {
         self.0.get(&me.member()).filter(|call| call.caller == me).map(|call| call.number)
     }

@@ -9,7 +9,8 @@
 //! The first is the one with the smallest member. One that does not hear its calls, or is not told the rounds, calls as
 //! if it were alone, so nothing depends on the first: that decides only who calls, as in [`calls`](super::calls). Whoever
 //! calls tells all other voters, also those before it: two voters that know different rounds of a node that died do not count
-//! each other's suspicions, and where they are the last two of three nobody would declare it gone.
+//! each other's suspicions, and where they are the last two of three nobody would declare it gone. For the same reason a voter
+//! calls until all others have told it something.
 //!
 //! What voters are told has the form of what is brought to a call, with a number that no call has: a node that does not
 //! know of this does not know the call either, and lets it be. Then the voters behind it call.
@@ -43,6 +44,17 @@ impl Machine {
     /// Whether there are voters that are to be told what a call of this one brings.
     pub(super) fn tells_others(&self) -> bool {
         self.voters_beside(self.settings.id.member()).next().is_some()
+    }
+
+    /// Whether all other voters have told this one what their calls brought, each in its last life: every voter calls when it
+    /// comes. One that does not knows only what its own calls bring, so this one must not make rounds that it does not hear of.
+    fn all_voters_tell(&self) -> bool {
+        let Some(recovery) = &self.recovery else { return false };
+        let tells = |voter: u16| {
+            let teller = recovery.tellers.get(&voter).copied();
+            teller.is_some() && recovery.calls.last_caller(voter).is_none_or(|caller| Some(caller) == teller)
+        };
+        self.voters_beside(self.settings.id.member()).all(tells)
     }
 
     /// The caller tells the other voters what it was brought. Which of them it can reach.
@@ -87,9 +99,10 @@ impl Machine {
             let census = recovery.keeper.census();
             rounds.extend(called.rounds.iter().copied().filter(|(node, _)| *node != me && !census.is_gone(*node)));
             call.told.extend(rounds.iter().map(|told| (told.0.member(), *told)));
+            recovery.tellers.insert(caller.member(), caller);
         }
         self.pass_to_voters(Called { number, ..called });
-        if are_voters && caller.member() < me.member() {
+        if are_voters && caller.member() < me.member() && self.all_voters_tell() {
             self.vote(now, |voting, time| {
                 voting.relieve(time);
                 Vec::new()

@@ -159,6 +159,27 @@ fn voters_that_are_not_told_call_themselves() {
     }
 }
 
+/// One of the voters is of the version before: it calls, tells nothing and does not understand what it is told.
+#[test]
+fn beside_a_voter_that_does_not_tell_all_call() {
+    fn former(ends: (usize, usize), frame: &[u8]) -> bool {
+        let is_told = matches!(decode(frame), Ok(Frame::Called(called)) if called.number >> 63 == 1);
+        is_told && (ends.0 == 1 || ends.1 == 1)
+    }
+    let mut mesh = Mesh::voting_with_links(3, &ring(3));
+    mesh.net.loses = former;
+    mesh.run_ms(20_000);
+    for turn in 0..20 {
+        mesh.run_ms(10_000 + turn * 337 % 4_000);
+        assert_eq!(callers(&mesh), [0, 1, 2]);
+        let dead = mesh.net.machines[2].settings().id;
+        mesh.kill(2);
+        mesh.run_ms(10_400 + 500);
+        assert!((0..2).all(|node| mesh.net.machines[node].census().expect("voters").is_gone(dead)), "turn {turn}");
+        mesh.restart(2);
+    }
+}
+
 #[test]
 fn a_link_more_is_no_reason_to_tell_all_rounds() {
     let mut mesh = at_rest(40, &ring(40));
