@@ -126,7 +126,8 @@ fn whoever_is_killed_is_declared_gone_in_time() {
 #[test]
 fn with_a_voter_gone_the_next_death_is_declared_in_time() {
     for first in 0..3 {
-        let mut mesh = at_rest(6, &grid(2, 3));
+        // With a link more, so that those who are left are linked.
+        let mut mesh = at_rest(6, &[grid(2, 3), vec![(0, 2)]].concat());
         mesh.run_ms(700);
         mesh.kill(first);
         mesh.run_ms(12_345);
