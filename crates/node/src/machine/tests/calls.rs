@@ -126,8 +126,9 @@ fn whoever_is_killed_is_declared_gone_in_time() {
 #[test]
 fn with_a_voter_gone_the_next_death_is_declared_in_time() {
     for first in 0..3 {
-        // With a link more, so that those who are left are linked.
-        let mut mesh = at_rest(6, &[grid(2, 3), vec![(0, 2)]].concat());
+        // All are linked with all, so those who are left are, too.
+        let links: Vec<(usize, usize)> = (0..6).flat_map(|one| (0..one).map(move |other| (other, one))).collect();
+        let mut mesh = at_rest(6, &links);
         mesh.run_ms(700);
         mesh.kill(first);
         mesh.run_ms(12_345);
