@@ -26,6 +26,9 @@ const GATHER_MS: u64 = 100;
 /// How long the caller waits for them, where others are to be told: longer than those whom it waits for.
 const CALLER_GATHERS_MS: u64 = 150;
 
+/// Nodes and their rounds.
+type Rounds = Vec<(NodeId, u64)>;
+
 /// The last calls of all voters.
 #[derive(Debug, Default)]
 pub(super) struct Calls(BTreeMap<u16, Call>);
@@ -66,12 +69,8 @@ impl Call {
     }
 
     /// Answers to rounds that came here, by whom they go to; and those to rounds of this node.
-    pub(super) fn ways(
-        &self,
-        me: NodeId,
-        rounds: Vec<(NodeId, u64)>,
-    ) -> (BTreeMap<NodeId, Vec<(NodeId, u64)>>, Vec<u64>) {
-        let mut ways = BTreeMap::<NodeId, Vec<(NodeId, u64)>>::new();
+    pub(super) fn ways(&self, me: NodeId, rounds: Rounds) -> (BTreeMap<NodeId, Rounds>, Vec<u64>) {
+        let mut ways = BTreeMap::<NodeId, Rounds>::new();
         let mut own = Vec::new();
         for (node, round) in rounds {
             if node == me {
