@@ -37,7 +37,7 @@ pub struct Hub {
     inner: Mutex<Inner>,
     /// On a clock that goes on while the machine is suspended: leases and standings end in a closed laptop, too.
     began: Moment,
-    /// The next alarm has become earlier.
+    /// The next alarm has become earlier, or the timer would ring in vain.
     earlier: Notify,
     /// A neighbour told of removed members.
     removals: mpsc::Sender<HeardRemovals>,
@@ -245,6 +245,7 @@ impl Hub {
             self.catalogue.notify_one();
         }
         let after = inner.machine.next_wake();
+        let is_eased = inner.machine.take_eased();
         let woken = inner.machine.take_woken();
         let steps = inner.machine.counts.steps;
         drop(inner);
@@ -253,7 +254,7 @@ impl Hub {
         // Not before: a task that is woken may want the machine at once, on this thread.
         woken.into_iter().for_each(Waker::wake);
         self.steps.reached(steps);
-        if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
+        if is_eased || after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.earlier.notify_one();
         }
         for remark in remarks {

@@ -29,7 +29,7 @@ start and to cross the mesh do suffer from it.";
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   sudo meshlock bench scale
-      all three parts: about a minute and a half
+      all three parts: about two minutes
   meshlock bench scale --only mesh --nodes 30
       a smaller mesh in one process
   meshlock bench scale --only crowd --json > crowd.json

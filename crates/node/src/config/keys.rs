@@ -119,7 +119,7 @@ pub const KEYS: &[Key] = &[
         shape: Shape::Text,
         default: "\"1s\"",
         example: "\"5s\"",
-        meaning: "How often a beacon is sent; from `100ms` to `60s`",
+        meaning: "How often a beacon is sent, at rest a quarter as often; from `100ms` to `60s`",
     },
     Key {
         section: "node",

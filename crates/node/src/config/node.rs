@@ -33,7 +33,7 @@ pub struct NodeConfig {
     pub peers: Vec<String>,
     /// Whether nodes on the same local network find each other by beacons. Default: yes.
     pub discovery: bool,
-    /// How often a beacon is sent. Default: 1 s.
+    /// How often a beacon is sent; a quarter as often when nothing has changed for a while. Default: 1 s.
     pub discovery_interval: Duration,
     /// How long a neighbour may be silent before its link counts as lost. Default: 2.5 s.
     pub loss_after: Duration,

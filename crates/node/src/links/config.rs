@@ -82,7 +82,7 @@ pub enum Transport {
 /// Finding others on the local medium by multicast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discovery {
-    /// How often this node says that it is there, and looks for new interfaces.
+    /// How often this node says that it is there; a quarter as often when nothing has changed for a while.
     pub interval: Duration,
     /// The IPv4 group.
     pub group: Ipv4Addr,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use meshlock_core::NodeId;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use super::table::LinkTable;
 use super::transport::Endpoint;
@@ -49,6 +49,8 @@ pub(super) struct Context {
     pub(super) held_off: Mutex<HeldOff>,
     pub(super) warnings: Warnings,
     pub(super) links: AtomicU64,
+    /// A link has come or gone: beacons are sent more often for a while.
+    pub(super) stirred: Notify,
     /// Beacons that no member of this mesh sent.
     pub(super) foreign_beacons: Arc<AtomicU64>,
     /// Closed when the last task has ended.

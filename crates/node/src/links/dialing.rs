@@ -143,17 +143,17 @@ impl Target {
     }
 }
 
-/// A member of this mesh says that it is there: dials it unless that is needless.
-pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr) {
+/// A member of this mesh says that it is there: dials it unless that is needless. Whether a link to it is missing.
+pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr) -> bool {
     let needless = member == context.me || context.table.is_linked(member) || context.refusal(member).is_some();
     if needless || context.is_held_off(address) {
-        return;
+        return false;
     }
     let alone = {
         let mut attempts = context.attempts.lock().unwrap_or_else(PoisonError::into_inner);
         let tried = attempts.entry(member).or_default();
         if tried.len() >= MOST_ATTEMPTS || !tried.insert(address) {
-            return;
+            return true;
         }
         tried.len() == 1
     };
@@ -171,6 +171,7 @@ pub(super) fn heard(context: &Arc<Context>, member: Member, address: SocketAddr)
             tracing::debug!(member = member.0, %address, reason = failure.reason, "a beacon, but no link");
         }
     });
+    true
 }
 
 /// Forgets an attempt when it is over.

@@ -212,6 +212,7 @@ async fn serve(
         Ok(outgoing) => outgoing,
         Err(reason) => return (reason, false),
     };
+    context.stirred.notify_one();
     let overflow = outgoing.overflow();
     tracing::info!(link = link.0, peer = peer.name, node = peer.node.0, address = %peer.address, ?direction, "link up");
     let Channel { reader, writer, carrier, .. } = channel;
@@ -236,6 +237,7 @@ async fn serve(
         flush = flush && writer.flush().await.is_ok();
     }
     user.down(link, &reason);
+    context.stirred.notify_one();
     tracing::info!(link = link.0, peer = peer.name, node = peer.node.0, reason, "link down");
     (reason, flush)
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use super::beacon::Beacons;
 use super::context::Context;
@@ -94,6 +94,7 @@ impl Links {
             held_off: Mutex::default(),
             warnings: Warnings::default(),
             links: AtomicU64::new(0),
+            stirred: Notify::new(),
             foreign_beacons: Arc::clone(&foreign_beacons),
             _alive: alive,
         });

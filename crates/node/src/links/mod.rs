@@ -13,12 +13,12 @@
 //! |---|---|
 //! | `manager` | [`Links`]: starts and stops everything |
 //! | `tls` | who is let in: holders of the authority's certificates, and no other peer sees one |
-//! | `transport`, `quic`, `udp`, `tcp`, `frames` | connections and whole frames on them |
+//! | `transport`, `quic`, `udp`, `timer`, `tcp`, `frames` | connections and whole frames on them |
 //! | `hello`, `link`, `table` | one link from its first frame to its end; at most one to each member |
 //! | `control`, `doubles` | what links say on their own account; two live nodes with one identity |
 //! | `queue` | what waits to be sent, bounded |
 //! | `dialing`, `waiting` | retries with backoff |
-//! | `beacon`, `discovery` | finding others on the local medium |
+//! | `beacon`, `discovery`, `interfaces` | finding others on the local medium |
 
 mod beacon;
 mod config;
@@ -31,12 +31,14 @@ mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 mod hello;
+mod interfaces;
 mod link;
 mod manager;
 mod queue;
 mod quic;
 mod table;
 mod tcp;
+mod timer;
 mod tls;
 mod transport;
 mod udp;

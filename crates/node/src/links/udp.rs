@@ -1,4 +1,4 @@
-//! The socket below QUIC, which asks the system once for all that has arrived.
+//! What is below QUIC: a socket that asks the system once for all that has arrived, and timers that ring together.
 //!
 //! Quinn's own asks until the system says that nothing is left, so every second call brings nothing, and most packets here
 //! come alone. A call that brings fewer packets than there is room for says as much.
@@ -15,13 +15,15 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime, UdpPoller};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Tokio, with sockets of ours.
+use super::timer::Timer;
+
+/// Tokio, with sockets and timers of ours.
 #[derive(Debug)]
 pub(super) struct AskingOnce;
 
 impl Runtime for AskingOnce {
     fn new_timer(&self, at: Instant) -> Pin<Box<dyn AsyncTimer>> {
-        TokioRuntime.new_timer(at)
+        Box::pin(Timer::new(at))
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {

@@ -36,6 +36,8 @@ pub(crate) enum Alarm {
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     due: BTreeSet<(Now, Alarm)>,
+    /// The first was taken out, of a kind that is seldom waited for to the end.
+    is_eased: bool,
     #[cfg(test)]
     sets: usize,
 }
@@ -56,7 +58,14 @@ impl Alarms {
     }
 
     pub(crate) fn unset(&mut self, at: Now, alarm: Alarm) {
+        // Calls come all the time, and nearly all are answered long before. Requests are too many to tell of each.
+        self.is_eased |= matches!(alarm, Alarm::Call(_)) && self.due.first() == Some(&(at, alarm));
         self.due.remove(&(at, alarm));
+    }
+
+    /// Whether a timer that waits for the next alarm had better look again, so as not to ring in vain.
+    pub(crate) fn take_eased(&mut self) -> bool {
+        std::mem::take(&mut self.is_eased)
     }
 
     #[cfg(test)]
@@ -73,5 +82,27 @@ impl Alarms {
             return None;
         }
         self.due.pop_first().map(|(_, alarm)| alarm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_waits_for_a_call_that_was_answered_looks_again() {
+        let mut alarms = Alarms::default();
+        let (soon, later) = (Now(1), Now(2));
+        alarms.set(soon, Alarm::Call(3));
+        alarms.set(later, Alarm::Call(4));
+        alarms.set(later, Alarm::Places);
+        assert!(!alarms.take_eased());
+        alarms.unset(later, Alarm::Call(4));
+        assert!(!alarms.take_eased(), "the next alarm is still the same");
+        alarms.unset(soon, Alarm::Call(3));
+        assert!(alarms.take_eased() && !alarms.take_eased());
+        assert_eq!(alarms.next(), Some(later));
+        alarms.unset(later, Alarm::Places);
+        assert!(!alarms.take_eased(), "others are left to ring");
     }
 }

@@ -319,6 +319,11 @@ impl Machine {
         self.alarms.next()
     }
 
+    /// Whether a timer that waits for that had better look again: what it was set for has been done.
+    pub fn take_eased(&mut self) -> bool {
+        self.alarms.take_eased()
+    }
+
     /// Does what is due.
     pub fn wake(&mut self, now: Now) {
         while let Some(alarm) = self.alarms.take_due(now) {
@@ -330,7 +335,7 @@ impl Machine {
                 alarms::Alarm::Catalogue => self.catalogue_due(),
                 alarms::Alarm::Promises => self.promises_due(),
                 alarms::Alarm::Voting => self.voting_due(now),
-                alarms::Alarm::Call(caller) => self.call_due(caller),
+                alarms::Alarm::Call(caller) => self.call_due(now, caller),
                 alarms::Alarm::Places => self.places_due(now),
                 alarms::Alarm::Noting => self.noting_due(now),
             }

@@ -70,7 +70,7 @@ impl Machine {
         self.note_linked(now, node, &gone.name);
         self.events.tell(now, || What::LinkDown { node: gone.name, reason: reason.to_owned() });
         self.query_link_down(node);
-        self.call_link_down(node);
+        self.call_link_down(now, node);
     }
 
     /// A frame has arrived. An error says why the link has to be closed.

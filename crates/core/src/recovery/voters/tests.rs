@@ -503,6 +503,38 @@ fn who_is_called_makes_a_round_that_only_voters_hear_as_long_as_they_answer() {
 }
 
 #[test]
+fn a_voter_does_not_call_as_long_as_one_before_it_tells_it_the_rounds_of_all() {
+    let list = list(&[0]);
+    let mut mesh = Mesh::new(1, &list);
+    mesh.register(0);
+    mesh.pass(100);
+    let voter = &mut mesh.nodes[0];
+    let made = voter.standing.last_made().expect("a round");
+    assert!(voter.calls());
+    assert_eq!(voter.next_wake(), Some(made.plus(SETTINGS.round)));
+    // It is told late in its round: there is still some time for the next call.
+    voter.relieve(made.plus(Span(SETTINGS.round.0 - 1)));
+    assert!(!voter.calls());
+    assert_eq!(voter.next_wake(), Some(made.plus(SETTINGS.relief())));
+    assert!(SETTINGS.round < SETTINGS.relief() && SETTINGS.relief() < SETTINGS.patience);
+    // It is called, and makes a round that it need not tell. Then it waits to be told.
+    let now = made.plus(SETTINGS.round);
+    let round = voter.standing.round() + 1;
+    let (told, acts) = voter.called(now);
+    assert_eq!(told, Some(round));
+    assert!(!acts.iter().any(|act| matches!(act, Act::Say(Word::Round { .. }))), "{acts:?}");
+    assert!(voter.calls());
+    assert_eq!(voter.next_wake(), Some(now.plus(SETTINGS.round)));
+    voter.relieve(now);
+    assert_eq!(voter.next_wake(), Some(now.plus(SETTINGS.relief())));
+    // Nobody calls any more: it does.
+    let due = now.plus(SETTINGS.relief());
+    let call = Act::Say(Word::Round { node: node(0), round: round + 1 });
+    assert!(voter.wake(due).contains(&call));
+    assert!(voter.calls());
+}
+
+#[test]
 fn newcomers_that_come_soon_after_each_other_are_put_on_record_at_once() {
     let list = list(&[0]);
     let settings = Settings { gather: Span(250), ..SETTINGS };

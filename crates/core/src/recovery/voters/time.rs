@@ -44,4 +44,10 @@ impl Settings {
         let patience = Span(round.saturating_add(round / 2));
         Self { standing, silence, round: Span(round), patience, gather: Span(standing.0 / 40), grows: true }
     }
+
+    /// How long a voter waits for the call of one before it: longer than that one waits between two, and not as long as the
+    /// nodes that both call for.
+    pub(super) fn relief(&self) -> Span {
+        Span(self.round.0.saturating_add(self.round.0 / 4).min(self.patience.0))
+    }
 }

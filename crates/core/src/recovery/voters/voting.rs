@@ -90,6 +90,8 @@ pub struct Voting {
     /// What the heir asks the voters to ratify.
     pub(super) ratifying: Option<Census>,
     pub(super) desk: Option<Desk>,
+    /// When a voter before this one told it the rounds of all. It decides only who calls.
+    pub(super) relieved: Option<Time>,
     pub(super) planted: Planted,
 }
 
@@ -112,6 +114,7 @@ impl Voting {
             attempt: counter,
             ratifying: None,
             desk: None,
+            relieved: None,
             planted: Planted::NONE,
         };
         voting.desk = record.map(|record| voting.sit_down(record));
@@ -163,6 +166,13 @@ impl Voting {
         }
         let acts = self.settle(now, acts);
         (self.standing.last_made().map(|_| self.standing.round()), acts)
+    }
+
+    /// A voter that comes before this one calls, and tells it the rounds of all: this one need not call as long as that goes
+    /// on. It makes its rounds when it is called, like a node that does not vote, and calls again when none was told it for
+    /// a little longer than the time between two calls.
+    pub fn relieve(&mut self, now: Time) {
+        self.relieved = Some(now);
     }
 
     /// The driver did not listen for so long: whoever this voter did not hear meanwhile was not silent.
@@ -251,6 +261,11 @@ impl Voting {
     /// Whether the rounds of a node are calls: it is a voter of the list in force.
     pub fn is_caller(&self, node: NodeId) -> bool {
         self.list().is_some_and(|list| list.voters().iter().any(|voter| voter.member == node.member()))
+    }
+
+    /// Whether this node calls for the rounds of all: it votes, and no voter before it does.
+    pub fn calls(&self) -> bool {
+        self.serving(Duty::Renew).is_some() && !self.is_relieved()
     }
 
     /// Whether voters have answered this node lately.
@@ -361,15 +376,21 @@ impl Voting {
         self.is_registered && !self.census.is_gone(self.me)
     }
 
-    /// Whether the rounds of this node are calls: it votes.
-    fn calls(&self) -> bool {
-        self.serving(Duty::Renew).is_some()
+    /// The rounds of all were told since this voter made its last round.
+    fn is_relieved(&self) -> bool {
+        self.relieved.is_some_and(|at| self.standing.last_made().is_some_and(|made| made <= at))
     }
 
     /// When the next round is due, unless a voter calls before. `None`: at once.
     fn next_round(&self) -> Option<Time> {
-        let waits_for_call = !self.calls() && self.standing.is_renewed(&self.settings);
-        let wait = if waits_for_call { self.settings.patience } else { self.settings.round };
+        let settings = &self.settings;
+        let wait = if self.calls() || !self.standing.is_renewed(settings) {
+            settings.round
+        } else if self.is_relieved() {
+            settings.relief()
+        } else {
+            settings.patience
+        };
         self.standing.last_made().map(|made| made.plus(wait))
     }
 

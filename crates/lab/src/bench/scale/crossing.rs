@@ -18,8 +18,8 @@ const MS_PER_HOP: f64 = 2.0;
 
 /// A mesh that takes longer is broken; a busy machine is no fault.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Acknowledgements, voters and the like are over then.
-const SETTLE: Duration = Duration::from_secs(3);
+/// Acknowledgements, the growth of voters and the like are over then, and beacons are sent less often.
+const SETTLE: Duration = Duration::from_secs(15);
 /// How often the lock crosses the mesh.
 const CROSSINGS: usize = 40;
 

@@ -5,6 +5,7 @@
 //! resources are pictured before the next frame is handled.
 
 mod calls;
+mod relief;
 mod standing;
 mod told;
 mod voting;
@@ -68,6 +69,8 @@ pub(crate) struct Recovery {
     ways: BTreeMap<u16, NodeId>,
     /// The calls of voters, and what comes back.
     calls: calls::Calls,
+    /// Voters that told this one the rounds of all, as the incarnations that did.
+    tellers: BTreeMap<u16, NodeId>,
     disk: Box<dyn Disk>,
     /// Others hold this incarnation for gone. It does nothing until it has begun anew.
     expelled: bool,
@@ -220,6 +223,7 @@ impl Machine {
             voting_alarm: None,
             ways: BTreeMap::new(),
             calls: calls::Calls::default(),
+            tellers: BTreeMap::new(),
             disk,
             expelled: false,
             suspended,
@@ -437,6 +441,7 @@ impl Machine {
         recovery.keeper = Keeper::new(id, census.clone(), recovery.voting.is_some());
         (recovery.expelled, recovery.grew) = (false, now);
         recovery.calls = calls::Calls::default();
+        recovery.tellers.clear();
         self.settings.id = id;
         self.forget_registry_request();
         self.forget_removals();

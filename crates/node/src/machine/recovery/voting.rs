@@ -64,7 +64,7 @@ impl Machine {
     /// Does something with the voters, if there are any, and carries out what comes of it.
     pub(crate) fn vote(&mut self, now: Now, what: impl FnOnce(&mut Voting, Time) -> Vec<Act>) {
         let words = self.vote_silently(now, what);
-        self.say(words, None);
+        self.say(now, words, None);
     }
 
     /// The same, but for the words that are to be said, which are returned.
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     /// Tells neighbours, but not the one from whom the words came.
-    pub(super) fn say(&mut self, words: Vec<Word>, except: Option<NodeId>) {
+    pub(super) fn say(&mut self, now: Now, words: Vec<Word>, except: Option<NodeId>) {
         let (mut for_all, mut on_its_way) = (Vec::new(), BTreeMap::<NodeId, Vec<Word>>::new());
         let mut answers = OnTheirWay::new();
         for word in words {
@@ -136,7 +136,7 @@ impl Machine {
                 && *node == self.settings.id
                 && self.voting().is_some_and(|voting| voting.is_caller(*node))
             {
-                self.call(*round);
+                self.call(now, *round);
             }
             let asker = if let Word::Answer { node, .. } = &word { Some(*node) } else { None };
             if asker == Some(self.settings.id) {
@@ -153,8 +153,8 @@ impl Machine {
             let own = on_its_way.remove(&neighbour).map(|own| frames_of(&[for_all.as_slice(), &own].concat()));
             own.as_ref().unwrap_or(&frames).iter().for_each(|frame| self.post(neighbour, frame));
         }
-        for ((way, _), answered) in answers {
-            self.post(way, &encode(&Frame::Answered(answered)));
+        for ((way, ..), answered) in answers {
+            self.answer(way, answered);
         }
     }
 
@@ -182,7 +182,7 @@ impl Machine {
             }
             let heard = word.clone();
             if let Word::Round { node, round } = &word {
-                self.called_again(from, *node, *round);
+                self.called_again(now, from, *node, *round);
             }
             let said = if let Word::List(list) = &word
                 && self.is_founding(list)
@@ -201,8 +201,8 @@ impl Machine {
                 if is_news { passed_on.push(word) } else { own.push(word) }
             }
         }
-        self.say(passed_on, Some(from));
-        self.say(own, None);
+        self.say(now, passed_on, Some(from));
+        self.say(now, own, None);
         for (caller, number) in calls {
             self.called(now, from, caller, number);
         }

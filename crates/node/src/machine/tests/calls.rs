@@ -39,9 +39,9 @@ fn frames_for_each_link(mesh: &mut Mesh, links: usize) -> f64 {
     (mesh.net.arrived - before) as f64 / links as f64
 }
 
-/// Three voters make six rounds in a standing. Each crosses every link, at most once in each direction; rounds and answers
-/// come back over some of them.
-const MOST_FOR_EACH_LINK: f64 = 3.0 * 6.0 * 4.0 + 8.0;
+/// The first of three voters calls six times in a standing. Each call crosses every link, at most once in each direction;
+/// rounds come back over some of them, and then the answers of three voters. The other voters are told on their way.
+const MOST_FOR_EACH_LINK: f64 = 6.0 * (2.0 + 1.0 + 3.0) + 4.0;
 
 #[test]
 fn what_a_link_carries_does_not_grow_with_the_mesh() {
@@ -50,6 +50,135 @@ fn what_a_link_carries_does_not_grow_with_the_mesh() {
         let frames = frames_for_each_link(&mut mesh, links.len());
         assert!(frames < MOST_FOR_EACH_LINK, "{frames} with {nodes} nodes and {} links", links.len());
         assert_all_grant(&mesh);
+    }
+}
+
+/// Which nodes call.
+fn callers(mesh: &Mesh) -> Vec<usize> {
+    let calls = |node: &usize| mesh.net.machines[*node].voting().is_some_and(|voting| voting.calls());
+    (0..mesh.net.machines.len()).filter(|node| !mesh.dead.contains(node)).filter(calls).collect()
+}
+
+/// The other voters hear everybody through it, in every round.
+#[test]
+fn one_voter_calls_for_all() {
+    for links in [ring(12), grid(3, 4), vec![(5, 0), (5, 1), (5, 2), (5, 3), (5, 4)]] {
+        let nodes = 1 + links.iter().map(|(one, other)| one.max(other)).max().expect("links");
+        let mut mesh = at_rest(nodes, &links);
+        for _ in 0..30 {
+            mesh.run_ms(700);
+            // Between the call and the rounds that it brings another looks as if it were to call.
+            mesh.net.settle();
+            assert_eq!(callers(&mesh), [0]);
+            for voter in 0..3 {
+                let voting = mesh.net.machines[voter].voting().expect("voters");
+                let now = mesh.net.now.time();
+                for (node, since) in voting.silent_since() {
+                    assert!(now.0 - since.0 < 10_000 / 6 + 300, "{voter} has not heard {node:?}");
+                }
+            }
+        }
+        assert_all_grant(&mesh);
+    }
+}
+
+#[test]
+fn another_voter_calls_when_the_first_is_gone() {
+    let mut mesh = at_rest(12, &grid(3, 4));
+    mesh.kill(0);
+    mesh.run_ms(3_000);
+    assert_eq!(callers(&mesh), [1]);
+    mesh.run_ms(12_000);
+    assert_eq!(callers(&mesh), [1]);
+    for node in 1..12 {
+        let machine = &mesh.net.machines[node];
+        assert_eq!(machine.suspended(), None, "n{node}");
+        let gone: Vec<_> = machine.census().expect("voters").counts().filter(|(_, count)| count % 2 == 0).collect();
+        assert_eq!(gone.len(), 1, "n{node}");
+    }
+    mesh.restart(0);
+    mesh.run_ms(20_000);
+    assert_eq!(callers(&mesh), [0]);
+}
+
+/// Of three voters two are left then, and both have to know the same rounds of the third, also when it dies soon after
+/// another came back, and several voters call.
+#[test]
+fn whoever_is_killed_is_declared_gone_in_time() {
+    for links in [ring(3), ring(5)] {
+        let nodes = links.len();
+        let mut mesh = at_rest(nodes, &links);
+        for turn in 0..60 {
+            let victim = turn % 3;
+            mesh.run_ms(1_000 + turn as u64 * 337 % 4_000);
+            let dead = mesh.net.machines[victim].settings().id;
+            mesh.kill(victim);
+            mesh.run_ms(10_400 + 500);
+            for node in (0..nodes).filter(|node| *node != victim) {
+                let census = mesh.net.machines[node].census().expect("voters");
+                assert!(census.is_gone(dead), "turn {turn}: n{victim} is killed, as n{node} sees it");
+            }
+            mesh.restart(victim);
+        }
+    }
+}
+
+#[test]
+fn with_a_voter_gone_the_next_death_is_declared_in_time() {
+    for first in 0..3 {
+        // All are linked with all, so those who are left are, too.
+        let links: Vec<(usize, usize)> = (0..6).flat_map(|one| (0..one).map(move |other| (other, one))).collect();
+        let mut mesh = at_rest(6, &links);
+        mesh.run_ms(700);
+        mesh.kill(first);
+        mesh.run_ms(12_345);
+        for victim in [5, 3] {
+            let dead = mesh.net.machines[victim].settings().id;
+            mesh.kill(victim);
+            mesh.run_ms(10_400 + 500);
+            for node in (0..6).filter(|node| !mesh.dead.contains(node)) {
+                let census = mesh.net.machines[node].census().expect("voters");
+                assert!(census.is_gone(dead), "n{victim} is killed after n{first}, as n{node} sees it");
+            }
+        }
+    }
+}
+
+/// A node of the version before does not know what voters are told, and lets it be.
+#[test]
+fn voters_that_are_not_told_call_themselves() {
+    let told: fn((usize, usize), &[u8]) -> bool =
+        |_, frame| matches!(decode(frame), Ok(Frame::Called(called)) if called.number >> 63 == 1);
+    let answered: fn((usize, usize), &[u8]) -> bool = |_, frame| matches!(decode(frame), Ok(Frame::Answered(answered)) if answered.caller.member() != answered.voter.member);
+    for (loses, others_call) in [(told, true), (answered, false)] {
+        let mut mesh = at_rest(12, &grid(3, 4));
+        mesh.net.loses = loses;
+        for _ in 0..30 {
+            mesh.run_ms(1_000);
+            assert_all_grant(&mesh);
+        }
+        assert_eq!(callers(&mesh) == [0, 1, 2], others_call);
+    }
+}
+
+/// One of the voters is of the version before: it calls, tells nothing and does not understand what it is told.
+#[test]
+fn beside_a_voter_that_does_not_tell_all_call() {
+    fn former(ends: (usize, usize), frame: &[u8]) -> bool {
+        let is_told = matches!(decode(frame), Ok(Frame::Called(called)) if called.number >> 63 == 1);
+        is_told && (ends.0 == 1 || ends.1 == 1)
+    }
+    let mut mesh = Mesh::voting_with_links(3, &ring(3));
+    mesh.net.loses = former;
+    mesh.run_ms(20_000);
+    for turn in 0..20 {
+        mesh.run_ms(10_000 + turn * 337 % 4_000);
+        assert_eq!(callers(&mesh), [0, 1, 2]);
+        let dead = mesh.net.machines[2].settings().id;
+        mesh.kill(2);
+        mesh.run_ms(10_400 + 500);
+        assert!((0..2).all(|node| mesh.net.machines[node].census().expect("voters").is_gone(dead)), "turn {turn}");
+        mesh.restart(2);
     }
 }
 
