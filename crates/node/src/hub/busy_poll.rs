@@ -2,9 +2,9 @@
 //!
 //! To wake a thread, and often the processor below it, costs more than all that a node does for an entry. So where steps
 //! follow each other quickly, the node looks again and again for what arrives, for [`POLL`] after each, as `halt_poll_ns`
-//! of KVM does. After every look it gives way to whoever waits for the processor. Programs of the same locks compute for
-//! microseconds; one that computes for long keeps the processor for its whole slice of some milliseconds, and the node would
-//! wait that long each time. So it [rests](Habit::turned) then, and sleeps as it did before.
+//! of KVM does. After every look it gives way to whoever waits for the processor. Who works at the same locks needs it for
+//! microseconds. Who computes for long keeps it for a whole slice of some milliseconds, and the node would wait that long each
+//! time; so it [rests](Habit::turned) then, and sleeps between its steps as others do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -21,11 +21,17 @@ const POLL: Duration = Duration::from_micros(50);
 /// It begins to look only when two steps follow each other within this time; so a node at rest never does.
 const QUICK: Duration = Duration::from_micros(200);
 
-/// Who keeps the processor for so long after it was given way to does not belong to the same locks.
-const LONG: Duration = Duration::from_micros(500);
+/// Others need the processor that was given away for so long. It is awake, then, and the node may as well sleep.
+const SHARED: Duration = Duration::from_micros(100);
+
+/// Who keeps it for so long computes.
+const LONG: Duration = Duration::from_millis(1);
+
+/// Once in a while anything may take long, the node itself too; but not twice within this time.
+const ONCE: Duration = Duration::from_millis(20);
 
 /// How long the node rests then, the first time.
-const REST: Duration = Duration::from_millis(100);
+const REST: Duration = Duration::from_millis(10);
 
 /// The same, if it happens again and again.
 const LONGEST_REST: Duration = Duration::from_secs(10);
@@ -54,32 +60,40 @@ impl Steps {
 #[derive(Debug)]
 struct Habit {
     last_step: Instant,
-    rests_until: Instant,
+    /// When the processor came back last after a long time.
+    last_long: Option<Instant>,
+    rests_until: Option<Instant>,
     rest: Duration,
 }
 
 impl Habit {
     fn new(now: Instant) -> Self {
-        Self { last_step: now, rests_until: now, rest: Duration::ZERO }
+        Self { last_step: now, last_long: None, rests_until: None, rest: Duration::ZERO }
     }
 
     /// A step was made. Whether to look for more.
     fn stepped(&mut self, now: Instant) -> bool {
         let is_quick = now.duration_since(self.last_step) <= QUICK;
         self.last_step = now;
-        is_quick && now >= self.rests_until
+        is_quick && self.rests_until.is_none_or(|until| now >= until)
     }
 
     /// The processor was given away at `then` and is back, and there was no step meanwhile. Whether to look for more.
     fn turned(&mut self, then: Instant, now: Instant) -> bool {
-        if now.duration_since(then) < LONG {
-            return now.duration_since(self.last_step) < POLL;
+        let took = now.duration_since(then);
+        if took >= LONG {
+            let is_second = self.last_long.replace(now).is_some_and(|last| then.duration_since(last) < ONCE);
+            if is_second {
+                self.begin_rest(now);
+            }
         }
-        // Once in a while anything may take long, the node itself too.
-        let is_again = then.duration_since(self.rests_until) < 2 * self.rest;
+        took < SHARED && now.duration_since(self.last_step) < POLL
+    }
+
+    fn begin_rest(&mut self, now: Instant) {
+        let is_again = self.rests_until.is_some_and(|until| now.duration_since(until) < ONCE + 2 * self.rest);
         self.rest = if is_again { (2 * self.rest).min(LONGEST_REST) } else { REST };
-        self.rests_until = now + self.rest;
-        false
+        self.rests_until = Some(now + self.rest);
     }
 }
 
@@ -136,28 +150,50 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_the_processor_is_left_alone_for_longer_each_time() {
-        let (mut habit, mut now) = looking();
-        let mut expected = REST;
-        for _ in 0..12 {
+    fn the_thread_sleeps_when_others_use_the_processor() {
+        let (mut habit, step) = looking();
+        assert!(!habit.turned(step, step + SHARED));
+        assert!(habit.stepped(step + SHARED), "and looks again after the next step");
+    }
+
+    /// The processor is kept for long again and again, until the node rests. When that begins.
+    fn long_until_it_rests(habit: &mut Habit, from: Instant) -> Instant {
+        let mut now = from;
+        loop {
             assert!(!habit.turned(now, now + LONG));
             now += LONG;
-            assert!(!habit.stepped(now + expected / 2), "it rests");
-            now += expected;
-            habit.stepped(now);
+            if habit.rests_until.is_some_and(|until| now < until) {
+                return now;
+            }
             now += QUICK;
-            assert!(habit.stepped(now), "it tries again");
-            expected = (2 * expected).min(LONGEST_REST);
+            assert!(now - from < 4 * LONG, "two are enough");
         }
-        assert_eq!(habit.rest, LONGEST_REST);
     }
 
     #[test]
-    fn a_single_long_turn_is_soon_forgotten() {
+    fn who_computes_is_left_alone_for_longer_each_time() {
+        let (mut habit, mut now) = looking();
+        let mut expected = REST;
+        for _ in 0..15 {
+            now = long_until_it_rests(&mut habit, now);
+            habit.stepped(now + expected - QUICK);
+            assert!(!habit.stepped(now + expected - QUICK / 2), "it rests");
+            now += expected;
+            assert!(habit.stepped(now), "it tries again");
+            expected = (2 * expected).min(LONGEST_REST);
+        }
+        assert_eq!(expected, LONGEST_REST);
+    }
+
+    #[test]
+    fn one_long_turn_is_no_reason_to_rest_and_a_rest_is_forgotten() {
         let (mut habit, now) = looking();
         assert!(!habit.turned(now, now + LONG));
-        let later = now + LONG + 4 * REST;
-        assert!(!habit.turned(later, later + LONG));
+        let now = now + LONG + QUICK;
+        habit.stepped(now);
+        assert!(habit.stepped(now + QUICK));
+        let later = long_until_it_rests(&mut habit, now + LONGEST_REST) + 10 * REST;
+        long_until_it_rests(&mut habit, later);
         assert_eq!(habit.rest, REST);
     }
 }
