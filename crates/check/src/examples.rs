@@ -161,6 +161,7 @@ impl Run<'_> {
             depth: self.depth,
             frontier: self.frontier,
             elapsed: self.watch.elapsed(),
+            broken_at: None,
             bytes: (self.space.bytes() + self.store.bytes()) as u64,
         };
         self.observer.progress(&progress);

@@ -108,7 +108,11 @@ impl Explorer {
                     Swept::Broken(depth) => {
                         let found =
                             Options { max_depth: Some(depth), max_time: None, max_bytes: None, ..options.clone() };
-                        search(&mut space, found, &watch, observer)
+                        let mut observer = Expecting { observer, depth };
+                        match search(&mut space, found, &watch, &mut observer) {
+                            (shown @ End::Broken { .. }, progress) => (shown, progress),
+                            (ended, progress) => (ended, observer.expected(progress)),
+                        }
                     }
                     Swept::Unfit => search(&mut space, options.clone(), &watch, observer),
                 },
@@ -136,6 +140,24 @@ impl Options {
         let (_, canonical) = space.reductions();
         let breadth = self.search == Search::BreadthFirst && !self.graph;
         self.threads > 1 && breadth && !canonical && self.max_states.is_none() && has_stages(&space.model)
+    }
+}
+
+/// Looks on while the run to something wrong is searched for.
+struct Expecting<'a> {
+    observer: &'a mut dyn Observer,
+    depth: u32,
+}
+
+impl Expecting<'_> {
+    const fn expected(&self, progress: Progress) -> Progress {
+        Progress { broken_at: Some(self.depth), ..progress }
+    }
+}
+
+impl Observer for Expecting<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.observer.progress(&self.expected(*progress));
     }
 }
 
@@ -277,6 +299,7 @@ impl<'a> Run<'a> {
                     depth,
                     frontier: states.len() as u64 + level.fresh(),
                     elapsed,
+                    broken_at: None,
                     bytes: known + (space.bytes() + self.store.bytes()) as u64,
                 };
                 stopped = stop_now(options, elapsed, progress.bytes);
@@ -400,6 +423,7 @@ impl<'a> Run<'a> {
             depth: self.depth,
             frontier: self.frontier,
             elapsed: self.watch.elapsed(),
+            broken_at: None,
             bytes: self.bytes(),
         }
     }

@@ -38,6 +38,8 @@ pub struct Progress {
     /// Different states still to be looked at.
     pub frontier: u64,
     pub elapsed: Duration,
+    /// So many steps from the start something is wrong, which is known, but not yet by which run.
+    pub broken_at: Option<u32>,
     /// Memory of all tables; when a search that forgets states is at its end, the most there was.
     pub bytes: u64,
 }

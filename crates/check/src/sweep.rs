@@ -105,6 +105,7 @@ impl Sweep {
             depth: self.deepest.load(Ordering::Relaxed),
             frontier: waiting as u64 + self.cut_short.load(Ordering::Relaxed),
             elapsed: watch.elapsed(),
+            broken_at: None,
             bytes: (space.bytes() + tables) as u64,
         }
     }

@@ -325,6 +325,7 @@ impl Run<'_> {
             depth: u32::try_from(self.longest).unwrap_or(u32::MAX),
             frontier: self.options.walks - self.counts.walks,
             elapsed: self.watch.elapsed(),
+            broken_at: None,
             bytes: 0,
         }
     }

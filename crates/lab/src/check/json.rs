@@ -24,6 +24,8 @@ pub(super) struct Model<'a> {
     broken: Option<&'a str>,
     /// Steps to the broken rule.
     steps: Option<usize>,
+    /// The same where Ctrl-C ended the search for the run that breaks it.
+    broken_at: Option<u32>,
     /// How many of the last steps repeat forever.
     cycle: Option<usize>,
     /// The seed of the walk that breaks the rule.
@@ -116,6 +118,7 @@ impl<'a> From<&'a Done> for Model<'a> {
             rule: broken.and_then(|shown| shown.rule).map(Rule::name),
             broken: broken.map(|shown| shown.what.as_str()),
             steps: broken.map(|shown| shown.steps),
+            broken_at: progress.broken_at,
             cycle: broken.and_then(|shown| shown.cycle),
             seed: broken.and_then(|shown| shown.seed),
             numbers,

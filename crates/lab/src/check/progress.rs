@@ -57,14 +57,16 @@ impl Observer for Ticker {
 }
 
 fn explored(progress: &Progress) -> String {
+    let known = progress.broken_at.map(|steps| format!("  a rule is broken in {steps} steps; looking for the run"));
     format!(
-        "{} states  {} unique  depth {}  {}  {}  {}",
+        "{} states  {} unique  depth {}  {}  {}  {}{}",
         count(progress.generated),
         count(progress.unique),
         progress.depth,
         rate(progress.rate()),
         memory(progress.bytes),
         time(progress.elapsed),
+        known.unwrap_or_default(),
     )
 }
 
@@ -89,10 +91,18 @@ mod tests {
     #[test]
     fn a_line_says_how_much_how_deep_how_fast_and_how_large() {
         let elapsed = Duration::from_secs(2);
-        let progress =
-            Progress { generated: 1_000_000, unique: 400_000, depth: 17, frontier: 9, elapsed, bytes: 90 << 20 };
+        let progress = Progress {
+            generated: 1_000_000,
+            unique: 400_000,
+            depth: 17,
+            elapsed,
+            bytes: 90 << 20,
+            ..Progress::default()
+        };
         assert_eq!(explored(&progress), "1,000,000 states  400,000 unique  depth 17  200k/s  90 MiB  2.00s");
-        let progress = Progress { generated: 5_000, unique: 5_000, depth: 2_000, frontier: 17, elapsed, bytes: 0 };
+        let known = explored(&Progress { broken_at: Some(41), ..progress });
+        assert!(known.ends_with("  2.00s  a rule is broken in 41 steps; looking for the run"), "{known}");
+        let progress = Progress { generated: 5_000, unique: 5_000, frontier: 17, elapsed, ..Progress::default() };
         assert_eq!(walked(&progress, 20), "3 of 20 walks  5,000 steps  2500/s  2.00s");
     }
 }

@@ -70,6 +70,16 @@ fn verdict(out: &mut impl Write, done: &Done) -> io::Result<()> {
             };
             ("✗", format!("{found}{known}{run}"))
         }
+        (None, Judgement::CutShort | Judgement::Cancelled) if done.report.progress.broken_at.is_some() => {
+            let steps = done.report.progress.broken_at.unwrap_or_default();
+            (
+                "✗",
+                format!(
+                    "{found}; a rule is broken in {}, the run to it was not found yet",
+                    several(steps.into(), "step")
+                ),
+            )
+        }
         (None, Judgement::CutShort | Judgement::Cancelled) => {
             (look.mark, format!("{found}; no rule is broken so far, but not everything was looked at"))
         }

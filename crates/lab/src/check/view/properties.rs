@@ -70,6 +70,13 @@ pub(super) fn verdict(trial: &Trial, known: &Known) -> String {
             format!("breaks {what} in {}{only}{}", several(found.steps as u64, "step"), how(found))
         }
         (None, Some(Verdict::Holds | Verdict::Violated)) => "holds: no rule is broken in any state".to_owned(),
+        (None, Some(Verdict::Cancelled)) if known.progress.broken_at.is_some() => {
+            let steps = known.progress.broken_at.unwrap_or_default();
+            format!(
+                "was stopped; a rule is broken in {}, the run to it was not found yet",
+                several(steps.into(), "step")
+            )
+        }
         (None, Some(Verdict::Cancelled)) => "was stopped; no rule is broken so far".to_owned(),
         (
             None,
