@@ -207,7 +207,7 @@ pub const KEYS: &[Key] = &[
         default: "true",
         example: "false",
         meaning: "Whether `meshlock node` stays awake for 50 us after a step of a lock that goes from hand to hand quickly, \
-            instead of being woken for the next one: up to three times as fast. It gives way to everything else on the machine, \
+            instead of being woken for the next one: up to twice as fast. It gives way to everything else on the machine, \
             sleeps where others keep the processor busy, and does nothing with several `threads`",
     },
     Key {
