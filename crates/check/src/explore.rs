@@ -98,28 +98,10 @@ impl Explorer {
             return Err(ModelError::TooManyForGraph(space.layout.nodes));
         }
         let mut watch = Stopwatch::start();
-        let options = &self.options;
-        let (end, progress) = if options.can_sweep(&space) {
-            let small = Options { threads: 1, max_states: Some(options.small), ..options.clone() };
-            match search(&mut space, small, &watch, observer) {
-                (End::Stopped(Verdict::StateLimit), _) => match sweep(&mut space, options, &mut watch, observer) {
-                    Swept::Ended(verdict, progress) => (End::Stopped(verdict), progress),
-                    // It is known to be there: the limits of time and memory do not keep it from being shown.
-                    Swept::Broken(depth) => {
-                        let found =
-                            Options { max_depth: Some(depth), max_time: None, max_bytes: None, ..options.clone() };
-                        let mut observer = Expecting { observer, depth };
-                        match search(&mut space, found, &watch, &mut observer) {
-                            (shown @ End::Broken { .. }, progress) => (shown, progress),
-                            (ended, progress) => (ended, observer.expected(progress)),
-                        }
-                    }
-                    Swept::Unfit => search(&mut space, options.clone(), &watch, observer),
-                },
-                ended => ended,
-            }
+        let (end, progress) = if self.options.can_sweep(&space) {
+            search_or_sweep(&mut space, &self.options, &mut watch, observer)
         } else {
-            search(&mut space, options.clone(), &watch, observer)
+            search(&mut space, self.options, &watch, observer)
         };
         let (verdict, broken) = match end {
             End::Broken { path, finding, cycle_from } => (Verdict::Violated, Some((path, finding, cycle_from))),
@@ -140,6 +122,41 @@ impl Options {
         let (_, canonical) = space.reductions();
         let breadth = self.search == Search::BreadthFirst && !self.graph;
         self.threads > 1 && breadth && !canonical && self.max_states.is_none() && has_stages(&space.model)
+    }
+}
+
+/// Searches what is near with one thread, and sweeps a space that turns out to be large.
+fn search_or_sweep(
+    space: &mut Space,
+    options: &Options,
+    watch: &mut Stopwatch,
+    observer: &mut dyn Observer,
+) -> (End, Progress) {
+    let small = Options { threads: 1, max_states: Some(options.small), ..options.clone() };
+    match search(space, small, watch, observer) {
+        (End::Stopped(Verdict::StateLimit), _) => match sweep(space, options, watch, observer) {
+            Swept::Ended(verdict, progress) => (End::Stopped(verdict), progress),
+            Swept::Broken(depth) => find_run(space, depth, options, watch, observer),
+            Swept::Unfit => search(space, options.clone(), watch, observer),
+        },
+        ended => ended,
+    }
+}
+
+/// Searches for the run to something wrong at this distance. It is known to be there: the limits of time and memory do not keep
+/// it from being shown.
+pub(crate) fn find_run(
+    space: &mut Space,
+    depth: u32,
+    options: &Options,
+    watch: &Stopwatch,
+    observer: &mut dyn Observer,
+) -> (End, Progress) {
+    let found = Options { max_depth: Some(depth), max_time: None, max_bytes: None, ..options.clone() };
+    let mut observer = Expecting { observer, depth };
+    match search(space, found, watch, &mut observer) {
+        (shown @ End::Broken { .. }, progress) => (shown, progress),
+        (ended, progress) => (ended, observer.expected(progress)),
     }
 }
 

@@ -2,9 +2,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::*;
-use crate::explore::Search;
+use crate::explore::{End, Search, find_run};
 use crate::model::Model;
-use crate::report::Outcome;
+use crate::report::{Outcome, Silent};
 use crate::space::Applied;
 use crate::suite::{self, Expected};
 use crate::testing::{DeskBug, desk, explore_with};
@@ -157,6 +157,16 @@ fn a_sweep_ends_at_limits() {
     assert_eq!(limited(Options { cancel, ..swept(2) }), Verdict::Cancelled);
     assert_eq!(limited(Options { max_depth: Some(9), ..swept(2) }), Verdict::DepthLimit);
     assert_eq!(limited(Options { max_states: Some(700), ..swept(2) }), Verdict::StateLimit);
+}
+
+#[test]
+fn an_ended_search_for_a_run_says_how_far_away_it_is() {
+    let mut space = Space::new(desk(6, 2, DeskBug::None), true, false).unwrap();
+    let cancel = Some(Arc::new(AtomicBool::new(true)));
+    let options = Options { cancel, ..swept(2) };
+    let (end, progress) = find_run(&mut space, 7, &options, &Stopwatch::start(), &mut Silent);
+    assert!(matches!(end, End::Stopped(Verdict::Cancelled)));
+    assert_eq!(progress.broken_at, Some(7));
 }
 
 /// A stage that is entered too late would be counted twice.
